@@ -1,0 +1,187 @@
+/* farfault/mask.h - sets of the pages of one block: 512 bits, page i of the block is bit i.
+ *
+ * A block has up to 512 pages of 4 KiB. Every question about pages ("which are resident", "which
+ * faulted") is asked and answered with one of these masks, so a block costs a few vector
+ * instructions and never a loop over pages. */
+#ifndef FARFAULT_MASK_H
+#define FARFAULT_MASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FF_PAGE_SIZE   4096u
+#define FF_PAGE_SHIFT  12
+#define FF_LEAF_PAGES  16u  /* 64 KiB: a leaf, or basic block */
+#define FF_BLOCK_PAGES 512u /* 2 MiB: a block */
+#define FF_BLOCK_SIZE  (FF_BLOCK_PAGES * FF_PAGE_SIZE)
+#define FF_BLOCK_SHIFT 21
+#define FF_LEAF_SIZE   (FF_LEAF_PAGES * FF_PAGE_SIZE)
+#define FF_MASK_WORDS  8
+
+/* 64-byte aligned: one cache line, one AVX-512 register. */
+struct ff_mask {
+    _Alignas(64) uint64_t word[FF_MASK_WORDS];
+};
+
+/* Pages [first, end), a half-open run. */
+struct ff_run {
+    uint32_t first, end;
+};
+
+static inline void ff_mask_clear(struct ff_mask *m) {
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m->word[i] = 0;
+}
+
+static inline bool ff_mask_empty(const struct ff_mask *m) {
+    uint64_t any = 0;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        any |= m->word[i];
+    return any == 0;
+}
+
+static inline bool ff_mask_test(const struct ff_mask *m, uint32_t page) {
+    return (m->word[page / 64] >> (page % 64)) & 1;
+}
+
+static inline void ff_mask_set(struct ff_mask *m, uint32_t page) {
+    m->word[page / 64] |= UINT64_C(1) << (page % 64);
+}
+
+static inline void ff_mask_unset(struct ff_mask *m, uint32_t page) {
+    m->word[page / 64] &= ~(UINT64_C(1) << (page % 64));
+}
+
+/* The bits of word `i` that lie in [first, end). */
+static inline uint64_t ff_mask_word_of_run(int i, uint32_t first, uint32_t end) {
+    uint32_t low = (uint32_t)i * 64, high = low + 64;
+    uint32_t from = first > low ? first : low, to = end < high ? end : high;
+    if (from >= to)
+        return 0;
+    uint64_t below_end = to == high ? ~UINT64_C(0) : (UINT64_C(1) << (to - low)) - 1;
+    return below_end & (~UINT64_C(0) << (from - low));
+}
+
+/* Sets the pages [first, end); an empty or inverted run sets nothing. */
+static inline void ff_mask_set_run(struct ff_mask *m, uint32_t first, uint32_t end) {
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m->word[i] |= ff_mask_word_of_run(i, first, end);
+}
+
+static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t end) {
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m->word[i] &= ~ff_mask_word_of_run(i, first, end);
+}
+
+static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
+    struct ff_mask m;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m.word[i] = ff_mask_word_of_run(i, first, end);
+    return m;
+}
+
+static inline uint32_t ff_mask_count(const struct ff_mask *m) {
+    uint32_t n = 0;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        n += (uint32_t)__builtin_popcountll(m->word[i]);
+    return n;
+}
+
+static inline uint32_t ff_mask_count_run(const struct ff_mask *m, uint32_t first, uint32_t end) {
+    uint32_t n = 0;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        n += (uint32_t)__builtin_popcountll(m->word[i] & ff_mask_word_of_run(i, first, end));
+    return n;
+}
+
+static inline struct ff_mask ff_mask_and(const struct ff_mask *a, const struct ff_mask *b) {
+    struct ff_mask m;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m.word[i] = a->word[i] & b->word[i];
+    return m;
+}
+
+static inline struct ff_mask ff_mask_or(const struct ff_mask *a, const struct ff_mask *b) {
+    struct ff_mask m;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m.word[i] = a->word[i] | b->word[i];
+    return m;
+}
+
+/* a without b */
+static inline struct ff_mask ff_mask_minus(const struct ff_mask *a, const struct ff_mask *b) {
+    struct ff_mask m;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        m.word[i] = a->word[i] & ~b->word[i];
+    return m;
+}
+
+static inline bool ff_mask_equal(const struct ff_mask *a, const struct ff_mask *b) {
+    uint64_t differ = 0;
+    for (int i = 0; i < FF_MASK_WORDS; i++)
+        differ |= a->word[i] ^ b->word[i];
+    return differ == 0;
+}
+
+/* Whether every page of a is also in b. */
+static inline bool ff_mask_within(const struct ff_mask *a, const struct ff_mask *b) {
+    struct ff_mask outside = ff_mask_minus(a, b);
+    return ff_mask_empty(&outside);
+}
+
+/* Moves every page up by `pages` (0..63), as when a block gains leading pages. */
+static inline struct ff_mask ff_mask_shift_up(const struct ff_mask *a, uint32_t pages) {
+    struct ff_mask m = *a;
+    if (pages == 0)
+        return m;
+    for (int i = FF_MASK_WORDS - 1; i >= 0; i--)
+        m.word[i] = (a->word[i] << pages) | (i > 0 ? a->word[i - 1] >> (64 - pages) : 0);
+    return m;
+}
+
+/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. */
+static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
+    if (from >= FF_BLOCK_PAGES)
+        return FF_BLOCK_PAGES;
+    uint32_t i = from / 64;
+    uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
+    while (word == 0) {
+        if (++i == FF_MASK_WORDS)
+            return FF_BLOCK_PAGES;
+        word = m->word[i];
+    }
+    return i * 64 + (uint32_t)__builtin_ctzll(word);
+}
+
+/* The first page >= `from` that is not in the mask; FF_BLOCK_PAGES if there is none. */
+static inline uint32_t ff_mask_next_gap(const struct ff_mask *m, uint32_t from) {
+    if (from >= FF_BLOCK_PAGES)
+        return FF_BLOCK_PAGES;
+    uint32_t i = from / 64;
+    uint64_t word = ~m->word[i] & (~UINT64_C(0) << (from % 64));
+    while (word == 0) {
+        if (++i == FF_MASK_WORDS)
+            return FF_BLOCK_PAGES;
+        word = ~m->word[i];
+    }
+    return i * 64 + (uint32_t)__builtin_ctzll(word);
+}
+
+/* Finds the next run of pages at or after run->end; start with {0, 0}. False when there are no
+ * more. */
+static inline bool ff_mask_next_run(const struct ff_mask *m, struct ff_run *run) {
+    run->first = ff_mask_next(m, run->end);
+    if (run->first == FF_BLOCK_PAGES)
+        return false;
+    run->end = ff_mask_next_gap(m, run->first);
+    return true;
+}
+
+#define FF_MASK_FOR_EACH_RUN(mask, run)                                                            \
+    for (struct ff_run run = {0, 0}; ff_mask_next_run((mask), &run);)
+
+#define FF_MASK_FOR_EACH_PAGE(mask, page)                                                          \
+    for (uint32_t page = ff_mask_next((mask), 0); page < FF_BLOCK_PAGES;                           \
+         page = ff_mask_next((mask), page + 1))
+
+#endif

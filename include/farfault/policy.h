@@ -1,0 +1,291 @@
+/* farfault/policy.h - how to write a policy.
+ *
+ * A policy is a const table of hooks plus a block of state. It advises; the engine decides and
+ * moves pages. A wrong policy can cost time, never data: advice that does not fit is dropped and
+ * counted, and a page that is needed always comes. There are four kinds, each with its own table:
+ *
+ *   prefetch   what to bring in, with a fault or ahead of it
+ *   evict      which block leaves a full device
+ *   place      to which tier it goes
+ *   discard    which pages are dead and need no copy at all
+ *
+ * Rules for every hook:
+ *   - it gets a read-only view of where every page is, and batches instead of single pages;
+ *   - it does not allocate, lock, log, read a clock or keep a pointer from the view: view->now_ns
+ * is the time;
+ *   - the engine calls at most one hook of an engine at a time, so state needs no locks;
+ *   - a NULL hook means what its comment says.
+ *
+ * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and while
+ * walking the tree, chunk activated, chunk used, eviction prepared: gpu_ext, arXiv 2512.12615), so
+ * a policy can move into a driver.
+ *
+ * examples/policy/ has a complete policy in one file; `farfault run --policy FILE.so` loads one. */
+#ifndef FARFAULT_POLICY_H
+#define FARFAULT_POLICY_H
+
+#include <farfault/mask.h>
+#include <stddef.h>
+
+#define FF_POLICY_API 1u
+#define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
+
+/* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after it).
+ */
+#define FF_TIER_HOST 0u
+#define FF_TIERS_MAX 9u
+static inline uint32_t ff_tier_of_device(uint32_t device) {
+    return device + 1;
+}
+
+/* What a policy must see, and what a backend can show. */
+enum ff_visibility {
+    FF_SEES_FAULTS = 1u << 0,
+    FF_SEES_LAUNCHES = 1u << 1,
+    FF_SEES_ACCESSES = 1u << 2,
+    FF_SEES_INSTRUCTIONS = 1u << 3, /* PC, SM and warp of an access */
+};
+
+/* ---- parameters
+ * ------------------------------------------------------------------------------------------------
+ */
+
+enum ff_param_type {
+    FF_PARAM_INT,
+    FF_PARAM_BOOL, /* 0, 1, on, off */
+    FF_PARAM_SIZE, /* bytes, with units: 64K, 2M */
+    FF_PARAM_NS,   /* a time in nanoseconds, with units: 500us, 1s */
+};
+
+/* One declared parameter. A policy's table ends with a row whose name is NULL. */
+struct ff_param {
+    const char *name;
+    enum ff_param_type type;
+    int64_t standard, min, max; /* the value when nobody sets it, and the accepted range */
+    const char *help;
+};
+
+#define FF_PARAMS_MAX 16
+
+/* ---- the view
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* A block: the pages of one 2 MiB window of the managed address space that belong to one range. */
+struct ff_block {
+    uint32_t range;      /* FF_NONE: no range here */
+    uint16_t page_count; /* 1..512 */
+    uint16_t lead;       /* pages of the 2 MiB window before the block's first page */
+};
+
+/* A range: one allocation, `page_count` pages from the block `first_block` on. */
+struct ff_range {
+    uint32_t first_block, block_count;
+    uint64_t page_count;
+    uint32_t
+        home_tier; /* the device that last launched a kernel on it: its faults bring pages there */
+};
+
+/* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
+struct ff_view {
+    uint64_t now_ns;
+    uint32_t tier_count;
+    uint32_t block_limit; /* block ids are below it */
+    const struct ff_block *blocks;
+    const struct ff_range *ranges;
+    const struct ff_mask
+        *resident[FF_TIERS_MAX]; /* [tier][block]; a host bit beside a device bit is a clean copy */
+    const uint32_t
+        *frame[FF_TIERS_MAX]; /* [tier][block]: FF_NONE while the block holds no memory there */
+    const uint8_t *busy;      /* [block]: in flight; not to be evicted now */
+    uint32_t free_roots[FF_TIERS_MAX]; /* whole 2 MiB pieces of memory nobody holds, by tier */
+};
+
+static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
+                                                     uint32_t block) {
+    return &view->resident[tier][block];
+}
+
+/* Whether the engine would accept `block` as a victim on `tier` now. */
+static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return view->frame[tier][block] != FF_NONE && !view->busy[block];
+}
+
+/* ---- what hooks are told
+ * --------------------------------------------------------------------------------------- */
+
+/* The faults of one batch that fall in one block, already without duplicates. */
+struct ff_fault_group {
+    uint32_t block;
+    uint32_t tier;          /* where the pages are going */
+    uint32_t launch;        /* execution ID of the kernel running there, FF_NONE if unknown */
+    struct ff_mask faulted; /* never empty */
+    struct ff_mask written; /* the faulted pages that were to be written */
+};
+
+enum ff_event_kind {
+    FF_EVENT_FAULT,      /* block, page, tier, launch: a far fault, as served */
+    FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
+    FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
+    FF_EVENT_EVICTED,    /* block, tier: it has left the device */
+    FF_EVENT_ACCESS,     /* page, pc, sm, warp: only where the backend shows accesses */
+};
+
+struct ff_event {
+    enum ff_event_kind kind;
+    uint32_t tier, block, page;
+    uint32_t launch;
+    uint32_t pc, sm, warp;
+    uint64_t now_ns;
+};
+
+/* ---- what hooks answer
+ * ----------------------------------------------------------------------------------------- */
+
+/* The answer to a fault. The engine clears it before the call. */
+struct ff_fault_advice {
+    struct ff_mask prefetch; /* other pages of the block to bring along; faulted and foreign pages
+                                are ignored */
+    struct ff_mask throttle; /* faulted pages not to serve before throttle_until_ns */
+    struct ff_mask
+        remote; /* faulted pages to map where they are (remote_tier) instead of migrating them; a
+                   backend that cannot map remotely migrates them and counts that */
+    uint64_t throttle_until_ns;
+    uint32_t remote_tier;
+};
+
+/* One piece of advice: bring these pages of the block to the tier, or evict the block from it. */
+struct ff_advice {
+    uint32_t block, tier;
+    uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
+    struct ff_mask pages;
+};
+
+/* Owned by the caller; bounded. */
+struct ff_advice_list {
+    struct ff_advice *items;
+    uint32_t count, capacity;
+};
+
+/* False when the list is full: stop advising. */
+static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_advice *advice) {
+    if (list->count == list->capacity)
+        return false;
+    list->items[list->count++] = *advice;
+    return true;
+}
+
+enum ff_evict_cause {
+    FF_EVICT_FOR_FAULT,    /* a fault waits: name somebody */
+    FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner than it
+                            */
+    FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock */
+};
+
+struct ff_evict_request {
+    enum ff_evict_cause cause;
+    uint32_t tier;
+    uint32_t for_block; /* who will get the memory; FF_NONE for FF_EVICT_AHEAD */
+};
+
+/* ---- the four tables
+ * ------------------------------------------------------------------------------------------- */
+
+/* What a policy instance is born with. `block_state` is block_state_size bytes for every block id,
+ * zero at first. */
+struct ff_policy_env {
+    uint32_t tier_count,
+        tier; /* tier: the instance's device (evict), FF_NONE where one instance serves all */
+    uint32_t block_limit;
+    void *block_state;
+    uint64_t seed;
+    const int64_t *params; /* values, in the order of the declared table */
+};
+
+/* The head of every table. */
+struct ff_policy {
+    const char *name;
+    const char *summary; /* one line, for `farfault list` */
+    uint32_t api;        /* FF_POLICY_API */
+    uint32_t needs;      /* enum ff_visibility, or-ed */
+    size_t state_size;   /* bytes the engine allocates, zeroed, for an instance */
+    size_t block_state_size;
+    const struct ff_param *params; /* NULL: none */
+    int (*init)(
+        void *state,
+        const struct ff_policy_env *env); /* 0 or negative errno; NULL: zeroed state will do */
+    void (*fini)(void *state);            /* NULL: nothing to release */
+    void (*block_freed)(void *state,
+                        uint32_t block); /* its range is gone; NULL: nothing kept by block */
+};
+
+/* One instance an engine. */
+struct ff_prefetch_policy {
+    struct ff_policy base;
+    /* On the fault path, before the faulted pages move. NULL: only the faulted pages move. */
+    void (*on_fault)(void *state, const struct ff_view *view, const struct ff_fault_group *group,
+                     struct ff_fault_advice *advice);
+    /* Pages of a block have arrived at `tier` by fault or prefetch (cause told by `faulted`). NULL:
+     * ignored. */
+    void (*on_arrival)(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
+                       const struct ff_mask *pages, bool faulted);
+    /* A kernel starts or ends; on the launch path. NULL: ignored. */
+    void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
+    /* The correlator thread's step: learn from events, oldest first. NULL: learns nothing, no such
+     * thread. */
+    void (*learn)(void *state, const struct ff_view *view, const struct ff_event *events,
+                  uint32_t count);
+    /* The prefetching thread's step, after new events: what to bring in next. NULL: nothing ahead,
+     * no such thread. */
+    void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
+};
+
+/* One instance a device. */
+struct ff_evict_policy {
+    struct ff_policy base;
+    /* The block got memory on the device (NVIDIA: chunk activated). NULL: ignored. */
+    void (*on_activate)(void *state, const struct ff_view *view, uint32_t block);
+    /* The block was served there: a fault or a prefetch for it was completed (chunk used). NULL:
+     * ignored. */
+    void (*on_used)(void *state, const struct ff_view *view, uint32_t block);
+    /* All content of the block on the device is dead (discarded). NULL: ignored. */
+    void (*on_discarded)(void *state, const struct ff_view *view, uint32_t block);
+    /* The block's memory there was taken away. NULL: ignored. */
+    void (*on_release)(void *state, const struct ff_view *view, uint32_t block);
+    /* A kernel starts or ends. NULL: ignored. */
+    void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
+    /* Names victims, best first; the engine takes the first that can go. Required. The engine falls
+     * back on the lowest evictable block if a fault waits and the list helps nobody. */
+    void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims);
+};
+
+/* One instance an engine. */
+struct ff_place_policy {
+    struct ff_policy base;
+    /* The tier an evicted block goes to. Required. A tier without room means the host. */
+    uint32_t (*place)(void *state, const struct ff_view *view, uint32_t block, uint32_t from_tier);
+};
+
+/* One instance an engine. */
+struct ff_discard_policy {
+    struct ff_policy base;
+    /* Sets the pages of the block whose content is dead, so that an eviction drops instead of
+     * copying them. NULL: only what the application itself declared dead. */
+    void (*dead)(void *state, const struct ff_view *view, uint32_t block, struct ff_mask *pages);
+};
+
+/* ---- loading a policy from a shared object
+ * ------------------------------------------------------------------------ */
+
+/* A shared object exports one of these as `ff_policy_module`. Tables that it does not have are
+ * NULL; they must live as long as the object is loaded. */
+struct ff_policy_module {
+    uint32_t api; /* FF_POLICY_API; checked before anything else is read */
+    const struct ff_prefetch_policy *prefetch;
+    const struct ff_evict_policy *evict;
+    const struct ff_place_policy *place;
+    const struct ff_discard_policy *discard;
+};
+
+#endif

@@ -1,0 +1,169 @@
+/* Configuration from text: one table serves the command line, the environment and the library. */
+#include "base/error.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MEMORY_STANDARD  (UINT64_C(256) << 20)
+#define ADDRESS_STANDARD (UINT64_C(512) << 30)
+#define SPIN_STANDARD_NS 50000u /* ours: about what waking an idle virtual CPU costs */
+
+void ff_config_init(struct ff_config *config) {
+    *config = (struct ff_config){
+        .system = "nvidia",
+        .memory = MEMORY_STANDARD,
+        .devices = 1,
+        .spin_ns = SPIN_STANDARD_NS,
+        .address_space = ADDRESS_STANDARD,
+        .seed = 1,
+    };
+}
+
+/* ---- one reader a kind of value
+ * ------------------------------------------------------------------------------------- */
+
+static int read_text(const char *text, void *field) {
+    *(const char **)field = text;
+    return *text ? 0 : -EINVAL;
+}
+
+static int read_size(const char *text, void *field) {
+    return ff__parse_size(text, field);
+}
+
+static int read_ns(const char *text, void *field) {
+    return ff__parse_ns(text, field);
+}
+
+static int read_count(const char *text, void *field) {
+    int64_t value;
+    if (ff__parse_int(text, &value) || value < 0 || value > 4096)
+        return -EINVAL;
+    *(uint32_t *)field = (uint32_t)value;
+    return 0;
+}
+
+static int read_number(const char *text, void *field) {
+    int64_t value;
+    int status = ff__parse_int(text, &value);
+    if (status == 0)
+        *(uint64_t *)field = (uint64_t)value;
+    return status;
+}
+
+static int read_flag(const char *text, void *field) {
+    int64_t value;
+    int status = ff__parse_bool(text, &value);
+    if (status == 0)
+        *(bool *)field = value != 0;
+    return status;
+}
+
+static int read_word(const char *text, const char *const words[], unsigned *out) {
+    for (unsigned i = 0; words[i]; i++) {
+        if (strcasecmp(text, words[i]) == 0) {
+            *out = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int read_mechanism(const char *text, void *field) {
+    static const char *const words[] = {"auto", "move", "copy", NULL};
+    unsigned word = 0;
+    int status = read_word(text, words, &word);
+    *(enum ff_mechanism *)field = (enum ff_mechanism)word;
+    return status;
+}
+
+static int read_handler(const char *text, void *field) {
+    static const char *const words[] = {"adaptive", "sleep", "sigbus", NULL};
+    unsigned word = 0;
+    int status = read_word(text, words, &word);
+    *(enum ff_handler *)field = (enum ff_handler)word;
+    return status;
+}
+
+/* "12.3GB/s", "12.3GB/s,16.7us", with or without a leading "host=" */
+static int read_link(const char *text, void *field) {
+    char rate[64];
+    if (strncmp(text, "host=", 5) == 0)
+        text += 5;
+    const char *comma = strchr(text, ',');
+    size_t length = comma ? (size_t)(comma - text) : strlen(text);
+    if (length >= sizeof rate)
+        return -EINVAL;
+    memcpy(rate, text, length);
+    rate[length] = '\0';
+    struct ff_link link = {0};
+    if (ff__parse_rate(rate, &link.bytes_per_second) ||
+        (comma && ff__parse_ns(comma + 1, &link.latency_ns)))
+        return -EINVAL;
+    *(struct ff_link *)field = link;
+    return 0;
+}
+
+/* ---- the table
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+struct entry {
+    const char *name;
+    size_t offset;
+    int (*read)(const char *text, void *field);
+    const char *expected;
+};
+
+#define ENTRY(name, field, read, expected)                                                         \
+    { name, offsetof(struct ff_config, field), read, expected }
+
+static const struct entry entries[] = {
+    ENTRY("system", system, read_text, "a system's name (see: farfault list systems)"),
+    ENTRY("policy", policy_file, read_text, "a shared object"),
+    ENTRY("memory", memory, read_size, "a size, such as 256M"),
+    ENTRY("devices", devices, read_count, "a number, 1 to 8"),
+    ENTRY("workers", workers, read_count, "a number of threads, 0 for one a CPU"),
+    ENTRY("mechanism", mechanism, read_mechanism, "auto, move or copy"),
+    ENTRY("handler", handler, read_handler, "adaptive, sleep or sigbus"),
+    ENTRY("spin", spin_ns, read_ns, "a time, such as 50us"),
+    ENTRY("host_file", host_file, read_text, "a path that does not exist yet"),
+    ENTRY("address_space", address_space, read_size, "a size, such as 512G"),
+    ENTRY("link", link, read_link, "a rate and a latency, such as 12.3GB/s,16.7us"),
+    ENTRY("seed", seed, read_number, "a number"),
+    ENTRY("check", check, read_flag, "on or off"),
+};
+
+#define ENTRY_COUNT (sizeof entries / sizeof entries[0])
+
+int ff_config_set(struct ff_config *config, const char *name, const char *value,
+                  struct ff_error *error) {
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        if (strcmp(entries[i].name, name) != 0)
+            continue;
+        if (entries[i].read(value, (char *)config + entries[i].offset) == 0)
+            return 0;
+        return ff__fail(error, -EINVAL, "%s=%s: must be %s", name, value, entries[i].expected);
+    }
+    return ff__fail(error, -EINVAL, "unknown setting '%s'", name);
+}
+
+int ff_config_from_environment(struct ff_config *config, struct ff_error *error) {
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        char variable[64] = "FARFAULT_";
+        size_t used = strlen(variable);
+        for (const char *c = entries[i].name; *c; c++)
+            variable[used++] = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+        variable[used] = '\0';
+        const char *value = getenv(variable);
+        int status = value ? ff_config_set(config, entries[i].name, value, error) : 0;
+        if (status)
+            return status;
+    }
+    return 0;
+}

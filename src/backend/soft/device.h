@@ -1,0 +1,47 @@
+/* The software device: real faults through userfaultfd, real data, a memory budget that holds by
+ * construction.
+ *
+ * Two mechanisms bring pages in and out (ff_config.mechanism):
+ *   MOVE   A whole block is copied into a free root of device memory, which is then moved under the
+ * program's address; on the way out the root is moved back first, an atomic unmap, and copied from
+ * there. Smaller pieces take the other way in and out, because every move costs a TLB shoot-down.
+ *   COPY   UFFDIO_COPY in. Out: write-protect, copy, unmap; a writer waits and then faults like
+ * anybody else.
+ *
+ * A page that is as the host last had it is not copied back. That is found out when it leaves, by a
+ * 128-bit sum of each page. Tracking writes by write protection instead was tried: UFFDIO_MOVE
+ * cannot install a page protected, and a write that slips in before the protection would be lost.
+ */
+#ifndef FF_SOFT_DEVICE_H
+#define FF_SOFT_DEVICE_H
+
+#include "backend/soft/link.h"
+#include "backend/soft/memory.h"
+#include "backend/soft/uffd.h"
+#include "engine/backend.h"
+#include "space/space.h"
+
+struct ff__soft {
+    struct ff__uffd uffd;
+    struct ff__memory memory;
+    struct ff__link links[FF_TIERS_MAX];
+    const struct ff__space *space; /* for the blocks' places; set once the engine exists */
+    uint8_t *moved;                /* [block] it came as a whole root and can go as one */
+    bool use_move;
+    int interrupt_fd;
+    uint64_t spin_ns, last_fault_ns;
+};
+
+extern const struct ff__backend ff__soft_backend;
+
+/* Opens the kernel's side and reserves all memory. */
+int ff__soft_init(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error);
+void ff__soft_fini(struct ff__soft *soft);
+
+/* Where a page of a block is in the managed and the host area. */
+static inline uint64_t ff__soft_offset(const struct ff__soft *soft, uint32_t block, uint32_t page) {
+    return ((uint64_t)block << FF_BLOCK_SHIFT) +
+           (uint64_t)(soft->space->blocks[block].lead + page) * FF_PAGE_SIZE;
+}
+
+#endif

@@ -1,0 +1,30 @@
+#include "backend/soft/link.h"
+
+#include "base/clock.h"
+
+#define SLEEP_SLACK_NS 80000u /* a sleep wakes this much late on a busy machine */
+
+uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
+                          uint64_t bytes) {
+    if (link->speed.bytes_per_second <= 0 || bytes == 0)
+        return now_ns;
+    uint64_t duration = (uint64_t)((double)bytes / link->speed.bytes_per_second * 1e9);
+    uint64_t *busy = &link->busy_until[direction];
+    uint64_t before = __atomic_load_n(busy, __ATOMIC_RELAXED), after;
+    do
+        after = (before > now_ns ? before : now_ns) + duration;
+    while (!__atomic_compare_exchange_n(busy, &before, after, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    return after + link->speed.latency_ns; /* latency overlaps with the next transfer */
+}
+
+void ff__link_wait(uint64_t until_ns) {
+    uint64_t now = ff__clock_ns();
+    if (until_ns > now + SLEEP_SLACK_NS) {
+        uint64_t wake = until_ns - SLEEP_SLACK_NS;
+        struct timespec t = {(time_t)(wake / 1000000000u), (long)(wake % 1000000000u)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    }
+    while (ff__clock_ns() < until_ns)
+        ff__cpu_relax();
+}

@@ -1,0 +1,254 @@
+/* Streams and launches: C kernels over a grid, on the device's worker threads.
+ *
+ * Each stream is a queue of launches of which only the first runs. Workers take chunks of any
+ * stream's first launch; whoever finishes its last chunk takes it off and wakes the others. */
+#include "backend/soft/context.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct launch {
+    struct launch *next;
+    struct ff_launch what;
+    uint64_t identity;
+    size_t taken, finished; /* items */
+    bool begun;
+    char memory[]; /* operands, then arguments */
+};
+
+struct ff_stream {
+    struct ff__workers *workers;
+    struct ff_stream *next;
+    struct launch *first, *last;
+};
+
+struct ff__workers {
+    struct ff_context *context;
+    uint32_t device, count;
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    struct ff_stream *streams;
+    bool stop;
+    uint32_t numbered; /* workers that have taken their number */
+    pthread_t threads[];
+};
+
+/* ---- running
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+/* A launch with items left to take, or NULL. The lock is held. */
+static struct launch *find_work(struct ff__workers *workers, struct ff_stream **stream) {
+    for (*stream = workers->streams; *stream; *stream = (*stream)->next) {
+        struct launch *launch = (*stream)->first;
+        if (launch && launch->taken < launch->what.grid)
+            return launch;
+    }
+    return NULL;
+}
+
+static void announce(struct ff__workers *workers, struct launch *launch, bool begins) {
+    const struct ff_launch *what = &launch->what;
+    if (begins)
+        ff_launch_begin(workers->context, workers->device, launch->identity, what->operands,
+                        what->operand_count);
+    else
+        ff_launch_end(workers->context, workers->device, launch->identity);
+}
+
+/* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
+ * told. */
+static void retire(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch) {
+    pthread_mutex_unlock(&workers->lock);
+    announce(workers, launch, false);
+    pthread_mutex_lock(&workers->lock);
+    stream->first = launch->next;
+    if (!stream->first)
+        stream->last = NULL;
+    free(launch);
+    pthread_cond_broadcast(&workers->done);
+    pthread_cond_broadcast(&workers->work);
+}
+
+static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch,
+                      uint32_t worker) {
+    size_t first = launch->taken, left = launch->what.grid - first;
+    size_t items = left < launch->what.chunk ? left : launch->what.chunk;
+    launch->taken += items;
+    bool begins = first == 0;
+    while (!begins && !launch->begun)
+        pthread_cond_wait(&workers->work, &workers->lock);
+    pthread_mutex_unlock(&workers->lock);
+    if (begins)
+        announce(workers, launch, true);
+    if (begins) {
+        pthread_mutex_lock(&workers->lock);
+        launch->begun = true;
+        pthread_cond_broadcast(&workers->work);
+        pthread_mutex_unlock(&workers->lock);
+    }
+    struct ff_work work = {first, first + items, launch->what.grid, workers->device, worker};
+    launch->what.kernel(&work, launch->memory + launch->what.operand_count * sizeof(void *));
+    pthread_mutex_lock(&workers->lock);
+    launch->finished += items;
+    if (launch->finished == launch->what.grid)
+        retire(workers, stream, launch);
+}
+
+static void *worker_thread(void *argument) {
+    struct ff__workers *workers = argument;
+    pthread_mutex_lock(&workers->lock);
+    uint32_t number = workers->numbered++;
+    while (!workers->stop) {
+        struct ff_stream *stream;
+        struct launch *launch = find_work(workers, &stream);
+        if (launch)
+            run_chunk(workers, stream, launch, number);
+        else
+            pthread_cond_wait(&workers->work, &workers->lock);
+    }
+    pthread_mutex_unlock(&workers->lock);
+    return NULL;
+}
+
+/* ---- workers
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void stop_workers(struct ff__workers *workers, uint32_t started) {
+    pthread_mutex_lock(&workers->lock);
+    workers->stop = true;
+    pthread_cond_broadcast(&workers->work);
+    pthread_mutex_unlock(&workers->lock);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(workers->threads[i], NULL);
+    pthread_mutex_destroy(&workers->lock);
+    pthread_cond_destroy(&workers->work);
+    pthread_cond_destroy(&workers->done);
+    free(workers);
+}
+
+static int make_workers(struct ff_context *context, uint32_t device, struct ff__workers **out) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t count = context->config.workers ? context->config.workers
+                     : cpus > 0              ? (uint32_t)cpus
+                                             : 1;
+    struct ff__workers *workers = calloc(1, sizeof *workers + count * sizeof workers->threads[0]);
+    if (!workers)
+        return -ENOMEM;
+    workers->context = context;
+    workers->device = device;
+    workers->count = count;
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->work, NULL);
+    pthread_cond_init(&workers->done, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        int status = pthread_create(&workers->threads[i], NULL, worker_thread, workers);
+        if (status) {
+            stop_workers(workers, i);
+            return -status;
+        }
+        pthread_setname_np(workers->threads[i], "ff-worker");
+    }
+    *out = workers;
+    return 0;
+}
+
+void ff__workers_destroy(struct ff__workers *workers) {
+    if (workers)
+        stop_workers(workers, workers->count);
+}
+
+/* ---- streams
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out) {
+    if (device >= context->config.devices)
+        return -EINVAL;
+    struct ff__workers **workers = &context->workers[ff_tier_of_device(device)];
+    pthread_mutex_lock(&context->making_workers);
+    int status = *workers ? 0 : make_workers(context, device, workers);
+    pthread_mutex_unlock(&context->making_workers);
+    if (status)
+        return status;
+    struct ff_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return -ENOMEM;
+    stream->workers = *workers;
+    pthread_mutex_lock(&stream->workers->lock);
+    stream->next = stream->workers->streams;
+    stream->workers->streams = stream;
+    pthread_mutex_unlock(&stream->workers->lock);
+    *out = stream;
+    return 0;
+}
+
+void ff_stream_synchronize(struct ff_stream *stream) {
+    pthread_mutex_lock(&stream->workers->lock);
+    while (stream->first)
+        pthread_cond_wait(&stream->workers->done, &stream->workers->lock);
+    pthread_mutex_unlock(&stream->workers->lock);
+}
+
+void ff_stream_destroy(struct ff_stream *stream) {
+    if (!stream)
+        return;
+    ff_stream_synchronize(stream);
+    struct ff__workers *workers = stream->workers;
+    pthread_mutex_lock(&workers->lock);
+    struct ff_stream **link = &workers->streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    pthread_mutex_unlock(&workers->lock);
+    free(stream);
+}
+
+/* Execution IDs are equal for equal names and arguments (DeepUM, section 4.1). */
+static uint64_t identify(const struct ff_launch *what) {
+    uint64_t hash = what->name ? ff__hash_bytes(0, what->name, strlen(what->name)) : 0;
+    hash = ff__hash_bytes(hash, &what->kernel, sizeof what->kernel);
+    hash = ff__hash_bytes(hash, &what->grid, sizeof what->grid);
+    return ff__hash_bytes(hash, what->arguments, what->argument_size);
+}
+
+static bool operands_managed(struct ff_context *context, const struct ff_launch *what) {
+    for (size_t i = 0; i < what->operand_count; i++)
+        if (!ff_mem_lookup(context, what->operands[i], NULL, NULL))
+            return false;
+    return true;
+}
+
+int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
+    struct ff__workers *workers = stream->workers;
+    if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
+        return -EINVAL;
+    size_t operands = what->operand_count * sizeof(void *);
+    struct launch *launch = calloc(1, sizeof *launch + operands + what->argument_size);
+    if (!launch)
+        return -ENOMEM;
+    launch->what = *what;
+    launch->identity = identify(what);
+    if (operands)
+        memcpy(launch->memory, what->operands, operands);
+    if (what->argument_size)
+        memcpy(launch->memory + operands, what->arguments, what->argument_size);
+    launch->what.operands = (const void *const *)(void *)launch->memory;
+    if (launch->what.chunk == 0)
+        launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;
+    pthread_mutex_lock(&workers->lock);
+    if (stream->last)
+        stream->last->next = launch;
+    else
+        stream->first = launch;
+    stream->last = launch;
+    pthread_cond_broadcast(&workers->work);
+    pthread_mutex_unlock(&workers->lock);
+    return 0;
+}

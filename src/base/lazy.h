@@ -1,0 +1,13 @@
+/* Flat arrays that are as large as they could ever become and cost only what is touched: zeroed
+ * address space from mmap(2) instead of realloc(3), so that an element's address never changes and
+ * readers need no lock. */
+#ifndef FF_BASE_LAZY_H
+#define FF_BASE_LAZY_H
+
+#include <stddef.h>
+
+/* Zeroed bytes, or NULL when the addresses are not to be had. `size` may be 0. */
+void *ff__lazy_map(size_t size);
+void ff__lazy_unmap(void *array, size_t size);
+
+#endif

@@ -1,0 +1,47 @@
+#include "base/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ff__queue_init(struct ff__queue *queue, uint32_t capacity, size_t item_size) {
+    memset(queue, 0, sizeof *queue);
+    queue->items = calloc(capacity, item_size);
+    if (!queue->items)
+        return -ENOMEM;
+    queue->capacity = capacity;
+    queue->item_size = item_size;
+    return 0;
+}
+
+void ff__queue_fini(struct ff__queue *queue) {
+    free(queue->items);
+    memset(queue, 0, sizeof *queue);
+}
+
+static void *item_at(const struct ff__queue *queue, uint32_t counter) {
+    return queue->items + (counter & (queue->capacity - 1)) * queue->item_size;
+}
+
+bool ff__queue_push(struct ff__queue *queue, const void *item) {
+    uint32_t tail = queue->tail;
+    if (tail - __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE) == queue->capacity)
+        return false;
+    memcpy(item_at(queue, tail), item, queue->item_size);
+    __atomic_store_n(&queue->tail, tail + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool ff__queue_pop(struct ff__queue *queue, void *item) {
+    uint32_t head = queue->head;
+    if (head == __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE))
+        return false;
+    memcpy(item, item_at(queue, head), queue->item_size);
+    __atomic_store_n(&queue->head, head + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool ff__queue_empty(const struct ff__queue *queue) {
+    return __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE) ==
+           __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE);
+}

@@ -1,0 +1,152 @@
+/* The engine: asks the policies, decides, and keeps the truth about pages. It knows no thread,
+ * clock or system call: the live pipeline and the simulator both drive it, one call at a time.
+ *
+ * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
+ * and fills in a job; the caller has the backend carry it out (first every `out`, then `in`),
+ * without any lock; `finish` makes it true. */
+#ifndef FF_ENGINE_ENGINE_H
+#define FF_ENGINE_ENGINE_H
+
+#include "base/map.h"
+#include "base/queue.h"
+#include "engine/backend.h"
+#include "policy/registry.h"
+#include "space/space.h"
+
+enum ff__job_status {
+    FF__JOB_RUN,     /* carry it out, then finish it */
+    FF__JOB_NONE,    /* nothing to move: the pages are there; replay the faults */
+    FF__JOB_LATER,   /* the block is busy; the faults are remembered and come back when its job is
+                        finished */
+    FF__JOB_NO_ROOM, /* everything that could leave is in flight: try again after some job has
+                        finished */
+    FF__JOB_WAIT,    /* the policy throttles these pages until job->retry_ns */
+    FF__JOB_DROPPED, /* advice that does not fit */
+};
+
+struct ff__job {
+    bool has_in;
+    bool took_root; /* `in` got a whole root from evicted blocks and may have to give back a part */
+    bool got_memory; /* `in` got its frame with this job */
+    uint32_t out_count;
+    uint64_t retry_ns;
+    struct ff__move in;
+    struct ff_mask faulted;   /* of the pages of `in` */
+    struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
+    struct ff_mask copied[FF__ROOT_LEAVES]; /* set by the backend for each out */
+    struct ff__move out[FF__ROOT_LEAVES];
+};
+
+struct ff__engine_config {
+    uint64_t base, address_space; /* the managed addresses */
+    uint32_t devices;
+    uint64_t memory; /* bytes a device */
+    uint32_t stock;  /* roots to keep free ahead of need, once there is pressure */
+    uint32_t shows;  /* the backend's visibility */
+    uint64_t seed;
+    bool check;
+    struct ff__system system;
+};
+
+/* Faults that arrived while their block was busy. */
+struct ff__late {
+    struct ff_mask faulted, written;
+    uint32_t tier;
+    uint32_t next; /* in the queue of blocks that are free again */
+    bool queued;
+};
+
+struct ff__engine {
+    struct ff__space space;
+    struct ff__system system;
+    struct ff_view view;
+    const struct ff_prefetch_policy *prefetch;
+    const struct ff_evict_policy *evict;
+    const struct ff_place_policy *place;
+    const struct ff_discard_policy *discard;
+    void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
+    void *block_state[FF__SLOTS][FF_TIERS_MAX];
+    struct ff__late *late;         /* [block] */
+    uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
+    uint32_t stock;
+    bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
+    uint32_t launch[FF_TIERS_MAX]; /* execution ID running on the device, FF_NONE */
+    struct ff__map launches;       /* identity -> execution ID */
+    uint32_t launch_count;
+    struct ff__queue events; /* to the correlator; only if a policy learns */
+    bool check;
+    struct ff_error failure; /* the first broken invariant, with `check` */
+};
+
+/* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. */
+int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
+                    struct ff_error *error);
+void ff__engine_fini(struct ff__engine *engine);
+
+/* ---- jobs
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A group of faults of one block. group->tier FF_NONE: the home of its range. RUN, NONE, LATER,
+ * NO_ROOM or WAIT; -EFAULT: no such block. */
+int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                     struct ff__job *job);
+
+/* A piece of advice. RUN or DROPPED. */
+int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
+                        struct ff__job *job);
+
+/* Takes the block's pages off the device; `dead`: these without a copy (may be NULL). RUN, NONE, or
+ * LATER (busy). */
+int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
+                     const struct ff_mask *dead, struct ff__job *job);
+
+/* Pre-evicts a block if free memory is short. RUN, or NONE. */
+int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                       struct ff__job *job);
+
+/* Makes a carried out job true; `done` false: `in` failed and nothing of it came. Then serve the
+ * late faults. */
+void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job, bool done);
+
+/* Takes the next block's faults that came while it was busy and are to be served now. False: there
+ * are none. */
+bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
+
+/* ---- ranges, launches, events
+ * ---------------------------------------------------------------------------------------- */
+
+int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
+                         uint32_t home_tier, uint32_t *range);
+
+/* Keeps the block, which must be idle, from every further job until its range is removed. */
+void ff__engine_close_block(struct ff__engine *engine, uint32_t block);
+
+/* Makes a block idle that was marked busy outside of any job; the host now holds these pages. */
+void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
+                              const struct ff_mask *held);
+
+/* Forgets pages' content: they read as zeros when they come next. Pages on a device are left alone.
+ */
+void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* The blocks must be idle or closed, and off every device. Faults that came late for them are
+ * forgotten: replay the blocks afterwards. */
+void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
+
+/* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be remembered).
+ */
+int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
+                      bool begins);
+
+/* Runs the correlator's step: up to `limit` events to `learn`. Returns how many there were. */
+uint32_t ff__engine_learn(struct ff__engine *engine, uint64_t now_ns, struct ff_event *scratch,
+                          uint32_t limit);
+
+/* Runs the prefetching thread's step. */
+void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice);
+
+/* Verifies every invariant now. */
+int ff__engine_check(const struct ff__engine *engine, struct ff_error *error);
+
+#endif

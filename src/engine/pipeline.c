@@ -1,0 +1,508 @@
+#include "engine/pipeline.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_MAX      256u /* faults a batch, as in the NVIDIA driver */
+#define FAULT_QUEUE    1024u
+#define PREFETCH_QUEUE 4096u
+#define EVENTS_A_STEP  256u
+#define ADVICE_A_STEP  64u
+#define IDLE_NS        100000000u /* sleeping threads look around this often, in case */
+#define RETRY_NS       1000000u   /* between tries of a move that failed */
+
+/* ---- carrying out jobs
+ * ---------------------------------------------------------------------------------------------- */
+
+static void nap(uint64_t ns) {
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    nanosleep(&t, NULL);
+}
+
+/* A failed move is tried again: the fault behind it must be answered, and memory that is short now
+ * may not be soon. */
+static void warn_of_retry(struct ff__pipeline *pipeline, const char *what, int status,
+                          uint32_t tries) {
+    if (tries == 0)
+        ff__log_line(&pipeline->log, FF_LOG_WARNING, "%s failed (%s), trying again", what,
+                     strerror(-status));
+    nap(RETRY_NS);
+}
+
+static bool carry_out(struct ff__pipeline *pipeline, struct ff__job *job, bool must) {
+    const struct ff__backend *backend = pipeline->backend;
+    int status;
+    for (uint32_t i = 0; i < job->out_count; i++)
+        for (uint32_t tries = 0;
+             (status = backend->out(pipeline->self, &job->out[i], &job->copied[i])) < 0; tries++)
+            warn_of_retry(pipeline, "eviction", status, tries);
+    for (uint32_t tries = 0; job->has_in && (status = backend->in(pipeline->self, &job->in)) < 0;
+         tries++) {
+        if (!must)
+            return false;
+        warn_of_retry(pipeline, "migration to the device", status, tries);
+    }
+    return true;
+}
+
+static bool pressed(const struct ff__engine *engine) {
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        if (engine->pressed[tier])
+            return true;
+    return false;
+}
+
+/* Wakes whom this job gives something to do. The lock is held. */
+static void notify(struct ff__pipeline *pipeline) {
+    pthread_cond_broadcast(&pipeline->progress);
+    if (pipeline->migration_sleeps && pressed(pipeline->engine))
+        pthread_cond_signal(&pipeline->work);
+    if (pipeline->has_learner && !ff__queue_empty(&pipeline->engine->events))
+        pthread_cond_signal(&pipeline->news);
+}
+
+/* Carries out and finishes a job. The lock is held before and after, not during. */
+static void run_job(struct ff__pipeline *pipeline, struct ff__job *job, bool must) {
+    pthread_mutex_unlock(&pipeline->lock);
+    bool done = carry_out(pipeline, job, must);
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    pthread_mutex_lock(&pipeline->lock);
+    ff__engine_finish(pipeline->engine, now, job, done);
+    notify(pipeline);
+}
+
+/* ---- serving faults
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void wait_for_progress(struct ff__pipeline *pipeline) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 10000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&pipeline->progress, &pipeline->lock, &until);
+}
+
+/* Puts throttled faults aside for the migration thread. The lock is held. */
+static void delay(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                  const struct ff_mask *pages, uint64_t due_ns) {
+    while (pipeline->delayed_count == FF__DELAYED_MAX && !pipeline->stop)
+        wait_for_progress(pipeline);
+    struct ff__delayed *slot = &pipeline->delayed[pipeline->delayed_count++];
+    slot->group = *group;
+    slot->group.faulted = *pages;
+    slot->due_ns = due_ns;
+    pthread_cond_signal(&pipeline->work);
+}
+
+/* One group, with the lock held. Returns the last job status, or negative errno. */
+static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *group,
+                        struct ff__job *job, bool stay) {
+    for (;;) {
+        uint64_t now = pipeline->backend->now(pipeline->self);
+        int status = ff__engine_fault(pipeline->engine, now, group, job);
+        switch (status) {
+        case FF__JOB_RUN:
+            if (!ff_mask_empty(&job->throttled) && !stay)
+                delay(pipeline, group, &job->throttled, job->retry_ns);
+            run_job(pipeline, job, true);
+            return status;
+        case FF__JOB_NO_ROOM:
+            wait_for_progress(pipeline);
+            continue;
+        case FF__JOB_LATER:
+            if (stay)
+                wait_for_progress(pipeline);
+            return status;
+        case FF__JOB_WAIT:
+            if (!stay) {
+                delay(pipeline, group, &job->throttled, job->retry_ns);
+                return status;
+            }
+            pthread_mutex_unlock(&pipeline->lock);
+            nap(job->retry_ns - now);
+            pthread_mutex_lock(&pipeline->lock);
+            continue;
+        default: /* FF__JOB_NONE, -EFAULT */
+            return status;
+        }
+    }
+}
+
+int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                       bool stay) {
+    struct ff_fault_group next = *group;
+    struct ff__job job;
+    uint64_t start = pipeline->backend->now(pipeline->self);
+    pthread_mutex_lock(&pipeline->lock);
+    int status = serve_locked(pipeline, &next, &job, stay);
+    if (status == FF__JOB_NONE)
+        pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
+    while (ff__engine_take_late(pipeline->engine, &next))
+        if (serve_locked(pipeline, &next, &job, false) == FF__JOB_NONE)
+            pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
+    pipeline->engine->space.stats.fault_ns += pipeline->backend->now(pipeline->self) - start;
+    pthread_mutex_unlock(&pipeline->lock);
+    return status < 0 ? status : 0;
+}
+
+/* ---- the fault handling thread
+ * ------------------------------------------------------------------------------------------ */
+
+static int by_address(const void *a, const void *b) {
+    uint64_t x = ((const struct ff__fault *)a)->address, y = ((const struct ff__fault *)b)->address;
+    return (x > y) - (x < y);
+}
+
+/* Sorts a batch into one group a block. The lock is held. */
+static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *faults,
+                             uint32_t count, struct ff_fault_group groups[BATCH_MAX]) {
+    uint32_t group_count = 0;
+    if (count > 1)
+        qsort(faults, count, sizeof *faults, by_address);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t page = 0,
+                 block = ff__space_find(&pipeline->engine->space, faults[i].address, &page);
+        if (block == FF_NONE) {
+            pipeline->backend->reject(pipeline->self, &faults[i]);
+            continue;
+        }
+        if (group_count == 0 || groups[group_count - 1].block != block)
+            groups[group_count++] =
+                (struct ff_fault_group){.block = block, .tier = FF_NONE, .launch = FF_NONE};
+        ff_mask_set(&groups[group_count - 1].faulted, page);
+        if (faults[i].write)
+            ff_mask_set(&groups[group_count - 1].written, page);
+    }
+    return group_count;
+}
+
+/* Queues all groups but the first for the migration thread, as many as there is room for; the rest
+ * is served here. */
+static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count) {
+    struct ff_fault_group groups[BATCH_MAX];
+    pthread_mutex_lock(&pipeline->lock);
+    uint32_t group_count = group_faults(pipeline, faults, count, groups);
+    while (group_count > 1 && ff__queue_push(&pipeline->faults, &groups[group_count - 1]))
+        group_count--;
+    if (pipeline->migration_sleeps && !ff__queue_empty(&pipeline->faults))
+        pthread_cond_signal(&pipeline->work);
+    pthread_mutex_unlock(&pipeline->lock);
+    for (uint32_t i = 0; i < group_count; i++)
+        ff__pipeline_serve(pipeline, &groups[i], false);
+}
+
+static void *fault_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    struct ff__fault faults[BATCH_MAX];
+    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
+        int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, IDLE_NS);
+        if (count > 0)
+            serve_batch(pipeline, faults, (uint32_t)count);
+    }
+    return NULL;
+}
+
+/* ---- the migration thread
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* Takes a delayed group that is due; the lock is held. *next_ns: when the earliest of the others
+ * is. */
+static bool take_due(struct ff__pipeline *pipeline, uint64_t now, struct ff_fault_group *group,
+                     uint64_t *next_ns) {
+    for (uint32_t i = 0; i < pipeline->delayed_count; i++) {
+        if (pipeline->delayed[i].due_ns <= now) {
+            *group = pipeline->delayed[i].group;
+            pipeline->delayed[i] = pipeline->delayed[--pipeline->delayed_count];
+            return true;
+        }
+        if (pipeline->delayed[i].due_ns < *next_ns)
+            *next_ns = pipeline->delayed[i].due_ns;
+    }
+    return false;
+}
+
+static bool step_faults(struct ff__pipeline *pipeline) {
+    struct ff_fault_group group;
+    if (!ff__queue_pop(&pipeline->faults, &group))
+        return false;
+    ff__pipeline_serve(pipeline, &group, false);
+    return true;
+}
+
+static bool step_prefetches(struct ff__pipeline *pipeline) {
+    struct ff_advice advice;
+    struct ff__job job;
+    if (!ff__queue_pop(&pipeline->prefetches, &advice))
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    if (ff__engine_prefetch(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
+                            &job) == FF__JOB_RUN)
+        run_job(pipeline, &job, false);
+    struct ff_fault_group late;
+    bool has_late = ff__engine_take_late(pipeline->engine, &late);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (has_late)
+        ff__pipeline_serve(pipeline, &late, false);
+    return true;
+}
+
+static bool step_restock(struct ff__pipeline *pipeline) {
+    struct ff__job job;
+    struct ff__engine *engine = pipeline->engine;
+    bool worked = false;
+    pthread_mutex_lock(&pipeline->lock);
+    for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
+        uint64_t now = pipeline->backend->now(pipeline->self);
+        worked = ff__engine_restock(engine, now, tier, &job) == FF__JOB_RUN;
+        if (worked)
+            run_job(pipeline, &job, true);
+    }
+    struct ff_fault_group late;
+    bool has_late = worked && ff__engine_take_late(engine, &late);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (has_late)
+        ff__pipeline_serve(pipeline, &late, false);
+    return worked;
+}
+
+/* Sleeps until there is work, or a delayed group is due, which it then takes. */
+static bool sleep_or_take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group) {
+    pthread_mutex_lock(&pipeline->lock);
+    uint64_t now = ff__clock_ns(), next = now + IDLE_NS;
+    bool due = take_due(pipeline, pipeline->backend->now(pipeline->self), group, &next);
+    if (!due && !pipeline->stop && ff__queue_empty(&pipeline->faults) &&
+        ff__queue_empty(&pipeline->prefetches) && !pressed(pipeline->engine)) {
+        struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+        pipeline->migration_sleeps = true;
+        pthread_cond_timedwait(&pipeline->work, &pipeline->lock, &until);
+        pipeline->migration_sleeps = false;
+    }
+    pthread_mutex_unlock(&pipeline->lock);
+    return due;
+}
+
+static void *migration_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    struct ff_fault_group group;
+    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
+        if (step_faults(pipeline) || step_prefetches(pipeline) || step_restock(pipeline))
+            continue;
+        if (sleep_or_take_due(pipeline, &group))
+            ff__pipeline_serve(pipeline, &group, false);
+    }
+    return NULL;
+}
+
+/* ---- the correlator and the prefetching thread
+ * ---------------------------------------------------------------------------------- */
+
+static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    pthread_cond_timedwait(condition, &pipeline->lock, &until);
+}
+
+static void *correlator_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    struct ff_event events[EVENTS_A_STEP];
+    pthread_mutex_lock(&pipeline->lock);
+    while (!pipeline->stop) {
+        uint64_t now = pipeline->backend->now(pipeline->self);
+        uint32_t count = ff__engine_learn(pipeline->engine, now, events, EVENTS_A_STEP);
+        pipeline->unplanned += count;
+        if (count > 0 && pipeline->has_planner)
+            pthread_cond_signal(&pipeline->learned);
+        if (count == 0) {
+            sleep_on(pipeline, &pipeline->news);
+        } else { /* let faults in between steps */
+            pthread_mutex_unlock(&pipeline->lock);
+            pthread_mutex_lock(&pipeline->lock);
+        }
+    }
+    pthread_mutex_unlock(&pipeline->lock);
+    return NULL;
+}
+
+static void *prefetching_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    struct ff_advice items[ADVICE_A_STEP];
+    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
+        struct ff_advice_list advice = {items, 0, ADVICE_A_STEP};
+        pthread_mutex_lock(&pipeline->lock);
+        if (pipeline->unplanned == 0 && !pipeline->stop)
+            sleep_on(pipeline, &pipeline->learned);
+        if (pipeline->unplanned > 0)
+            ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
+        if (advice.count < ADVICE_A_STEP)
+            pipeline->unplanned = 0; /* a full list may have more to say */
+        pthread_mutex_unlock(&pipeline->lock);
+        for (uint32_t i = 0; i < advice.count; i++)
+            if (!ff__pipeline_advise(pipeline, &items[i]))
+                break;
+    }
+    return NULL;
+}
+
+bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+    pthread_mutex_lock(&pipeline->advising);
+    bool queued = ff__queue_push(&pipeline->prefetches, advice);
+    pthread_mutex_unlock(&pipeline->advising);
+    pthread_mutex_lock(&pipeline->lock);
+    if (!queued)
+        pipeline->engine->space.stats.advice_dropped++;
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+    pthread_mutex_unlock(&pipeline->lock);
+    return queued;
+}
+
+/* ---- evicting on demand, launches
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
+                         const struct ff_mask *dead) {
+    struct ff__job job;
+    int status;
+    while ((status = ff__engine_evict(pipeline->engine, pipeline->backend->now(pipeline->self),
+                                      block, tier, dead, &job)) == FF__JOB_LATER)
+        wait_for_progress(pipeline);
+    if (status == FF__JOB_RUN)
+        run_job(pipeline, &job, true);
+}
+
+void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
+                        bool close) {
+    struct ff__engine *engine = pipeline->engine;
+    struct ff_fault_group late;
+    pthread_mutex_lock(&pipeline->lock);
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        evict_locked(pipeline, block, tier, dead);
+    while (close && engine->space.busy[block])
+        wait_for_progress(pipeline);
+    if (dead)
+        ff__engine_discard(engine, block, dead);
+    if (close)
+        ff__engine_close_block(engine, block);
+    bool has_late = ff__engine_take_late(engine, &late);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (has_late)
+        ff__pipeline_serve(pipeline, &late, false);
+}
+
+void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
+                          const struct ff_mask *held) {
+    struct ff_fault_group late;
+    pthread_mutex_lock(&pipeline->lock);
+    ff__engine_release_block(pipeline->engine, block, held);
+    pthread_cond_broadcast(&pipeline->progress);
+    bool has_late = ff__engine_take_late(pipeline->engine, &late);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (has_late)
+        ff__pipeline_serve(pipeline, &late, false);
+}
+
+int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
+                        bool begins) {
+    pthread_mutex_lock(&pipeline->lock);
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    int status = ff__engine_launch(pipeline->engine, now, tier, identity, begins);
+    if (pipeline->has_learner)
+        pthread_cond_signal(&pipeline->news);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status;
+}
+
+/* ---- starting and stopping
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static void init_locks(struct ff__pipeline *pipeline) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&pipeline->lock, NULL);
+    pthread_mutex_init(&pipeline->advising, NULL);
+    pthread_cond_init(&pipeline->progress, &monotonic);
+    pthread_cond_init(&pipeline->work, &monotonic);
+    pthread_cond_init(&pipeline->news, &monotonic);
+    pthread_cond_init(&pipeline->learned, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static void fini_locks(struct ff__pipeline *pipeline) {
+    pthread_mutex_destroy(&pipeline->lock);
+    pthread_mutex_destroy(&pipeline->advising);
+    pthread_cond_destroy(&pipeline->progress);
+    pthread_cond_destroy(&pipeline->work);
+    pthread_cond_destroy(&pipeline->news);
+    pthread_cond_destroy(&pipeline->learned);
+}
+
+/* All signals stay with the application's threads. */
+static int start_thread(struct ff__pipeline *pipeline, void *(*run)(void *), const char *name) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t *thread = &pipeline->threads[pipeline->thread_count];
+    int status = pthread_create(thread, NULL, run, pipeline);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status == 0) {
+        pthread_setname_np(*thread, name);
+        pipeline->thread_count++;
+    }
+    return -status;
+}
+
+int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
+                       const struct ff__backend *backend, void *self, struct ff__log log,
+                       bool polls) {
+    memset(pipeline, 0, sizeof *pipeline);
+    pipeline->engine = engine;
+    pipeline->backend = backend;
+    pipeline->self = self;
+    pipeline->log = log;
+    pipeline->has_learner = engine->events.items != NULL;
+    pipeline->has_planner = engine->prefetch->plan != NULL;
+    init_locks(pipeline);
+    int status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
+    if (!status)
+        status = ff__queue_init(&pipeline->prefetches, PREFETCH_QUEUE, sizeof(struct ff_advice));
+    if (!status && polls)
+        status = start_thread(pipeline, fault_thread, "ff-fault");
+    if (!status)
+        status = start_thread(pipeline, migration_thread, "ff-migrate");
+    if (!status && pipeline->has_learner)
+        status = start_thread(pipeline, correlator_thread, "ff-correlate");
+    if (!status && pipeline->has_planner)
+        status = start_thread(pipeline, prefetching_thread, "ff-prefetch");
+    if (status)
+        ff__pipeline_stop(pipeline);
+    return status;
+}
+
+void ff__pipeline_stop(struct ff__pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&pipeline->progress);
+    pthread_cond_broadcast(&pipeline->work);
+    pthread_cond_broadcast(&pipeline->news);
+    pthread_cond_broadcast(&pipeline->learned);
+    pthread_mutex_unlock(&pipeline->lock);
+    pipeline->backend->interrupt(pipeline->self);
+    for (uint32_t i = 0; i < pipeline->thread_count; i++)
+        pthread_join(pipeline->threads[i], NULL);
+    ff__queue_fini(&pipeline->faults);
+    ff__queue_fini(&pipeline->prefetches);
+    fini_locks(pipeline);
+}

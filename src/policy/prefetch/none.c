@@ -1,0 +1,11 @@
+/* No prefetching: only the faulted pages move. */
+#include "policy/registry.h"
+
+const struct ff_prefetch_policy ff__prefetch_none = {
+    .base =
+        {
+            .name = "none",
+            .summary = "only the faulted pages move",
+            .api = FF_POLICY_API,
+        },
+};

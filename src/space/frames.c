@@ -1,0 +1,135 @@
+#include "space/frames.h"
+
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ALL_LEAVES UINT32_MAX
+
+int ff__frames_init(struct ff__frames *frames, uint32_t root_count) {
+    memset(frames, 0, sizeof *frames);
+    size_t per_root = (size_t)root_count * sizeof(uint32_t);
+    frames->used = ff__lazy_map(per_root);
+    frames->owner = ff__lazy_map(per_root * FF__ROOT_LEAVES);
+    frames->free = ff__lazy_map(per_root);
+    frames->partial = ff__lazy_map(per_root);
+    frames->partial_at = ff__lazy_map(per_root);
+    frames->root_count = root_count;
+    if (!frames->used || !frames->owner || !frames->free || !frames->partial ||
+        !frames->partial_at) {
+        ff__frames_fini(frames);
+        return -ENOMEM;
+    }
+    for (uint32_t root = root_count; root > 0; root--)
+        frames->free[frames->free_count++] = root - 1;
+    return 0;
+}
+
+void ff__frames_fini(struct ff__frames *frames) {
+    size_t per_root = (size_t)frames->root_count * sizeof(uint32_t);
+    ff__lazy_unmap(frames->used, per_root);
+    ff__lazy_unmap(frames->owner, per_root * FF__ROOT_LEAVES);
+    ff__lazy_unmap(frames->free, per_root);
+    ff__lazy_unmap(frames->partial, per_root);
+    ff__lazy_unmap(frames->partial_at, per_root);
+    memset(frames, 0, sizeof *frames);
+}
+
+/* ---- the two lists of roots with room
+ * ------------------------------------------------------------------------- */
+
+static void partial_add(struct ff__frames *frames, uint32_t root) {
+    frames->partial_at[root] = frames->partial_count;
+    frames->partial[frames->partial_count++] = root;
+}
+
+static void partial_remove(struct ff__frames *frames, uint32_t root) {
+    uint32_t at = frames->partial_at[root];
+    uint32_t last = frames->partial[--frames->partial_count];
+    frames->partial[at] = last;
+    frames->partial_at[last] = at;
+}
+
+static bool is_partial(uint32_t used) {
+    return used != 0 && used != ALL_LEAVES;
+}
+
+/* Changes which leaves of a root are used and keeps it on the right list. */
+static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
+    uint32_t before = frames->used[root];
+    frames->leaves_used += (uint32_t)__builtin_popcount(used);
+    frames->leaves_used -= (uint32_t)__builtin_popcount(before);
+    frames->used[root] = used;
+    if (is_partial(before) && !is_partial(used))
+        partial_remove(frames, root);
+    if (!is_partial(before) && is_partial(used))
+        partial_add(frames, root);
+    if (used == 0 && before != 0)
+        frames->free[frames->free_count++] = root;
+}
+
+static uint32_t leaf_run(uint32_t first, uint32_t leaves) {
+    uint32_t run = leaves == FF__ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1;
+    return run << first;
+}
+
+/* The first place where `leaves` bits of `used` in a row are zero, or 32. */
+static uint32_t find_run(uint32_t used, uint32_t leaves) {
+    uint32_t starts = ~used; /* bit i: a run of the length tried so far starts at i */
+    for (uint32_t length = 1; length < leaves; length++)
+        starts &= ~used >> length;
+    return starts ? (uint32_t)__builtin_ctz(starts) : FF__ROOT_LEAVES;
+}
+
+static uint32_t hand_out(struct ff__frames *frames, uint32_t root, uint32_t first, uint32_t leaves,
+                         uint32_t block) {
+    uint32_t frame = root * FF__ROOT_LEAVES + first;
+    for (uint32_t i = 0; i < leaves; i++)
+        frames->owner[frame + i] = block;
+    set_used(frames, root, frames->used[root] | leaf_run(first, leaves));
+    return frame;
+}
+
+/* ---- public to the library
+ * --------------------------------------------------------------------------------------- */
+
+uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
+    if (leaves < FF__ROOT_LEAVES) {
+        for (uint32_t i = 0; i < frames->partial_count; i++) {
+            uint32_t root = frames->partial[i];
+            uint32_t first = find_run(frames->used[root], leaves);
+            if (first + leaves <= FF__ROOT_LEAVES)
+                return hand_out(frames, root, first, leaves, block);
+        }
+    }
+    if (frames->free_count == 0)
+        return FF_NONE;
+    return hand_out(frames, frames->free[--frames->free_count], 0, leaves, block);
+}
+
+void ff__frames_free(struct ff__frames *frames, uint32_t frame, uint32_t leaves) {
+    uint32_t root = frame / FF__ROOT_LEAVES;
+    set_used(frames, root, frames->used[root] & ~leaf_run(frame % FF__ROOT_LEAVES, leaves));
+}
+
+uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t block) {
+    return hand_out(frames, root, 0, FF__ROOT_LEAVES, block);
+}
+
+void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves) {
+    if (leaves < FF__ROOT_LEAVES)
+        ff__frames_free(frames, root * FF__ROOT_LEAVES + leaves, FF__ROOT_LEAVES - leaves);
+}
+
+uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,
+                           uint32_t owners[FF__ROOT_LEAVES]) {
+    uint32_t count = 0, used = frames->used[root];
+    for (uint32_t leaf = 0; leaf < FF__ROOT_LEAVES; leaf++) {
+        uint32_t owner = frames->owner[root * FF__ROOT_LEAVES + leaf];
+        /* one block's leaves are one run, so a new owner differs from the one before */
+        if ((used >> leaf & 1) && (count == 0 || owners[count - 1] != owner))
+            owners[count++] = owner;
+    }
+    return count;
+}

@@ -1,0 +1,252 @@
+#include "space/space.h"
+
+#include "base/error.h"
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A run of free windows. */
+struct ff__hole {
+    uint32_t first, count;
+};
+
+static bool map_arrays(struct ff__space *space) {
+    size_t blocks = space->block_limit;
+    space->blocks = ff__lazy_map(blocks * sizeof *space->blocks);
+    space->ranges = ff__lazy_map(blocks * sizeof *space->ranges);
+    space->evicted = ff__lazy_map(blocks * sizeof *space->evicted);
+    space->busy = ff__lazy_map(blocks * sizeof *space->busy);
+    space->free_ranges = ff__lazy_map(blocks * sizeof *space->free_ranges);
+    space->holes = ff__lazy_map(blocks * sizeof *space->holes);
+    bool mapped = space->blocks && space->ranges && space->evicted && space->busy &&
+                  space->free_ranges && space->holes;
+    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
+        space->resident[tier] = ff__lazy_map(blocks * sizeof(struct ff_mask));
+        space->frame[tier] = ff__lazy_map(blocks * sizeof(uint32_t));
+        mapped = mapped && space->resident[tier] && space->frame[tier];
+    }
+    return mapped;
+}
+
+int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
+                   uint64_t memory) {
+    memset(space, 0, sizeof *space);
+    uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
+    if (base % FF_BLOCK_SIZE || roots == 0 || roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 ||
+        blocks >= FF_NONE || devices == 0 || devices >= FF_TIERS_MAX)
+        return -EINVAL;
+    space->base = base;
+    space->block_limit = (uint32_t)blocks;
+    space->tier_count = 1 + devices;
+    int status = map_arrays(space) ? 0 : -ENOMEM;
+    for (uint32_t tier = 1; tier < space->tier_count && !status; tier++)
+        status = ff__frames_init(&space->frames[tier], (uint32_t)roots);
+    if (status) {
+        ff__space_fini(space);
+        return status;
+    }
+    space->holes[0] = (struct ff__hole){0, space->block_limit};
+    space->hole_count = 1;
+    space->stats.capacity = roots * FF_BLOCK_SIZE * devices;
+    return 0;
+}
+
+void ff__space_fini(struct ff__space *space) {
+    size_t blocks = space->block_limit;
+    ff__lazy_unmap(space->blocks, blocks * sizeof *space->blocks);
+    ff__lazy_unmap(space->ranges, blocks * sizeof *space->ranges);
+    ff__lazy_unmap(space->evicted, blocks * sizeof *space->evicted);
+    ff__lazy_unmap(space->busy, blocks * sizeof *space->busy);
+    ff__lazy_unmap(space->free_ranges, blocks * sizeof *space->free_ranges);
+    ff__lazy_unmap(space->holes, blocks * sizeof *space->holes);
+    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
+        ff__lazy_unmap(space->resident[tier], blocks * sizeof(struct ff_mask));
+        ff__lazy_unmap(space->frame[tier], blocks * sizeof(uint32_t));
+        ff__frames_fini(&space->frames[tier]);
+    }
+    memset(space, 0, sizeof *space);
+}
+
+/* ---- windows
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* First fit: low addresses stay in use, so the lazy arrays stay small. */
+static uint32_t take_windows(struct ff__space *space, uint32_t count) {
+    for (uint32_t i = 0; i < space->hole_count; i++) {
+        struct ff__hole *hole = &space->holes[i];
+        if (hole->count < count)
+            continue;
+        uint32_t first = hole->first;
+        hole->first += count;
+        hole->count -= count;
+        if (hole->count == 0) {
+            space->hole_count--;
+            memmove(hole, hole + 1, (space->hole_count - i) * sizeof *hole);
+        }
+        return first;
+    }
+    return FF_NONE;
+}
+
+static void return_windows(struct ff__space *space, uint32_t first, uint32_t count) {
+    uint32_t i = 0;
+    while (i < space->hole_count && space->holes[i].first < first)
+        i++;
+    struct ff__hole *next = &space->holes[i];
+    bool joins_before = i > 0 && next[-1].first + next[-1].count == first;
+    bool joins_after = i < space->hole_count && first + count == next->first;
+    if (joins_before && joins_after) {
+        next[-1].count += count + next->count;
+        space->hole_count--;
+        memmove(next, next + 1, (space->hole_count - i) * sizeof *next);
+    } else if (joins_before) {
+        next[-1].count += count;
+    } else if (joins_after) {
+        next->first = first;
+        next->count += count;
+    } else {
+        memmove(next + 1, next, (space->hole_count - i) * sizeof *next);
+        *next = (struct ff__hole){first, count};
+        space->hole_count++;
+    }
+}
+
+/* ---- ranges
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static void make_block(struct ff__space *space, uint32_t block, uint32_t range, uint32_t lead,
+                       uint32_t page_count) {
+    space->blocks[block] = (struct ff_block){range, (uint16_t)page_count, (uint16_t)lead};
+    space->busy[block] = 0;
+    ff_mask_clear(&space->evicted[block]);
+    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
+        ff_mask_clear(&space->resident[tier][block]);
+        space->frame[tier][block] = FF_NONE;
+    }
+}
+
+static uint32_t take_range_id(struct ff__space *space) {
+    if (space->free_range_count > 0)
+        return space->free_ranges[--space->free_range_count];
+    /* ids are dense: the first one never used has no blocks */
+    return space->range_limit++;
+}
+
+int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, uint32_t home_tier,
+                  uint32_t *range) {
+    if (page_count == 0 || lead >= FF_BLOCK_PAGES)
+        return -EINVAL;
+    if (page_count > (uint64_t)space->block_limit * FF_BLOCK_PAGES)
+        return -ENOMEM;
+    uint32_t blocks = (uint32_t)((page_count + lead + FF_BLOCK_PAGES - 1) / FF_BLOCK_PAGES);
+    uint32_t first = take_windows(space, blocks);
+    if (first == FF_NONE)
+        return -ENOMEM;
+    *range = take_range_id(space);
+    space->ranges[*range] = (struct ff_range){first, blocks, page_count, home_tier};
+    uint64_t left = page_count;
+    for (uint32_t i = 0; i < blocks; i++) {
+        uint32_t skip = i == 0 ? lead : 0, room = FF_BLOCK_PAGES - skip;
+        uint32_t pages = left < room ? (uint32_t)left : room;
+        make_block(space, first + i, *range, skip, pages);
+        left -= pages;
+    }
+    space->stats.allocated += page_count * FF_PAGE_SIZE;
+    if (space->stats.allocated > space->stats.allocated_peak)
+        space->stats.allocated_peak = space->stats.allocated;
+    return 0;
+}
+
+void ff__range_remove(struct ff__space *space, uint32_t range) {
+    struct ff_range *r = &space->ranges[range];
+    for (uint32_t i = 0; i < r->block_count; i++)
+        make_block(space, r->first_block + i, FF_NONE, 0, 0);
+    return_windows(space, r->first_block, r->block_count);
+    space->stats.allocated -= r->page_count * FF_PAGE_SIZE;
+    memset(r, 0, sizeof *r);
+    space->free_ranges[space->free_range_count++] = range;
+}
+
+uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page) {
+    uint64_t block = (address - space->base) >> FF_BLOCK_SHIFT;
+    if (address < space->base || block >= space->block_limit)
+        return FF_NONE;
+    const struct ff_block *b = &space->blocks[block];
+    uint64_t in_window = (address - space->base) / FF_PAGE_SIZE % FF_BLOCK_PAGES;
+    if (in_window < b->lead || in_window - b->lead >= b->page_count)
+        return FF_NONE;
+    *page = (uint32_t)in_window - b->lead;
+    return (uint32_t)block;
+}
+
+struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) {
+    struct ff_mask present = space->resident[1][block];
+    for (uint32_t tier = 2; tier < space->tier_count; tier++)
+        present = ff_mask_or(&present, &space->resident[tier][block]);
+    return present;
+}
+
+/* ---- invariants
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static int check_block(const struct ff__space *space, uint32_t block, uint32_t leaves[],
+                       struct ff_error *error) {
+    struct ff_mask valid = ff__block_pages(space, block), seen = {{0}};
+    uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
+    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
+        const struct ff_mask *resident = &space->resident[tier][block];
+        if (!ff_mask_within(resident, &valid))
+            return ff__fail(error, -EUCLEAN, "block %u: pages beyond its end on tier %u", block,
+                            tier);
+        if (tier == FF_TIER_HOST)
+            continue;
+        struct ff_mask both = ff_mask_and(&seen, resident);
+        if (!ff_mask_empty(&both))
+            return ff__fail(error, -EUCLEAN, "block %u: a page is on two devices", block);
+        seen = ff_mask_or(&seen, resident);
+        uint32_t frame = space->frame[tier][block];
+        if (frame == FF_NONE) {
+            if (!ff_mask_empty(resident) && !space->busy[block])
+                return ff__fail(error, -EUCLEAN, "block %u: resident without memory", block);
+            continue;
+        }
+        /* a busy block may hold a whole root until its job ends */
+        const struct ff__frames *frames = &space->frames[tier];
+        for (uint32_t i = 0; i < need; i++)
+            if (frames->owner[frame + i] != block)
+                return ff__fail(error, -EUCLEAN, "block %u: its frame %u belongs to block %u",
+                                block, frame + i, frames->owner[frame + i]);
+        leaves[tier] += need;
+    }
+    return 0;
+}
+
+int ff__space_check(const struct ff__space *space, struct ff_error *error) {
+    uint32_t leaves[FF_TIERS_MAX] = {0};
+    uint64_t pages = 0;
+    for (uint32_t range = 0; range < space->range_limit; range++) {
+        const struct ff_range *r = &space->ranges[range];
+        for (uint32_t i = 0; i < r->block_count; i++) {
+            int status = check_block(space, r->first_block + i, leaves, error);
+            if (status)
+                return status;
+            pages += space->blocks[r->first_block + i].page_count;
+        }
+    }
+    if (pages * FF_PAGE_SIZE != space->stats.allocated)
+        return ff__fail(error, -EUCLEAN, "ranges hold %llu pages, %llu bytes are counted",
+                        (unsigned long long)pages, (unsigned long long)space->stats.allocated);
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        const struct ff__frames *frames = &space->frames[tier];
+        if (leaves[tier] > frames->leaves_used ||
+            frames->leaves_used > frames->root_count * FF__ROOT_LEAVES)
+            return ff__fail(
+                error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u", tier,
+                leaves[tier], frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
+    }
+    return 0;
+}

@@ -1,0 +1,75 @@
+/* The truth about where every page is: ranges, blocks, residency, device memory, statistics.
+ *
+ * The managed address space is cut into windows of 2 MiB; the window's number is the block's id, so
+ * that an address finds its block by a shift. A window belongs to one range only. All state lies in
+ * flat arrays indexed by block id, as large as the address space and paid for as touched.
+ *
+ * Residency, per page of a block:
+ *   a device bit               the page is in that device's memory; at most one device has it
+ *   a device bit + a host bit  and the host still holds a copy, which may be out of date: a
+ * write-back compares only the host bit          the page is on the host no bit the page has no
+ * content yet and reads as zeros
+ *
+ * The caller serializes; nothing here blocks or calls the system. */
+#ifndef FF_SPACE_SPACE_H
+#define FF_SPACE_SPACE_H
+
+#include <farfault/farfault.h>
+#include <farfault/policy.h>
+
+#include "space/frames.h"
+
+struct ff__space {
+    uint64_t base; /* address of block 0, 2 MiB aligned */
+    uint32_t block_limit, tier_count;
+    struct ff_block *blocks;                /* [block]; page_count 0: no block here */
+    struct ff_range *ranges;                /* [range]; block_count 0: unused id */
+    struct ff_mask *resident[FF_TIERS_MAX]; /* [tier][block] */
+    struct ff_mask *evicted;       /* [block] pages that were evicted and have not come back */
+    uint32_t *frame[FF_TIERS_MAX]; /* [tier][block] */
+    uint8_t *busy;                 /* [block] */
+    struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
+    uint32_t range_limit;                   /* range ids below it were used at some time */
+    uint32_t *free_ranges;                  /* stack of range ids to use again */
+    uint32_t free_range_count;
+    struct ff__hole *holes; /* free windows, by address; see space.c */
+    uint32_t hole_count;
+    struct ff_stats stats;
+};
+
+/* `memory`: bytes of each device, at least one block. -EINVAL, -ENOMEM. */
+int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
+                   uint64_t memory);
+void ff__space_fini(struct ff__space *space);
+
+/* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but for
+ * tests), and makes their blocks. -EINVAL: no pages. -ENOMEM: no run of windows is free. */
+int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, uint32_t home_tier,
+                  uint32_t *range);
+
+/* All its blocks must be idle and hold no frames. */
+void ff__range_remove(struct ff__space *space, uint32_t range);
+
+/* The block an address lies in, FF_NONE if there is none; *page is the page in the block. */
+uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page);
+
+static inline uint64_t ff__block_address(const struct ff__space *space, uint32_t block) {
+    return space->base + ((uint64_t)block << FF_BLOCK_SHIFT) +
+           (uint64_t)space->blocks[block].lead * FF_PAGE_SIZE;
+}
+
+static inline uint64_t ff__range_address(const struct ff__space *space, uint32_t range) {
+    return ff__block_address(space, space->ranges[range].first_block);
+}
+
+static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint32_t block) {
+    return ff_mask_of_run(0, space->blocks[block].page_count);
+}
+
+/* The pages of the block that are on any device: present, so that touching them is no fault. */
+struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
+
+/* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */
+int ff__space_check(const struct ff__space *space, struct ff_error *error);
+
+#endif

@@ -1,0 +1,147 @@
+/* What a policy needs around it, without an engine: a view whose masks the test writes, an instance
+ * of the policy, and masks written as text ("0-4 6 20-31"). */
+#ifndef TESTS_POLICY_VIEW_H
+#define TESTS_POLICY_VIEW_H
+
+#include <farfault/policy.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fake {
+    struct ff_view view;
+    struct ff_block *blocks;
+    struct ff_range range;
+    struct ff_mask *resident[FF_TIERS_MAX];
+    uint32_t *frame[FF_TIERS_MAX];
+    uint8_t *busy;
+};
+
+static inline void *fake_zeroed(size_t size) {
+    size = (size + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, size ? size : 64);
+    assert(memory);
+    memset(memory, 0, size);
+    return memory;
+}
+
+/* Blocks of 512 pages, resident nowhere, without memory. */
+static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
+    memset(fake, 0, sizeof *fake);
+    fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
+    fake->busy = fake_zeroed(blocks);
+    fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
+    for (uint32_t i = 0; i < blocks; i++)
+        fake->blocks[i] = (struct ff_block){.page_count = FF_BLOCK_PAGES};
+    for (uint32_t tier = 0; tier < tiers; tier++) {
+        fake->resident[tier] = fake_zeroed(blocks * sizeof(struct ff_mask));
+        fake->frame[tier] = fake_zeroed(blocks * sizeof(uint32_t));
+        memset(fake->frame[tier], 0xff, blocks * sizeof(uint32_t));
+        fake->view.resident[tier] = fake->resident[tier];
+        fake->view.frame[tier] = fake->frame[tier];
+    }
+    fake->view.tier_count = tiers;
+    fake->view.block_limit = blocks;
+    fake->view.blocks = fake->blocks;
+    fake->view.ranges = &fake->range;
+    fake->view.busy = fake->busy;
+}
+
+static inline void fake_close(struct fake *fake) {
+    for (uint32_t tier = 0; tier < fake->view.tier_count; tier++) {
+        free(fake->resident[tier]);
+        free(fake->frame[tier]);
+    }
+    free(fake->blocks);
+    free(fake->busy);
+}
+
+/* ---- an instance of a policy ------------------------------------------------------------ */
+
+struct instance {
+    const struct ff_policy *policy;
+    int64_t params[FF_PARAMS_MAX];
+    void *state, *block_state;
+};
+
+static inline void instance_init(struct instance *instance, const struct ff_policy *policy) {
+    memset(instance, 0, sizeof *instance);
+    instance->policy = policy;
+    for (unsigned i = 0; policy->params && policy->params[i].name; i++)
+        instance->params[i] = policy->params[i].standard;
+}
+
+static inline void instance_set(struct instance *instance, const char *name, int64_t value) {
+    unsigned i = 0;
+    while (instance->policy->params[i].name && strcmp(instance->policy->params[i].name, name) != 0)
+        i++;
+    assert(instance->policy->params[i].name);
+    instance->params[i] = value;
+}
+
+static inline void instance_open(struct instance *instance, const struct ff_view *view,
+                                 uint32_t tier) {
+    const struct ff_policy *policy = instance->policy;
+    instance->state = fake_zeroed(policy->state_size);
+    instance->block_state = fake_zeroed(policy->block_state_size * view->block_limit);
+    struct ff_policy_env env = {.tier_count = view->tier_count,
+                                .tier = tier,
+                                .block_limit = view->block_limit,
+                                .block_state = instance->block_state,
+                                .params = instance->params};
+    int status = policy->init ? policy->init(instance->state, &env) : 0;
+    assert(status == 0);
+    (void)status;
+}
+
+static inline void instance_close(struct instance *instance) {
+    if (instance->policy->fini)
+        instance->policy->fini(instance->state);
+    free(instance->state);
+    free(instance->block_state);
+}
+
+/* ---- masks as text ---------------------------------------------------------------------- */
+
+static inline struct ff_mask mask_of(const char *text) {
+    struct ff_mask mask = {0};
+    for (const char *at = text; *at;) {
+        char *end;
+        uint32_t first = (uint32_t)strtoul(at, &end, 10), last = first;
+        if (*end == '-')
+            last = (uint32_t)strtoul(end + 1, &end, 10);
+        assert(end != at && first <= last && last < FF_BLOCK_PAGES);
+        ff_mask_set_run(&mask, first, last + 1);
+        for (at = end; *at == ' ' || *at == ',';)
+            at++;
+    }
+    return mask;
+}
+
+#define MASK_TEXT 2600 /* more than any mask needs */
+
+static inline const char *mask_text(const struct ff_mask *mask, char text[MASK_TEXT]) {
+    int used = 0;
+    text[0] = '\0';
+    FF_MASK_FOR_EACH_RUN(mask, run) {
+        if (run.end - run.first == 1)
+            used += snprintf(text + used, (size_t)(MASK_TEXT - used), "%s%u", used ? " " : "",
+                             run.first);
+        else
+            used += snprintf(text + used, (size_t)(MASK_TEXT - used), "%s%u-%u", used ? " " : "",
+                             run.first, run.end - 1);
+        assert(used < MASK_TEXT);
+    }
+    return text;
+}
+
+/* How many random cases: the base, or FARFAULT_TEST_SCALE percent of it, at least `floor`. */
+static inline unsigned long scaled(unsigned long base, unsigned long floor) {
+    const char *scale = getenv("FARFAULT_TEST_SCALE");
+    unsigned long count = scale ? base * strtoul(scale, NULL, 10) / 100 : base;
+    return count < floor ? floor : count;
+}
+
+#endif

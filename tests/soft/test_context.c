@@ -1,0 +1,354 @@
+/* The software device as a program meets it, through farfault.h alone: both mechanisms, every
+ * handler. */
+#include <farfault/farfault.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "soft/fixture.h"
+
+#define MB (UINT64_C(1) << 20)
+
+static void reads_zeros_and_keeps_data(struct ff_context *context) {
+    size_t words = 64 * MB / sizeof(uint64_t);
+    uint64_t *data = alloc(context, 64 * MB);
+    for (size_t i = 0; i < words; i += 512)
+        assert_int_equal(data[i], 0);
+    for (size_t i = 0; i < words; i++)
+        data[i] = i * 3;
+    for (size_t i = 0; i < words; i++)
+        assert_int_equal(data[i], i * 3);
+    assert_int_equal(ff_mem_free(context, data), 0);
+    assert_within_budget(context);
+}
+
+static void test_keeps_data(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 16 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        reads_zeros_and_keeps_data(context);
+        ff_close(context);
+    }
+}
+
+/* No frame carries another range's data. */
+static void test_fresh_memory_is_zero(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 8 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        for (int round = 0; round < 6; round++) {
+            size_t size = (size_t)(3 + round * 2) * MB + 12288;
+            unsigned char *data = alloc(context, size);
+            for (size_t i = 0; i < size; i += 64)
+                assert_int_equal(data[i], 0);
+            memset(data, 0xA5, size);
+            assert_int_equal(ff_mem_free(context, data), 0);
+        }
+        ff_close(context);
+    }
+}
+
+static void test_clean_pages_are_not_copied_back(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 16 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        size_t size = 32 * MB;
+        unsigned char *data = alloc(context, size);
+        memset(data, 7, size);
+        assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+        struct ff_stats before, after;
+        ff_stats_read(context, &before);
+        unsigned sum = 0;
+        for (int pass = 0; pass < 3; pass++)
+            for (size_t i = 0; i < size; i += 4096)
+                sum += data[i];
+        assert_int_equal(sum, 3 * 7 * (size / 4096));
+        assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+        ff_stats_read(context, &after);
+        assert_int_equal(after.pages_out, before.pages_out);
+        assert_true(after.pages_in - before.pages_in >= size / 4096);
+        ff_close(context);
+    }
+}
+
+/* Small ranges share 2 MiB roots: many fit where whole roots for each would not. */
+static void test_small_ranges_share_memory(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 4 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        unsigned char *data[32];
+        for (int i = 0; i < 32; i++) {
+            data[i] = alloc(context, 70000);
+            memset(data[i], i + 1, 70000);
+        }
+        struct ff_stats stats;
+        ff_stats_read(context, &stats);
+        assert_int_equal(stats.evictions, 0);
+        for (int i = 0; i < 32; i++)
+            for (int j = 0; j < 70000; j += 100)
+                assert_int_equal(data[i][j], i + 1);
+        for (int i = 0; i < 32; i++)
+            assert_int_equal(ff_mem_free(context, data[i]), 0);
+        ff_close(context);
+    }
+}
+
+static void test_write_past_the_device(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 4 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        size_t size = 9 * MB + 500;
+        unsigned char *data = alloc(context, size), *source = malloc(size);
+        for (size_t i = 0; i < size; i++)
+            source[i] = (unsigned char)(i * 31 >> 3);
+        data[5 * MB + 77] = 1; /* one page is on the device */
+        assert_int_equal(ff_mem_write(context, data + 3, source, size - 3), 0);
+        assert_memory_equal(data + 3, source, size - 3);
+        assert_int_equal(data[0], 0);
+        assert_int_equal(ff_mem_write(context, data + 10, source, size), -EINVAL);
+        free(source);
+        ff_close(context);
+    }
+}
+
+static void test_discard_drops_content(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 8 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        unsigned char *data = alloc(context, 4 * MB);
+        memset(data, 9, 4 * MB);
+        struct ff_stats before, after;
+        ff_stats_read(context, &before);
+        assert_int_equal(ff_mem_advise(context, data, 2 * MB, FF_ADVISE_DISCARD, 0), 0);
+        ff_stats_read(context, &after);
+        assert_int_equal(after.pages_out, before.pages_out);
+        assert_int_equal(data[4096], 0);
+        assert_int_equal(data[3 * MB], 9);
+        ff_close(context);
+    }
+}
+
+static void test_prefetch_brings_pages(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(16 * MB);
+    struct ff_context *context = open_or_skip(&config);
+    unsigned char *data = alloc(context, 8 * MB);
+    memset(data, 3, 8 * MB);
+    assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+    struct ff_stats before, after;
+    ff_stats_read(context, &before);
+    assert_int_equal(ff_mem_prefetch(context, data, 8 * MB, 0), 0);
+    for (int i = 0; i < 1000; i++) {
+        ff_stats_read(context, &after);
+        if (after.pages_in - before.pages_in == 2048)
+            break;
+        usleep(1000);
+    }
+    assert_int_equal(after.pages_in - before.pages_in, 2048);
+    assert_int_equal(data[5 * MB], 3);
+    ff_stats_read(context, &after);
+    assert_int_equal(after.faults, before.faults);
+    assert_int_equal(ff_mem_prefetch(context, data, 8 * MB, 1), -EINVAL);
+    ff_close(context);
+}
+
+static void test_system_calls_reach_managed_memory(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(4 * MB);
+    struct ff_context *context = open_or_skip(&config);
+    if (strstr(ff_context_describe(context), "user-mode"))
+        skip();
+    unsigned char *data = alloc(context, 8 * MB);
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    for (size_t at = 0; at < 8 * MB; at += 65536) {
+        memset(data + at, (int)(at >> 16), 4096);
+        assert_int_equal(ff_mem_advise(context, data + at, 4096, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(write(fds[1], data + at, 4096), 4096);
+        assert_int_equal(read(fds[0], data + at + 8192, 4096), 4096);
+        assert_memory_equal(data + at, data + at + 8192, 4096);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    ff_close(context);
+}
+
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+struct scale {
+    const double *from;
+    double *to;
+    double factor;
+};
+
+static void scale_kernel(const struct ff_work *work, void *arguments) {
+    const struct scale *a = arguments;
+    for (size_t i = work->first; i < work->end; i++)
+        a->to[i] = a->from[i] * a->factor;
+}
+
+static void test_kernels_run_in_order(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 8 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        size_t n = 2 * MB / sizeof(double) * 4;
+        double *a = alloc(context, n * sizeof *a), *b = alloc(context, n * sizeof *b);
+        for (size_t i = 0; i < n; i++)
+            a[i] = (double)i;
+        struct ff_stream *stream;
+        assert_int_equal(ff_stream_create(context, 0, &stream), 0);
+        for (int round = 0; round < 6; round++) {
+            struct scale arguments = {round % 2 ? b : a, round % 2 ? a : b, 2.0};
+            const void *operands[] = {a, b};
+            struct ff_launch launch = {.name = "scale",
+                                       .kernel = scale_kernel,
+                                       .grid = n,
+                                       .arguments = &arguments,
+                                       .argument_size = sizeof arguments,
+                                       .operands = operands,
+                                       .operand_count = 2};
+            assert_int_equal(ff_kernel_launch(stream, &launch), 0);
+        }
+        ff_stream_synchronize(stream);
+        for (size_t i = 0; i < n; i++)
+            assert_true(a[i] == (double)i * 64);
+        struct ff_stats stats;
+        ff_stats_read(context, &stats);
+        assert_int_equal(stats.launches, 6);
+        assert_true(ff_stats_hit_rate(&stats) > 0.5);
+        ff_stream_destroy(stream);
+        ff_close(context);
+    }
+}
+
+static void test_several_devices(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 6 * MB) {
+        config.devices = 2;
+        struct ff_context *context = open_or_skip(&config);
+        size_t n = 8 * MB / sizeof(double);
+        double *a = alloc(context, n * sizeof *a), *b = alloc(context, n * sizeof *b);
+        for (size_t i = 0; i < n; i++)
+            a[i] = (double)i;
+        struct ff_stream *stream[2];
+        for (uint32_t d = 0; d < 2; d++)
+            assert_int_equal(ff_stream_create(context, d, &stream[d]), 0);
+        const void *operands[] = {a, b};
+        for (int round = 0; round < 4; round++) {
+            struct scale arguments = {round % 2 ? b : a, round % 2 ? a : b, 2.0};
+            struct ff_launch launch = {.kernel = scale_kernel,
+                                       .grid = n,
+                                       .arguments = &arguments,
+                                       .argument_size = sizeof arguments,
+                                       .operands = operands,
+                                       .operand_count = 2};
+            assert_int_equal(ff_kernel_launch(stream[round % 2], &launch), 0);
+            ff_stream_synchronize(stream[round % 2]);
+        }
+        for (size_t i = 0; i < n; i++)
+            assert_true(a[i] == (double)i * 16);
+        assert_within_budget(context);
+        for (uint32_t d = 0; d < 2; d++)
+            ff_stream_destroy(stream[d]);
+        assert_int_equal(ff_stream_create(context, 2, &stream[0]), -EINVAL);
+        ff_close(context);
+    }
+}
+
+/* ---- bad input
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void fails_with(struct ff_config config, int status, const char *part) {
+    struct ff_context *context = NULL;
+    struct ff_error error;
+    assert_int_equal(ff_open(&config, &context, &error), status);
+    if (!strstr(error.message, part))
+        fail_msg("'%s' does not mention '%s'", error.message, part);
+    assert_int_equal(ff_open(&config, &context, NULL), status);
+}
+
+static void test_bad_configuration(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(8 * MB), bad;
+    ff_close(open_or_skip(&config));
+    bad = config, bad.memory = 0;
+    fails_with(bad, -EINVAL, "at least one block");
+    bad = config, bad.memory = 1 * MB;
+    fails_with(bad, -EINVAL, "at least one block");
+    bad = config, bad.memory = UINT64_C(1) << 60;
+    fails_with(bad, -ENOMEM, "this machine has");
+    bad = config, bad.devices = 0;
+    fails_with(bad, -EINVAL, "1 to 8");
+    bad = config, bad.system = "nvidai";
+    fails_with(bad, -ENOENT, "nvidia-1");
+    bad = config, bad.system = "nvidia:treshold=3";
+    fails_with(bad, -EINVAL, "threshold");
+    bad = config, bad.system = "nvidia:threshold=300";
+    fails_with(bad, -EINVAL, "0 to 100");
+    bad = config, bad.policy_file = "/nonexistent.so";
+    fails_with(bad, -ENOENT, "nonexistent.so");
+    bad = config, bad.host_file = "/nonexistent/file";
+    fails_with(bad, -ENOENT, "host file");
+    bad = config, bad.host_file = "/dev/null";
+    fails_with(bad, -EEXIST, "does not exist");
+}
+
+static void test_bad_memory_calls(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(8 * MB);
+    struct ff_context *context = open_or_skip(&config);
+    void *p;
+    assert_int_equal(ff_mem_alloc(context, 0, &p), -EINVAL);
+    assert_int_equal(ff_mem_alloc(context, SIZE_MAX, &p), -ENOMEM);
+    char *data = alloc(context, 4 * MB);
+    assert_int_equal(ff_mem_free(context, data + 4096), -EINVAL);
+    assert_int_equal(ff_mem_free(context, &p), -EINVAL);
+    assert_int_equal(ff_mem_free(context, NULL), 0);
+    assert_true(ff_mem_lookup(context, data + 5, &p, NULL));
+    assert_ptr_equal(p, data);
+    assert_false(ff_mem_lookup(context, &p, NULL, NULL));
+    assert_int_equal(ff_mem_free(context, data), 0);
+    assert_false(ff_mem_lookup(context, data, NULL, NULL));
+    ff_close(context);
+}
+
+static void test_host_file(void **state) {
+    (void)state;
+    char path[] = "/tmp/farfault-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path);
+    struct ff_config config = standard_config(8 * MB);
+    config.host_file = path;
+    struct ff_context *context = open_or_skip(&config);
+    reads_zeros_and_keeps_data(context);
+    reads_zeros_and_keeps_data(context);
+    ff_close(context);
+    assert_int_equal(access(path, F_OK), -1); /* it is gone with the context */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keeps_data),
+        cmocka_unit_test(test_fresh_memory_is_zero),
+        cmocka_unit_test(test_clean_pages_are_not_copied_back),
+        cmocka_unit_test(test_small_ranges_share_memory),
+        cmocka_unit_test(test_write_past_the_device),
+        cmocka_unit_test(test_discard_drops_content),
+        cmocka_unit_test(test_prefetch_brings_pages),
+        cmocka_unit_test(test_system_calls_reach_managed_memory),
+        cmocka_unit_test(test_kernels_run_in_order),
+        cmocka_unit_test(test_several_devices),
+        cmocka_unit_test(test_bad_configuration),
+        cmocka_unit_test(test_bad_memory_calls),
+        cmocka_unit_test(test_host_file),
+    };
+    return run_or_skip(tests);
+}
