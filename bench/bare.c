@@ -1,0 +1,137 @@
+#include "bare.h"
+
+#include "backend/soft/uffd.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct bare {
+    struct ff__uffd uffd;
+    char *area, *source;
+    size_t size, unit;
+    uint64_t spin_ns;
+    volatile bool stop;
+};
+
+static struct bare *in_signal; /* the loop that on_sigbus serves */
+
+static char *map_aligned(size_t size) {
+    char *raw = mmap(NULL, size + FF_BLOCK_SIZE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED)
+        return NULL;
+    uintptr_t up = ((uintptr_t)raw + FF_BLOCK_SIZE - 1) & ~(uintptr_t)(FF_BLOCK_SIZE - 1);
+    return (char *)up; /* the process ends soon: the slack is not returned */
+}
+
+static void fill(struct bare *bare, uint64_t address) {
+    size_t at = (size_t)(address - (uintptr_t)bare->area) / bare->unit * bare->unit;
+    ff__uffd_copy(&bare->uffd, bare->area + at, bare->source + at, bare->unit);
+}
+
+static void on_sigbus(int number, siginfo_t *info, void *context) {
+    (void)number, (void)context;
+    fill(in_signal, (uintptr_t)info->si_addr);
+}
+
+static void *serve(void *argument) {
+    struct bare *bare = argument;
+    struct ff__fault faults[16];
+    uint64_t last = 0;
+    while (!bare->stop) {
+        int count = ff__uffd_read(&bare->uffd, faults, 16);
+        for (int i = 0; i < count; i++)
+            fill(bare, faults[i].address);
+        if (count > 0 && bare->spin_ns)
+            last = ff__clock_ns();
+        if (count == 0 && (bare->spin_ns == 0 || ff__clock_ns() - last > bare->spin_ns)) {
+            struct pollfd fd = {.fd = bare->uffd.fd, .events = POLLIN};
+            poll(&fd, 1, 50);
+        }
+    }
+    return NULL;
+}
+
+static int open_bare(struct bare *bare, size_t size, bool sigbus) {
+    struct ff_error error;
+    int status = ff__uffd_open(&bare->uffd, sigbus, &error);
+    if (status)
+        return status;
+    bare->size = size;
+    bare->area = map_aligned(size);
+    bare->source = map_aligned(size);
+    if (!bare->area || !bare->source)
+        return -ENOMEM;
+    madvise(bare->source, size, MADV_HUGEPAGE);
+    memset(bare->source, 1, size);
+    return ff__uffd_register(&bare->uffd, bare->area, size);
+}
+
+static void close_bare(struct bare *bare) {
+    munmap(bare->area, bare->size);
+    munmap(bare->source, bare->size);
+    ff__uffd_close(&bare->uffd);
+}
+
+double bare_fault_seconds(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns) {
+    struct bare bare = {.unit = unit, .spin_ns = handler == FF_HANDLER_ADAPTIVE ? spin_ns : 0};
+    bool sigbus = handler == FF_HANDLER_SIGBUS;
+    int status = open_bare(&bare, size, sigbus);
+    if (status)
+        return status;
+    pthread_t thread;
+    struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO}, before;
+    in_signal = &bare;
+    if (sigbus)
+        sigaction(SIGBUS, &action, &before);
+    else
+        pthread_create(&thread, NULL, serve, &bare);
+    volatile char *touch = bare.area;
+    uint64_t start = ff__clock_ns();
+    for (size_t at = 0; at < size; at += unit)
+        (void)touch[at];
+    double seconds = (double)(ff__clock_ns() - start) * 1e-9;
+    bare.stop = true;
+    if (sigbus)
+        sigaction(SIGBUS, &before, NULL);
+    else
+        pthread_join(thread, NULL);
+    close_bare(&bare);
+    return seconds;
+}
+
+double bare_copy_seconds(size_t size, size_t unit) {
+    struct bare bare = {.unit = unit};
+    int status = open_bare(&bare, size, false);
+    if (status)
+        return status;
+    uint64_t start = ff__clock_ns();
+    for (size_t at = 0; at < size; at += unit)
+        ff__uffd_copy(&bare.uffd, bare.area + at, bare.source + at, unit);
+    double seconds = (double)(ff__clock_ns() - start) * 1e-9;
+    close_bare(&bare);
+    return seconds;
+}
+
+double memcpy_seconds(size_t size) {
+    static char *from, *to;
+    static size_t mapped;
+    if (mapped < size) {
+        from = map_aligned(size);
+        to = map_aligned(size);
+        mapped = size;
+        madvise(from, size, MADV_HUGEPAGE);
+        madvise(to, size, MADV_HUGEPAGE);
+        memset(from, 1, size);
+        memset(to, 2, size);
+    }
+    uint64_t start = ff__clock_ns();
+    memcpy(to, from, size);
+    return (double)(ff__clock_ns() - start) * 1e-9;
+}

@@ -1,0 +1,427 @@
+/* farfault-bench: what a fault, a migration and a decision cost, beside the floor for the same
+ * work.
+ *
+ * Every figure is the median of several runs after a warm-up, each run taken together with a run of
+ * its floor; `ratio` is the median of the runs' ratios, which is what to compare between machines.
+ */
+#include "bare.h"
+#include "measure.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "policy/registry.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MB (UINT64_C(1) << 20)
+
+static struct {
+    const char *output, *only;
+    int runs;
+    json_t *results;
+} bench = {.runs = 9};
+
+/* ---- reporting
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static void report(const char *name, const char *unit, const struct series *series) {
+    double value = median(series->value, series->count),
+           floor = median(series->floor, series->count);
+    double ratio = series_ratio(series);
+    printf("%-22s %10.3f %-5s  floor %10.3f  ratio %6.3f  (%.3f .. %.3f, %d runs)\n", name, value,
+           unit, floor, ratio, smallest(series->value, series->count),
+           largest(series->value, series->count), series->count);
+    fflush(stdout);
+    json_array_append_new(bench.results,
+                          json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:i}", "name", name,
+                                    "value", value, "unit", unit, "floor", floor, "ratio", ratio,
+                                    "min", smallest(series->value, series->count), "max",
+                                    largest(series->value, series->count), "runs", series->count));
+}
+
+static struct ff_context *open_context(const char *system, uint64_t memory,
+                                       enum ff_handler handler) {
+    struct ff_config config;
+    struct ff_context *context;
+    struct ff_error error;
+    ff_config_init(&config);
+    config.system = system;
+    config.memory = memory;
+    config.handler = handler;
+    config.address_space = UINT64_C(16) << 30;
+    if (ff_open(&config, &context, &error)) {
+        fprintf(stderr, "farfault-bench: %s\n", error.message);
+        exit(1);
+    }
+    return context;
+}
+
+static char *alloc(struct ff_context *context, size_t size) {
+    void *pointer = NULL;
+    if (ff_mem_alloc(context, size, &pointer)) {
+        fprintf(stderr, "farfault-bench: cannot allocate %zu bytes\n", size);
+        exit(1);
+    }
+    return pointer;
+}
+
+static double seconds_since(uint64_t start) {
+    return (double)(ff__clock_ns() - start) * 1e-9;
+}
+
+static double touch(const char *data, size_t size, size_t stride) {
+    const volatile char *at = data;
+    uint64_t start = ff__clock_ns();
+    for (size_t i = 0; i < size; i += stride)
+        (void)at[i];
+    return seconds_since(start);
+}
+
+/* ---- faults
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+/* Time to touch memory that the host holds, a fault every `unit` bytes; it all fits, so that
+ * nothing is evicted. Units below a block are allocations of their own, so that one fault brings
+ * exactly one unit. */
+static double fault_seconds(size_t size, size_t unit, enum ff_handler handler) {
+    const char *system = unit == FF_PAGE_SIZE ? "demand" : "nvidia-1";
+    size_t range = unit == FF_LEAF_SIZE ? FF_LEAF_SIZE : size;
+    struct ff_context *context = open_context(system, size + 8 * MB, handler);
+    size_t ranges = size / range;
+    char **data = calloc(ranges, sizeof *data);
+    for (size_t i = 0; i < ranges; i++) {
+        data[i] = alloc(context, range);
+        memset(data[i], 1, range);
+        ff_mem_advise(context, data[i], range, FF_ADVISE_EVICT, 0);
+    }
+    double seconds = 0;
+    for (size_t i = 0; i < ranges; i++)
+        seconds += touch(data[i], range, unit);
+    free(data);
+    ff_close(context);
+    return seconds;
+}
+
+static void bench_faults(void) {
+    static const struct {
+        const char *name;
+        size_t unit, size;
+    } sizes[] = {{"4k", FF_PAGE_SIZE, 16 * MB},
+                 {"64k", FF_LEAF_SIZE, 32 * MB},
+                 {"2m", FF_BLOCK_SIZE, 128 * MB}};
+    static const struct {
+        const char *suffix;
+        enum ff_handler handler;
+    } modes[] = {
+        {"", FF_HANDLER_ADAPTIVE}, {".sleep", FF_HANDLER_SLEEP}, {".sigbus", FF_HANDLER_SIGBUS}};
+    struct ff_config standard;
+    ff_config_init(&standard);
+    for (int s = 0; s < 3; s++) {
+        for (int m = 0; m < 3; m++) {
+            char name[64];
+            struct series series = {.count = 0};
+            double faults = (double)(sizes[s].size / sizes[s].unit);
+            for (int run = -1; run < bench.runs; run++) {
+                double floor = bare_fault_seconds(sizes[s].size, sizes[s].unit, modes[m].handler,
+                                                  standard.spin_ns);
+                double ours = fault_seconds(sizes[s].size, sizes[s].unit, modes[m].handler);
+                if (run >= 0)
+                    series_add(&series, ours / faults * 1e6, floor / faults * 1e6);
+            }
+            snprintf(name, sizeof name, "fault.%s%s", sizes[s].name, modes[m].suffix);
+            report(name, "us", &series);
+        }
+    }
+}
+
+/* ---- bulk migration
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+/* Prefetches everything to the device and waits until it is there. */
+static double bring_in(struct ff_context *context, const char *data, size_t size) {
+    struct ff_stats stats;
+    ff_stats_read(context, &stats);
+    uint64_t target = stats.pages_in + size / FF_PAGE_SIZE, start = ff__clock_ns();
+    ff_mem_prefetch(context, data, size, 0);
+    do {
+        usleep(200); /* looking costs the lock that migration needs */
+        ff_stats_read(context, &stats);
+    } while (stats.pages_in < target);
+    return seconds_since(start);
+}
+
+static void bench_migration(void) {
+    size_t size = 512 * MB;
+    struct ff_context *context = open_context("nvidia-1", size + 8 * MB, FF_HANDLER_ADAPTIVE);
+    char *data = alloc(context, size);
+    memset(data, 1, size);
+    ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0);
+    struct series in = {.count = 0}, in_copy = {.count = 0}, out = {.count = 0};
+    double gb = (double)size / 1e9;
+    for (int run = -1; run < bench.runs; run++) {
+        double plain_memcpy = memcpy_seconds(size),
+               plain_copy = bare_copy_seconds(size, FF_BLOCK_SIZE);
+        double seconds_in = bring_in(context, data, size);
+        for (size_t i = 0; i < size; i += FF_PAGE_SIZE)
+            data[i]++;
+        uint64_t start = ff__clock_ns();
+        ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0);
+        double seconds_out = seconds_since(start);
+        if (run < 0)
+            continue;
+        series_add(&in, gb / seconds_in, gb / plain_memcpy);
+        series_add(&in_copy, gb / seconds_in, gb / plain_copy);
+        series_add(&out, gb / seconds_out, gb / plain_memcpy);
+    }
+    report("migrate.in", "GB/s", &in);
+    report("migrate.in.uffdio_copy", "GB/s", &in_copy);
+    report("migrate.out", "GB/s", &out);
+    ff_close(context);
+}
+
+/* ---- a cyclic scan over too little memory
+ * ------------------------------------------------------------------------------------- */
+
+struct scan {
+    const char *data;
+    uint64_t sum;
+};
+
+static void scan_kernel(const struct ff_work *work, void *arguments) {
+    struct scan *scan = *(struct scan **)arguments;
+    uint64_t sum = 0;
+    for (size_t i = work->first; i < work->end; i++)
+        sum += (unsigned char)scan->data[i * 64];
+    __atomic_fetch_add(&scan->sum, sum, __ATOMIC_RELAXED);
+}
+
+static double scan_seconds(struct ff_stream *stream, struct scan *scan, size_t size) {
+    struct ff_launch launch = {.name = "scan",
+                               .kernel = scan_kernel,
+                               .grid = size / 64,
+                               .chunk = FF_BLOCK_SIZE / 64,
+                               .arguments = &scan,
+                               .argument_size = sizeof scan};
+    uint64_t start = ff__clock_ns();
+    ff_kernel_launch(stream, &launch);
+    ff_stream_synchronize(stream);
+    return seconds_since(start);
+}
+
+static void bench_scan(void) {
+    size_t size = 256 * MB;
+    struct series series = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        struct ff_context *context = open_context("nvidia-1", 170 * MB, FF_HANDLER_ADAPTIVE);
+        struct ff_stream *stream;
+        struct scan scan = {.data = alloc(context, size)};
+        memset((char *)(uintptr_t)scan.data, 1, size);
+        if (ff_stream_create(context, 0, &stream))
+            exit(1);
+        double third = 0;
+        for (int pass = 0; pass < 3; pass++)
+            third = scan_seconds(stream, &scan, size);
+        double floor = memcpy_seconds(size), gb = (double)size / 1e9;
+        if (run >= 0)
+            series_add(&series, gb / third, gb / floor);
+        ff_stream_destroy(stream);
+        ff_close(context);
+    }
+    report("scan.cyclic", "GB/s", &series);
+}
+
+/* ---- overhead when everything fits
+ * ------------------------------------------------------------------------------------------------
+ */
+
+struct triad {
+    double *a;
+    const double *b, *c;
+};
+
+static void triad_kernel(const struct ff_work *work, void *arguments) {
+    const struct triad *t = arguments;
+    for (size_t i = work->first; i < work->end; i++)
+        t->a[i] = t->b[i] + 3.0 * t->c[i];
+}
+
+/* The same C kernel on managed and on ordinary memory, several launches after the data is resident.
+ */
+static double triad_seconds(struct ff_stream *stream, struct triad triad, size_t n) {
+    struct ff_launch launch = {.name = "triad",
+                               .kernel = triad_kernel,
+                               .grid = n,
+                               .arguments = &triad,
+                               .argument_size = sizeof triad};
+    ff_kernel_launch(stream, &launch);
+    ff_stream_synchronize(stream);
+    uint64_t start = ff__clock_ns();
+    for (int i = 0; i < 8; i++)
+        ff_kernel_launch(stream, &launch);
+    ff_stream_synchronize(stream);
+    return seconds_since(start);
+}
+
+static double *ordinary(size_t size) {
+    double *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        exit(1);
+    madvise(p, size, MADV_HUGEPAGE);
+    memset(p, 1, size);
+    return p;
+}
+
+static void bench_resident(void) {
+    size_t size = 64 * MB, n = size / sizeof(double);
+    struct ff_context *context = open_context("nvidia-1", 3 * size + 8 * MB, FF_HANDLER_ADAPTIVE);
+    struct ff_stream *stream;
+    if (ff_stream_create(context, 0, &stream))
+        exit(1);
+    double *m[3], *o[3];
+    for (int i = 0; i < 3; i++) {
+        m[i] = (double *)(void *)alloc(context, size);
+        memset(m[i], 1, size);
+        o[i] = ordinary(size);
+    }
+    struct series series = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        double floor = triad_seconds(stream, (struct triad){o[0], o[1], o[2]}, n);
+        double ours = triad_seconds(stream, (struct triad){m[0], m[1], m[2]}, n);
+        if (run >= 0)
+            series_add(&series, ours * 1e3, floor * 1e3);
+    }
+    report("overhead.resident", "ms", &series);
+    for (int i = 0; i < 3; i++)
+        munmap(o[i], size);
+    ff_stream_destroy(stream);
+    ff_close(context);
+}
+
+/* ---- a policy's decision
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+#define DECISION_BLOCKS 64
+#define DECISIONS       200000
+
+/* Nanoseconds for one on_fault of a system's prefetch policy on random residency; the floor is the
+ * same call of the policy that does nothing. */
+static double decision_ns(const char *spec) {
+    struct ff__system system;
+    if (ff__system_parse(spec, &system, NULL))
+        exit(1);
+    const struct ff_prefetch_policy *policy = (const void *)system.policy[FF__PREFETCH];
+    static struct ff_block blocks[DECISION_BLOCKS];
+    static struct ff_mask resident[2][DECISION_BLOCKS];
+    static uint8_t busy[DECISION_BLOCKS];
+    struct ff_view view = {.tier_count = 2,
+                           .block_limit = DECISION_BLOCKS,
+                           .blocks = blocks,
+                           .busy = busy,
+                           .resident = {resident[0], resident[1]}};
+    struct ff__random random = ff__random_seeded(1);
+    for (uint32_t i = 0; i < DECISION_BLOCKS; i++) {
+        blocks[i].page_count = FF_BLOCK_PAGES;
+        ff_mask_clear(&resident[1][i]);
+        ff_mask_set_run(&resident[1][i], 0, ff__random_below(&random, 16) * 16);
+    }
+    void *state = calloc(1, policy->base.state_size + 1);
+    void *block_state =
+        aligned_alloc(64, (policy->base.block_state_size * DECISION_BLOCKS + 127) / 64 * 64);
+    memset(block_state, 0, policy->base.block_state_size * DECISION_BLOCKS);
+    struct ff_policy_env env = {2,           FF_NONE, DECISION_BLOCKS,
+                                block_state, 1,       system.params[FF__PREFETCH]};
+    if (policy->base.init && policy->base.init(state, &env))
+        exit(1);
+    uint64_t used = 0, start = ff__clock_ns();
+    for (uint32_t i = 0; i < DECISIONS; i++) {
+        struct ff_fault_group group = {.block = i % DECISION_BLOCKS, .tier = 1, .launch = FF_NONE};
+        ff_mask_set(&group.faulted, 256 + ff__random_below(&random, 256));
+        struct ff_fault_advice advice = {0};
+        if (policy->on_fault)
+            policy->on_fault(state, &view, &group, &advice);
+        used += advice.prefetch.word[7];
+    }
+    double ns = (double)(ff__clock_ns() - start) / DECISIONS;
+    if (used == 1) /* keeps the loop */
+        puts("");
+    free(state);
+    free(block_state);
+    return ns;
+}
+
+static void bench_decision(void) {
+    struct series series = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        double floor = decision_ns("demand"), ours = decision_ns("nvidia");
+        if (run >= 0)
+            series_add(&series, ours, floor);
+    }
+    report("policy.decision", "ns", &series);
+}
+
+/* ---- the command line
+ * ------------------------------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} groups[] = {
+    {"fault", bench_faults},      {"migrate", bench_migration}, {"scan", bench_scan},
+    {"overhead", bench_resident}, {"policy", bench_decision},
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state) {
+    switch (key) {
+    case 'o':
+        bench.output = argument;
+        return 0;
+    case 'r':
+        bench.runs = atoi(argument);
+        if (bench.runs < 1 || bench.runs > RUNS_MAX)
+            argp_error(state, "--runs must be 1 to %d", RUNS_MAX);
+        return 0;
+    case 'g':
+        bench.only = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv) {
+    static const struct argp_option options[] = {
+        {"output", 'o', "FILE", 0, "write the results as JSON", 0},
+        {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
+        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead or policy", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse_option,
+        NULL,    "What faults, migrations and decisions cost, beside their floors.",
+        NULL,    NULL,
+        NULL};
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    bench.results = json_array();
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (!bench.only || strcmp(bench.only, groups[i].name) == 0)
+            groups[i].run();
+    if (bench.output &&
+        json_dump_file(bench.results, bench.output, JSON_INDENT(1) | JSON_REAL_PRECISION(6))) {
+        fprintf(stderr, "farfault-bench: cannot write %s\n", bench.output);
+        return 1;
+    }
+    json_decref(bench.results);
+    return 0;
+}
