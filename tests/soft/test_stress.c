@@ -29,7 +29,7 @@ struct shared {
     struct record *records;
     size_t count;
     uint64_t *versions; /* [record]: what its owner wrote last; in ordinary memory */
-    volatile bool stop;
+    bool stop; /* atomic */
     unsigned failures;
 };
 
@@ -90,7 +90,7 @@ static void use_short_range(struct worker *worker, struct ff__random *random) {
 static void *work(void *argument) {
     struct worker *worker = argument;
     struct ff__random random = ff__random_seeded(worker->number + 1);
-    while (!worker->shared->stop) {
+    while (!__atomic_load_n(&worker->shared->stop, __ATOMIC_RELAXED)) {
         uint32_t choice = ff__random_below(&random, 1000);
         if (choice < 5)
             use_short_range(worker, &random);
@@ -133,7 +133,7 @@ static void stress(struct ff_config config) {
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     watch_budget(context, stress_seconds());
-    shared.stop = true;
+    __atomic_store_n(&shared.stop, true, __ATOMIC_RELAXED);
     uint64_t operations = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(workers[i].thread, NULL);

@@ -7,7 +7,7 @@
 #include "base/map.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ struct launch {
     uint64_t identity;
     size_t taken, finished; /* items */
     bool begun;
-    char memory[]; /* operands, then arguments */
+    _Alignas(max_align_t) char memory[]; /* operands, then arguments */
 };
 
 struct ff_stream {

@@ -1,0 +1,67 @@
+/*
+ * The two products inside a BiCG step: q = A p reads the matrix by rows, s = A^T r by columns. The
+ * inputs are copied in when their buffers are created.
+ */
+#include "dense.h"
+
+#include <stdlib.h>
+
+static const struct program program = {
+    .name = "bicg",
+    .kernels = dense_kernels,
+    .default_iterations = 1,
+    .iteration_is = "both products once",
+};
+
+static void check_products(struct app *app, cl_mem q, cl_mem s, size_t side, uint64_t a_key,
+                           const float *host_p, const float *host_r) {
+    const size_t bytes = side * sizeof(float);
+    float *wanted_q = host_array(side, sizeof(float));
+    float *wanted_s = host_array(side, sizeof(float));
+    dense_reference(a_key, side, host_p, wanted_q, host_r, wanted_s);
+
+    float *got_q = app_download(app, q, bytes);
+    float *got_s = app_download(app, s, bytes);
+    app_expect_floats(app, got_q, wanted_q, side, 0);
+    app_expect_floats(app, got_s, wanted_s, side, 0);
+    free(got_s);
+    free(got_q);
+    free(wanted_s);
+    free(wanted_q);
+}
+
+int main(int argc, char **argv) {
+    struct app app;
+    app_open(&app, &program, argc, argv);
+    cl_kernel row_products = app_kernel(&app, "row_products");
+    cl_kernel column_products = app_kernel(&app, "column_products");
+
+    const size_t side = dense_side(app.size, 4);
+    const size_t matrix_bytes = side * side * sizeof(float);
+    const size_t vector_bytes = side * sizeof(float);
+    const uint64_t a_key = random_key(app.seed, 'A');
+    float *host_a = dense_digits(side * side, a_key);
+    float *host_p = dense_digits(side, random_key(app.seed, 'p'));
+    float *host_r = dense_digits(side, random_key(app.seed, 'r'));
+
+    const cl_mem_flags input = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
+    app_start_clock(&app);
+    cl_mem a = app_buffer(&app, input, matrix_bytes, host_a);
+    cl_mem p = app_buffer(&app, input, vector_bytes, host_p);
+    cl_mem r = app_buffer(&app, input, vector_bytes, host_r);
+    cl_mem q = app_buffer(&app, CL_MEM_WRITE_ONLY, vector_bytes, NULL);
+    cl_mem s = app_buffer(&app, CL_MEM_WRITE_ONLY, vector_bytes, NULL);
+    free(host_a);
+    const cl_uint keep = 0;
+    for (size_t i = 0; i < app.iterations; ++i) {
+        app_launch(&app, row_products, over(side), ARG(a), ARG(p), ARG(q), ARG(side), ARG(keep));
+        app_launch(&app, column_products, over(side), ARG(a), ARG(r), ARG(s), ARG(side), ARG(keep));
+    }
+    app_stop_clock(&app);
+
+    if (app.check)
+        check_products(&app, q, s, side, a_key, host_p, host_r);
+    free(host_r);
+    free(host_p);
+    return app_close(&app);
+}

@@ -1,0 +1,473 @@
+#include "common.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const size_t KIB = 1024;
+static const size_t SMALLEST_SIZE = 64 * (size_t)1024;
+static const size_t LARGEST_SIZE = (size_t)256 << 30;
+static const size_t DEFAULT_SIZE = (size_t)64 << 20;
+
+/* ---- Command line ---- */
+
+enum option_key { OPTION_SIZE = 256, OPTION_ITERATIONS, OPTION_CHECK, OPTION_SEED };
+
+static const struct argp_option options[] = {
+    {"size", OPTION_SIZE, "BYTES", 0,
+     "Total size of all device buffers, about; K, M and G are understood (default: 64M)", 0},
+    {"iterations", OPTION_ITERATIONS, "N", 0, "Iterations to run", 0},
+    {"check", OPTION_CHECK, NULL, 0, "Compare the results with a CPU reference", 0},
+    {"seed", OPTION_SEED, "N", 0, "Choose other input data (default: 1)", 0},
+    {0},
+};
+
+/* One line, unlike argp_error(), which adds a second one. */
+__attribute__((noreturn, format(printf, 1, 2))) static void bad_usage(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(EXIT_USAGE);
+}
+
+/* Reads decimal digits; false if there are none or too many. *rest is what follows them. */
+static bool parse_digits(const char *text, uint64_t *value, const char **rest) {
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    char *end = NULL;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    *rest = end;
+    return errno == 0;
+}
+
+static uint64_t parse_number(const char *option, const char *text, uint64_t smallest) {
+    uint64_t value = 0;
+    const char *rest = "";
+    if (!parse_digits(text, &value, &rest) || rest[0] != '\0' || value < smallest)
+        bad_usage("--%s: '%s' is not a whole number from %llu up", option, text,
+                  (unsigned long long)smallest);
+    return value;
+}
+
+static size_t parse_size(const char *text) {
+    uint64_t value = 0;
+    const char *unit = "";
+    bool valid = parse_digits(text, &value, &unit);
+    static const char units[] = "KMG";
+    size_t factor = 1;
+    if (valid && unit[0] != '\0') {
+        const char *known = strchr(units, unit[0]);
+        valid = known != NULL && unit[1] == '\0';
+        for (const char *each = units; valid && each <= known; ++each)
+            factor *= KIB;
+    }
+    if (!valid)
+        bad_usage("--size: '%s' is not a size; give bytes, or a number with K, M or G, as in 256M",
+                  text);
+    if (value > LARGEST_SIZE / factor || value * factor < SMALLEST_SIZE)
+        bad_usage("--size: '%s' is out of range; give a size from %zuK to %zuG", text,
+                  SMALLEST_SIZE / KIB, LARGEST_SIZE >> 30);
+    return value * factor;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state) {
+    struct app *app = state->input;
+    switch (key) {
+    case OPTION_SIZE:
+        app->size = parse_size(argument);
+        return 0;
+    case OPTION_ITERATIONS:
+        app->iterations = parse_number("iterations", argument, 1);
+        return 0;
+    case OPTION_CHECK:
+        app->check = true;
+        return 0;
+    case OPTION_SEED:
+        app->seed = parse_number("seed", argument, 0);
+        return 0;
+    case ARGP_KEY_ARG:
+        bad_usage("'%s' is not an option; this program takes only options, see --help", argument);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *program_summary(const char *name) {
+    static const struct {
+        const char *name, *summary;
+    } programs[] = {
+#define FF_PROGRAM(name, summary) {name, summary},
+#include "programs.def"
+#undef FF_PROGRAM
+    };
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); ++i)
+        if (strcmp(programs[i].name, name) == 0)
+            return programs[i].summary;
+    return "";
+}
+
+static void parse_command_line(struct app *app, int argc, char **argv) {
+    const struct program *program = app->program;
+    char help[1024];
+    snprintf(help, sizeof(help),
+             "%s -- %s.\v"
+             "One iteration is %s; the default is %zu.\n\n"
+             "Example, which needs about 256 MiB on the device:\n  %s --size 256M --check",
+             program->name, program_summary(program->name), program->iteration_is,
+             program->default_iterations, program->name);
+
+    const struct argp_child children[] = {{program->extras, 0, NULL, 0}, {0}};
+    const struct argp argp = {options, parse_option, NULL, help, children, NULL, NULL};
+    argp_err_exit_status = EXIT_USAGE;
+    argv[0] = program_invocation_short_name; /* which messages about options begin with */
+    argp_parse(&argp, argc, argv, 0, NULL, app);
+}
+
+/* ---- Errors ---- */
+
+static const char *status_name(cl_int status) {
+    switch (status) {
+#define NAMED(code)                                                                                \
+    case code:                                                                                     \
+        return #code
+        NAMED(CL_DEVICE_NOT_FOUND);
+        NAMED(CL_DEVICE_NOT_AVAILABLE);
+        NAMED(CL_COMPILER_NOT_AVAILABLE);
+        NAMED(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        NAMED(CL_OUT_OF_RESOURCES);
+        NAMED(CL_OUT_OF_HOST_MEMORY);
+        NAMED(CL_MEM_COPY_OVERLAP);
+        NAMED(CL_BUILD_PROGRAM_FAILURE);
+        NAMED(CL_MAP_FAILURE);
+        NAMED(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+        NAMED(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        NAMED(CL_INVALID_VALUE);
+        NAMED(CL_INVALID_PLATFORM);
+        NAMED(CL_INVALID_DEVICE);
+        NAMED(CL_INVALID_CONTEXT);
+        NAMED(CL_INVALID_QUEUE_PROPERTIES);
+        NAMED(CL_INVALID_COMMAND_QUEUE);
+        NAMED(CL_INVALID_HOST_PTR);
+        NAMED(CL_INVALID_MEM_OBJECT);
+        NAMED(CL_INVALID_BINARY);
+        NAMED(CL_INVALID_BUILD_OPTIONS);
+        NAMED(CL_INVALID_PROGRAM);
+        NAMED(CL_INVALID_PROGRAM_EXECUTABLE);
+        NAMED(CL_INVALID_KERNEL_NAME);
+        NAMED(CL_INVALID_KERNEL);
+        NAMED(CL_INVALID_ARG_INDEX);
+        NAMED(CL_INVALID_ARG_VALUE);
+        NAMED(CL_INVALID_ARG_SIZE);
+        NAMED(CL_INVALID_KERNEL_ARGS);
+        NAMED(CL_INVALID_WORK_DIMENSION);
+        NAMED(CL_INVALID_WORK_GROUP_SIZE);
+        NAMED(CL_INVALID_WORK_ITEM_SIZE);
+        NAMED(CL_INVALID_EVENT_WAIT_LIST);
+        NAMED(CL_INVALID_EVENT);
+        NAMED(CL_INVALID_OPERATION);
+        NAMED(CL_INVALID_BUFFER_SIZE);
+        NAMED(CL_INVALID_GLOBAL_WORK_SIZE);
+        NAMED(CL_INVALID_PROPERTY);
+#undef NAMED
+    case -1001: /* CL_PLATFORM_NOT_FOUND_KHR, which only the extension headers name */
+        return "CL_PLATFORM_NOT_FOUND_KHR";
+    default:
+        return "unknown error";
+    }
+}
+
+void require(cl_int status, const char *call) {
+    if (status == CL_SUCCESS)
+        return;
+    fprintf(stderr, "%s: %s: %s (%d)\n", program_invocation_short_name, call, status_name(status),
+            status);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- Device, context, queue and kernels ---- */
+
+static bool find_device(const cl_platform_id *platforms, cl_uint count, cl_device_type type,
+                        cl_device_id *device) {
+    for (cl_uint i = 0; i < count; ++i)
+        if (clGetDeviceIDs(platforms[i], type, 1, device, NULL) == CL_SUCCESS)
+            return true;
+    return false;
+}
+
+static cl_device_id choose_device(void) {
+    enum { MOST_PLATFORMS = 16 };
+    cl_platform_id platforms[MOST_PLATFORMS];
+    cl_uint count = 0;
+    require(clGetPlatformIDs(MOST_PLATFORMS, platforms, &count), "clGetPlatformIDs");
+    if (count > MOST_PLATFORMS)
+        count = MOST_PLATFORMS;
+
+    cl_device_id device = NULL;
+    if (!find_device(platforms, count, CL_DEVICE_TYPE_GPU, &device) &&
+        !find_device(platforms, count, CL_DEVICE_TYPE_ALL, &device))
+        require(CL_DEVICE_NOT_FOUND, "clGetDeviceIDs");
+    return device;
+}
+
+static void print_build_log(const struct app *app) {
+    size_t length = 0;
+    clGetProgramBuildInfo(app->binary, app->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    char *log = host_array(length + 1, 1);
+    clGetProgramBuildInfo(app->binary, app->device, CL_PROGRAM_BUILD_LOG, length, log, NULL);
+    fprintf(stderr, "%s\n", log);
+    free(log);
+}
+
+static void build_kernels(struct app *app) {
+    cl_int status = CL_SUCCESS;
+    const char *source = app->program->kernels;
+    app->binary = clCreateProgramWithSource(app->context, 1, &source, NULL, &status);
+    require(status, "clCreateProgramWithSource");
+    status = clBuildProgram(app->binary, 1, &app->device, "-cl-std=CL1.2", NULL, NULL);
+    if (status == CL_BUILD_PROGRAM_FAILURE)
+        print_build_log(app);
+    require(status, "clBuildProgram");
+}
+
+void app_open(struct app *app, const struct program *program, int argc, char **argv) {
+    *app = (struct app){
+        .program = program,
+        .size = DEFAULT_SIZE,
+        .iterations = program->default_iterations,
+        .seed = 1,
+    };
+    parse_command_line(app, argc, argv);
+
+    cl_int status = CL_SUCCESS;
+    app->device = choose_device();
+    app->context = clCreateContext(NULL, 1, &app->device, NULL, NULL, &status);
+    require(status, "clCreateContext");
+    app->queue = clCreateCommandQueue(app->context, app->device, 0, &status);
+    require(status, "clCreateCommandQueue");
+    build_kernels(app);
+}
+
+cl_kernel app_kernel(struct app *app, const char *name) {
+    assert(app->kernel_count < APP_MAX_KERNELS);
+    cl_int status = CL_SUCCESS;
+    cl_kernel kernel = clCreateKernel(app->binary, name, &status);
+    require(status, "clCreateKernel");
+    app->kernels[app->kernel_count++] = kernel;
+    return kernel;
+}
+
+/* ---- Time and verdict ---- */
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void app_start_clock(struct app *app) {
+    app->started = now();
+}
+
+void app_stop_clock(struct app *app) {
+    require(clFinish(app->queue), "clFinish");
+    const double seconds = now() - app->started;
+    printf("footprint: %zu\ndevice_seconds: %.6f\n", app->footprint, seconds);
+    fflush(stdout);
+}
+
+void app_expect(struct app *app, size_t index, double got, double wanted, double allowed) {
+    ++app->checked;
+    const double error = fabs(got - wanted);
+    if (error <= allowed)
+        return;
+    const bool worse = app->wrong == 0 || error > app->worst_error || isnan(error);
+    ++app->wrong;
+    if (worse && !isnan(app->worst_error)) {
+        app->worst_error = error;
+        app->worst_index = index;
+    }
+}
+
+void app_expect_floats(struct app *app, const float *got, const float *wanted, size_t count,
+                       double allowed) {
+    for (size_t i = 0; i < count; ++i)
+        app_expect(app, i, got[i], wanted[i], allowed);
+}
+
+static int print_verdict(const struct app *app) {
+    /* A check that looked at nothing has verified nothing. */
+    if (app->checked > 0 && app->wrong == 0) {
+        puts("verified: yes");
+        return EXIT_SUCCESS;
+    }
+    printf("verified: no (max error %g at %zu)\n", app->worst_error, app->worst_index);
+    return EXIT_FAILURE;
+}
+
+int app_close(struct app *app) {
+    /* Sub-buffers were created after their parents, so the last one goes first. */
+    while (app->buffer_count > 0)
+        require(clReleaseMemObject(app->buffers[--app->buffer_count]), "clReleaseMemObject");
+    while (app->kernel_count > 0)
+        require(clReleaseKernel(app->kernels[--app->kernel_count]), "clReleaseKernel");
+    require(clReleaseProgram(app->binary), "clReleaseProgram");
+    require(clReleaseCommandQueue(app->queue), "clReleaseCommandQueue");
+    require(clReleaseContext(app->context), "clReleaseContext");
+    return app->check ? print_verdict(app) : EXIT_SUCCESS;
+}
+
+/* ---- Buffers ---- */
+
+static cl_mem keep_buffer(struct app *app, cl_mem buffer) {
+    assert(app->buffer_count < APP_MAX_BUFFERS);
+    app->buffers[app->buffer_count++] = buffer;
+    return buffer;
+}
+
+cl_mem app_buffer(struct app *app, cl_mem_flags flags, size_t bytes, void *host) {
+    cl_int status = CL_SUCCESS;
+    cl_mem buffer = clCreateBuffer(app->context, flags, bytes, host, &status);
+    require(status, "clCreateBuffer");
+    app->footprint += bytes;
+    return keep_buffer(app, buffer);
+}
+
+cl_mem app_sub_buffer(struct app *app, cl_mem parent, size_t offset, size_t bytes) {
+    const cl_buffer_region region = {offset, bytes};
+    cl_int status = CL_SUCCESS;
+    cl_mem buffer = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    require(status, "clCreateSubBuffer");
+    return keep_buffer(app, buffer);
+}
+
+size_t app_sub_buffer_alignment(const struct app *app) {
+    cl_uint bits = 0;
+    require(clGetDeviceInfo(app->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL),
+            "clGetDeviceInfo");
+    return bits / 8;
+}
+
+void app_write(struct app *app, cl_mem buffer, size_t bytes, const void *from) {
+    require(clEnqueueWriteBuffer(app->queue, buffer, CL_TRUE, 0, bytes, from, 0, NULL, NULL),
+            "clEnqueueWriteBuffer");
+}
+
+void app_read(struct app *app, cl_mem buffer, size_t bytes, void *to) {
+    require(clEnqueueReadBuffer(app->queue, buffer, CL_TRUE, 0, bytes, to, 0, NULL, NULL),
+            "clEnqueueReadBuffer");
+}
+
+void *app_download(struct app *app, cl_mem buffer, size_t bytes) {
+    void *array = host_pages(bytes);
+    app_read(app, buffer, bytes, array);
+    return array;
+}
+
+void app_fill(struct app *app, cl_mem buffer, size_t bytes, const void *word) {
+    require(clEnqueueFillBuffer(app->queue, buffer, word, sizeof(cl_int), 0, bytes, 0, NULL, NULL),
+            "clEnqueueFillBuffer");
+}
+
+void *app_map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes) {
+    cl_int status = CL_SUCCESS;
+    void *mapped =
+        clEnqueueMapBuffer(app->queue, buffer, CL_TRUE, flags, 0, bytes, 0, NULL, NULL, &status);
+    require(status, "clEnqueueMapBuffer");
+    return mapped;
+}
+
+void app_unmap(struct app *app, cl_mem buffer, void *mapped) {
+    require(clEnqueueUnmapMemObject(app->queue, buffer, mapped, 0, NULL, NULL),
+            "clEnqueueUnmapMemObject");
+}
+
+/* ---- Launches ---- */
+
+struct range over(size_t items) {
+    return (struct range){1, {items, 1, 1}, {GROUP_SIZE, 1, 1}};
+}
+
+struct range over_plane(size_t width, size_t height) {
+    return (struct range){2, {width, height, 1}, {64, 4, 1}};
+}
+
+struct range over_volume(size_t width, size_t height, size_t depth) {
+    return (struct range){3, {width, height, depth}, {64, 4, 1}};
+}
+
+struct range over_groups(size_t groups, size_t group_size) {
+    return (struct range){1, {groups * group_size, 1, 1}, {group_size, 1, 1}};
+}
+
+static void set_argument(cl_kernel kernel, cl_uint index, struct argument argument) {
+    if (argument.size == 0)
+        require(clSetKernelArgSVMPointer(kernel, index, argument.value),
+                "clSetKernelArgSVMPointer");
+    else
+        require(clSetKernelArg(kernel, index, argument.size, argument.value), "clSetKernelArg");
+}
+
+void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
+                     const struct argument *arguments, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        set_argument(kernel, (cl_uint)i, arguments[i]);
+    size_t global[3];
+    for (size_t i = 0; i < 3; ++i)
+        global[i] = divide_up(range.items[i], range.group[i]) * range.group[i];
+    require(clEnqueueNDRangeKernel(app->queue, kernel, range.dimensions, NULL, global, range.group,
+                                   0, NULL, NULL),
+            "clEnqueueNDRangeKernel");
+}
+
+/* ---- Host memory, sizes and data ---- */
+
+static void *require_memory(void *memory, const char *call) {
+    if (memory != NULL)
+        return memory;
+    fprintf(stderr, "%s: %s: out of host memory\n", program_invocation_short_name, call);
+    exit(EXIT_FAILURE);
+}
+
+void *host_array(size_t count, size_t element_size) {
+    return require_memory(calloc(count, element_size), "calloc");
+}
+
+void *host_pages(size_t bytes) {
+    static const size_t page = 4096;
+    return require_memory(aligned_alloc(page, divide_up(bytes, page) * page), "aligned_alloc");
+}
+
+size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side) {
+    size_t side = (size_t)sqrt((double)bytes / (double)bytes_per_cell);
+    while (side > 1 && side * (side * bytes_per_cell + bytes_per_side) > bytes)
+        --side;
+    return side;
+}
+
+size_t min_size(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+size_t divide_up(size_t dividend, size_t divisor) {
+    return (dividend + divisor - 1) / divisor;
+}
+
+void fill_units(float *array, size_t count, uint64_t key, size_t first) {
+    for (size_t i = 0; i < count; ++i)
+        array[i] = random_unit(key, first + i);
+}
+
+void fill_digits(float *array, size_t count, uint64_t key, size_t first) {
+    for (size_t i = 0; i < count; ++i)
+        array[i] = random_digit(key, first + i);
+}

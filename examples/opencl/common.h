@@ -1,0 +1,169 @@
+/*
+ * What every example program shares: the command line, the OpenCL set-up and its error checks,
+ * one-line kernel launches, deterministic input data, and the comparison with a CPU reference.
+ *
+ * A program opens an `app`, creates its buffers through it, runs between app_start_clock() and
+ * app_stop_clock(), and returns app_close(), which prints the verdict and gives the exit status.
+ */
+#ifndef OPENCL_EXAMPLES_COMMON_H
+#define OPENCL_EXAMPLES_COMMON_H
+
+/* These are OpenCL 1.2 programs: they use calls which later versions of the headers deprecate. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <argp.h>
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Host variables of type size_t are passed to kernels as ulong. */
+static_assert(sizeof(size_t) == sizeof(cl_ulong), "the example programs need a 64-bit host");
+
+/*
+ * Turns kernels written as plain code into the string clCreateProgramWithSource() wants. Host
+ * macros are expanded first, so both sides share constants such as tile sizes.
+ */
+#define OPENCL_SOURCE(...)          OPENCL_SOURCE_EXPANDED(__VA_ARGS__)
+#define OPENCL_SOURCE_EXPANDED(...) #__VA_ARGS__
+
+enum { APP_MAX_BUFFERS = 16, APP_MAX_KERNELS = 8 };
+
+struct program {
+    const char *name;
+    const char *kernels;
+    size_t default_iterations;
+    const char *iteration_is;  /* what one iteration does, for --help */
+    const struct argp *extras; /* options of this program alone, or NULL */
+};
+
+struct app {
+    const struct program *program;
+
+    /* From the command line. */
+    size_t size;
+    size_t iterations;
+    bool check;
+    uint64_t seed;
+
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program binary;
+    cl_mem buffers[APP_MAX_BUFFERS];
+    size_t buffer_count;
+    cl_kernel kernels[APP_MAX_KERNELS];
+    size_t kernel_count;
+
+    size_t footprint;
+    double started;
+
+    /* What app_expect() has seen so far. */
+    size_t checked;
+    size_t wrong;
+    double worst_error;
+    size_t worst_index;
+};
+
+/* Life of a program. */
+void app_open(struct app *app, const struct program *program, int argc, char **argv);
+void app_start_clock(struct app *app);
+void app_stop_clock(struct app *app); /* waits for the queue, prints footprint and seconds */
+int app_close(struct app *app);       /* prints the verdict of --check, returns the exit status */
+
+/* Exits with "PROGRAM: CALL: NAME (CODE)" unless the status is CL_SUCCESS. */
+void require(cl_int status, const char *call);
+
+/* Buffers. Those that app_buffer() creates count for the footprint; app_close() releases all. */
+cl_mem app_buffer(struct app *app, cl_mem_flags flags, size_t bytes, void *host);
+cl_mem app_sub_buffer(struct app *app, cl_mem parent, size_t offset, size_t bytes);
+size_t app_sub_buffer_alignment(const struct app *app);
+void app_write(struct app *app, cl_mem buffer, size_t bytes, const void *from);
+void app_read(struct app *app, cl_mem buffer, size_t bytes, void *to);
+void *app_download(struct app *app, cl_mem buffer, size_t bytes); /* to a fresh host array */
+void app_fill(struct app *app, cl_mem buffer, size_t bytes, const void *word); /* 4 bytes wide */
+void *app_map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes);
+void app_unmap(struct app *app, cl_mem buffer, void *mapped);
+
+/* Kernels. */
+cl_kernel app_kernel(struct app *app, const char *name);
+
+struct range {
+    cl_uint dimensions;
+    size_t items[3]; /* app_launch() rounds them up to whole groups: kernels guard the rest */
+    size_t group[3];
+};
+
+enum { GROUP_SIZE = 256 };
+struct range over(size_t items);
+struct range over_plane(size_t width, size_t height);
+struct range over_volume(size_t width, size_t height, size_t depth);
+struct range over_groups(size_t groups, size_t group_size);
+
+struct argument {
+    size_t size; /* 0 for a shared virtual memory pointer */
+    const void *value;
+};
+
+#define ARG(variable)    ((struct argument){sizeof(variable), &(variable)})
+#define SVM_ARG(pointer) ((struct argument){0, (pointer)})
+
+/* app_launch(&app, kernel, over(n), ARG(a), ARG(n)) sets all arguments and enqueues the kernel. */
+#define app_launch(app, kernel, range, ...)                                                        \
+    app_launch_with(app, kernel, range, (const struct argument[]){__VA_ARGS__},                    \
+                    sizeof((const struct argument[]){__VA_ARGS__}) / sizeof(struct argument))
+void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
+                     const struct argument *arguments, size_t count);
+
+/* Host memory; these exit with one line when there is none left. Release it with free(). */
+void *host_array(size_t count, size_t element_size);
+void *host_pages(size_t bytes); /* page-aligned, and not touched yet */
+
+/* The largest n with n * n * bytes_per_cell + n * bytes_per_side <= bytes. */
+size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side);
+size_t min_size(size_t a, size_t b);
+size_t divide_up(size_t dividend, size_t divisor);
+
+/*
+ * Input data is a pure function of (seed, stream, index): the reference can make any part of it
+ * again, so no program has to keep a host copy for the check. A key names a (seed, stream) pair.
+ */
+static inline uint64_t random_bits(uint64_t key, uint64_t index) {
+    uint64_t bits = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ (bits >> 31);
+}
+
+static inline uint64_t random_key(uint64_t seed, uint64_t stream) {
+    return random_bits(random_bits(0, seed), stream);
+}
+
+/* Uniform in [0, 1). */
+static inline float random_unit(uint64_t key, uint64_t index) {
+    return (float)(random_bits(key, index) >> 40) * 0x1p-24f;
+}
+
+/*
+ * One of -2, -1, 1 and 2. Sums of products of such numbers stay whole numbers which a float holds
+ * exactly, in whatever order they are added, so a check may ask for equality. None of them is 0,
+ * so none can hide that what it was multiplied with is wrong.
+ */
+static inline float random_digit(uint64_t key, uint64_t index) {
+    const int draw = (int)(random_bits(key, index) >> 62);
+    return (float)(draw < 2 ? draw - 2 : draw - 1);
+}
+
+/* Element i of the array becomes the element first + i of the stream. */
+void fill_units(float *array, size_t count, uint64_t key, size_t first);
+void fill_digits(float *array, size_t count, uint64_t key, size_t first);
+
+/* Counts one element as checked, and as wrong if |got - wanted| is over `allowed` or not a number.
+ */
+void app_expect(struct app *app, size_t index, double got, double wanted, double allowed);
+/* The same for two whole arrays of floats, which may differ by `allowed`. */
+void app_expect_floats(struct app *app, const float *got, const float *wanted, size_t count,
+                       double allowed);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Needleman-Wunsch: the best alignment of two random protein-like sequences. A cell of the score
+ * matrix needs its upper, left and upper-left neighbours, so tiles run diagonal by diagonal, and
+ * inside a tile one work-item per row runs one step behind the row above it.
+ */
+#include "common.h"
+
+#include <stdlib.h>
+
+#define TILE 32
+#define GAP  10
+
+static const char kernels[] = OPENCL_SOURCE(
+    /* Row 0 and column 0 align a beginning of one sequence with nothing. */
+    __kernel void start_borders(__global int *score, ulong pitch) {
+        const ulong i = get_global_id(0);
+        if (i >= pitch)
+            return;
+        score[i] = -(int)i * GAP;
+        score[i * pitch] = -(int)i * GAP;
+    }
+
+    __kernel void align_tiles(__global int *score, __global const int *similarity, ulong side,
+                              ulong diagonal, ulong first_tile_row) {
+        __local int cells[TILE + 1][TILE + 1];
+        __local int similar[TILE][TILE];
+        const uint lane = get_local_id(0);
+        const ulong tile_row = first_tile_row + get_group_id(0);
+        const ulong tile_column = diagonal - tile_row;
+        const ulong pitch = side + 1;
+        __global int *tile = score + tile_row * TILE * pitch + tile_column * TILE;
+        __global const int *similarities = similarity + tile_row * TILE * side + tile_column * TILE;
+
+        for (uint row = 0; row < TILE; ++row)
+            similar[row][lane] = similarities[row * side + lane];
+        cells[0][lane + 1] = tile[lane + 1];
+        cells[lane + 1][0] = tile[(lane + 1) * pitch];
+        if (lane == 0)
+            cells[0][0] = tile[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        for (uint step = 0; step < 2 * TILE - 1; ++step) {
+            const uint column = step - lane;
+            if (step >= lane && column < TILE) {
+                const int both = cells[lane][column] + similar[lane][column];
+                const int gap = max(cells[lane][column + 1], cells[lane + 1][column]) - GAP;
+                cells[lane + 1][column + 1] = max(both, gap);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+
+        for (uint row = 1; row <= TILE; ++row)
+            tile[row * pitch + lane + 1] = cells[row][lane + 1];
+    });
+
+static const struct program program = {
+    .name = "nw",
+    .kernels = kernels,
+    .default_iterations = 1,
+    .iteration_is = "one alignment of the whole sequences",
+};
+
+enum { RESIDUES = 24 };
+
+struct alignment {
+    size_t side; /* length of both sequences, whole tiles */
+    size_t pitch;
+    uint8_t *down, *across; /* the sequences along the rows and along the columns */
+    int table[RESIDUES][RESIDUES];
+};
+
+static uint8_t *make_sequence(size_t length, uint64_t key) {
+    uint8_t *sequence = host_array(length, 1);
+    for (size_t i = 0; i < length; ++i)
+        sequence[i] = (uint8_t)(random_bits(key, i) % RESIDUES);
+    return sequence;
+}
+
+/* Like the usual substitution tables: symmetric, and a residue is most similar to itself. */
+static void make_table(struct alignment *alignment, uint64_t key) {
+    for (size_t i = 0; i < RESIDUES; ++i)
+        for (size_t j = 0; j <= i; ++j) {
+            const int similarity = (int)(random_bits(key, i * RESIDUES + j) % 8) - 4;
+            alignment->table[i][j] = alignment->table[j][i] = i == j ? similarity + 8 : similarity;
+        }
+}
+
+static void open_alignment(struct alignment *alignment, size_t bytes, uint64_t seed) {
+    const size_t side = square_side(bytes, 2 * sizeof(cl_int), 2 * sizeof(cl_int));
+    alignment->side = side / TILE * TILE;
+    alignment->pitch = alignment->side + 1;
+    alignment->down = make_sequence(alignment->side, random_key(seed, 'd'));
+    alignment->across = make_sequence(alignment->side, random_key(seed, 'a'));
+    make_table(alignment, random_key(seed, 't'));
+}
+
+static void close_alignment(struct alignment *alignment) {
+    free(alignment->across);
+    free(alignment->down);
+}
+
+static int similarity_at(const struct alignment *alignment, size_t row, size_t column) {
+    return alignment->table[alignment->down[row]][alignment->across[column]];
+}
+
+static cl_int *make_similarities(const struct alignment *alignment) {
+    const size_t side = alignment->side;
+    cl_int *similarities = host_pages(side * side * sizeof(cl_int));
+    for (size_t row = 0; row < side; ++row)
+        for (size_t column = 0; column < side; ++column)
+            similarities[row * side + column] = similarity_at(alignment, row, column);
+    return similarities;
+}
+
+static void align(struct app *app, cl_kernel align_tiles, cl_mem score, cl_mem similarity,
+                  size_t side) {
+    const size_t tiles = side / TILE;
+    for (size_t diagonal = 0; diagonal < 2 * tiles - 1; ++diagonal) {
+        const size_t first_row = diagonal < tiles ? 0 : diagonal - tiles + 1;
+        const size_t last_row = min_size(diagonal, tiles - 1);
+        app_launch(app, align_tiles, over_groups(last_row - first_row + 1, TILE), ARG(score),
+                   ARG(similarity), ARG(side), ARG(diagonal), ARG(first_row));
+    }
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* Makes row `row` of the scores from the one above it. */
+static void reference_row(const struct alignment *alignment, size_t row, const int *above,
+                          int *out) {
+    out[0] = -(int)row * GAP;
+    for (size_t column = 1; column < alignment->pitch; ++column) {
+        const int both = above[column - 1] + similarity_at(alignment, row - 1, column - 1);
+        out[column] = larger(both, larger(above[column], out[column - 1]) - GAP);
+    }
+}
+
+static void check_scores(struct app *app, cl_mem score, const struct alignment *alignment) {
+    const size_t pitch = alignment->pitch;
+    cl_int *got = app_download(app, score, pitch * pitch * sizeof(cl_int));
+    int *above = host_array(pitch, sizeof(int));
+    int *row = host_array(pitch, sizeof(int));
+    for (size_t column = 0; column < pitch; ++column)
+        row[column] = -(int)column * GAP;
+    for (size_t i = 0; i < pitch; ++i) {
+        if (i > 0)
+            reference_row(alignment, i, above, row);
+        for (size_t column = 0; column < pitch; ++column)
+            app_expect(app, i * pitch + column, got[i * pitch + column], row[column], 0);
+        int *swap = above;
+        above = row;
+        row = swap;
+    }
+    free(row);
+    free(above);
+    free(got);
+}
+
+int main(int argc, char **argv) {
+    struct app app;
+    app_open(&app, &program, argc, argv);
+    cl_kernel start_borders = app_kernel(&app, "start_borders");
+    cl_kernel align_tiles = app_kernel(&app, "align_tiles");
+
+    struct alignment alignment;
+    open_alignment(&alignment, app.size, app.seed);
+    const size_t side = alignment.side;
+    const size_t pitch = alignment.pitch;
+    const size_t similarity_bytes = side * side * sizeof(cl_int);
+    cl_int *host_similarity = make_similarities(&alignment);
+
+    cl_mem score = app_buffer(&app, CL_MEM_READ_WRITE, pitch * pitch * sizeof(cl_int), NULL);
+    cl_mem similarity = app_buffer(&app, CL_MEM_READ_ONLY, similarity_bytes, NULL);
+
+    app_start_clock(&app);
+    app_write(&app, similarity, similarity_bytes, host_similarity);
+    free(host_similarity);
+    for (size_t i = 0; i < app.iterations; ++i) {
+        app_launch(&app, start_borders, over(pitch), ARG(score), ARG(pitch));
+        align(&app, align_tiles, score, similarity, side);
+    }
+    app_stop_clock(&app);
+
+    if (app.check)
+        check_scores(&app, score, &alignment);
+    close_alignment(&alignment);
+    return app_close(&app);
+}
