@@ -36,7 +36,7 @@ struct ff__backend {
     uint64_t (*now)(void *self);
 
     /* Waits for faults at most `timeout_ns` (0: only looks) and returns how many there were, or
-     * negative errno. Woken early, with 0, by `interrupt`. Called by one thread. */
+     * negative errno. Woken early, with 0, by `interrupt`. Only one thread at a time waits; any may look. */
     int (*wait)(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
     void (*interrupt)(void *self);
 

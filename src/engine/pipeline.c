@@ -186,11 +186,13 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
 
 /* Queues all groups but the first for the migration thread, as many as there is room for; the rest
  * is served here. */
-static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count) {
+static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count,
+                        bool hand_over) {
     struct ff_fault_group groups[BATCH_MAX];
     pthread_mutex_lock(&pipeline->lock);
     uint32_t group_count = group_faults(pipeline, faults, count, groups);
-    while (group_count > 1 && ff__queue_push(&pipeline->faults, &groups[group_count - 1]))
+    while (hand_over && group_count > 1 &&
+           ff__queue_push(&pipeline->faults, &groups[group_count - 1]))
         group_count--;
     if (pipeline->migration_sleeps && !ff__queue_empty(&pipeline->faults))
         pthread_cond_signal(&pipeline->work);
@@ -205,7 +207,7 @@ static void *fault_thread(void *argument) {
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
         int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, IDLE_NS);
         if (count > 0)
-            serve_batch(pipeline, faults, (uint32_t)count);
+            serve_batch(pipeline, faults, (uint32_t)count, true);
     }
     return NULL;
 }
@@ -235,6 +237,16 @@ static bool step_faults(struct ff__pipeline *pipeline) {
     if (!ff__queue_pop(&pipeline->faults, &group))
         return false;
     ff__pipeline_serve(pipeline, &group, false);
+    return true;
+}
+
+/* Takes new faults itself: the fault handling thread may be in the middle of a copy. */
+static bool step_new_faults(struct ff__pipeline *pipeline) {
+    struct ff__fault faults[BATCH_MAX];
+    int count = pipeline->polls ? pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, 0) : 0;
+    if (count <= 0)
+        return false;
+    serve_batch(pipeline, faults, (uint32_t)count, false);
     return true;
 }
 
@@ -294,7 +306,8 @@ static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff_fault_group group;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
-        if (step_faults(pipeline) || step_prefetches(pipeline) || step_restock(pipeline))
+        if (step_faults(pipeline) || step_new_faults(pipeline) || step_prefetches(pipeline) ||
+            step_restock(pipeline))
             continue;
         if (sleep_or_take_due(pipeline, &group))
             ff__pipeline_serve(pipeline, &group, false);
@@ -472,6 +485,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
     pipeline->backend = backend;
     pipeline->self = self;
     pipeline->log = log;
+    pipeline->polls = polls;
     pipeline->has_learner = engine->events.items != NULL;
     pipeline->has_planner = engine->prefetch->plan != NULL;
     init_locks(pipeline);

@@ -4,7 +4,8 @@
  * serves the first group itself, because handing it over would cost a wake-up (40 us on an idle
  * virtual CPU), and queues the others correlator       feeds events to the policy's `learn`
  *   prefetching      asks the policy's `plan` and queues its advice
- *   migration        serves the fault queue first, then the prefetch queue, then pre-evicts
+ *   migration        serves the fault queue first, then faults that nobody has taken yet, then the prefetch queue, then
+ *                    pre-evicts
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock guards
  * the engine and is held for decisions only, never while bytes move; jobs of different blocks run
@@ -42,7 +43,7 @@ struct ff__pipeline {
     uint32_t delayed_count;
     uint32_t unplanned; /* events learned since the last plan */
     bool stop, migration_sleeps;
-    bool has_learner, has_planner;
+    bool polls, has_learner, has_planner;
     pthread_t threads[4];
     uint32_t thread_count;
 };

@@ -13,6 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; whoever has UFFDIO_MOVE has it */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* ---- making and unmaking
  * ------------------------------------------------------------------------------------------ */
 
@@ -94,9 +98,12 @@ static void wait_for_link(struct ff__soft *soft, uint32_t tier, enum ff__directi
                                        (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE));
 }
 
-/* Fills a whole root with the block's content, old and new. */
-static void fill_root(struct ff__soft *soft, char *root, const struct ff__move *move) {
-    struct ff_mask fresh = ff_mask_minus(&move->pages, &move->held);
+/* Fills a whole root with the block's content; pages without content are zeroed if the root was
+ * used before. */
+static void fill_root(struct ff__soft *soft, char *root, const struct ff__move *move, bool used) {
+    struct ff_mask fresh = {{0}};
+    if (used)
+        fresh = ff_mask_minus(&move->pages, &move->held);
     FF_MASK_FOR_EACH_RUN(&move->held, run) {
         ff__copy_pages(root + (size_t)run.first * FF_PAGE_SIZE,
                        host_at(soft, move->block, run.first), run.end - run.first);
@@ -111,7 +118,10 @@ static int in_moved(struct ff__soft *soft, const struct ff__move *move) {
     uint8_t *ready = &memory->ready[move->tier][root_of(move)];
     char *root = root_in(*ready ? memory->frames : memory->nursery, move);
     uint64_t start = ff__clock_ns();
-    fill_root(soft, root, move);
+    /* memory fresh from the kernel is zero, but must be there to be moved */
+    if (!*ready && madvise(root, FF_BLOCK_SIZE, MADV_POPULATE_WRITE))
+        return -errno;
+    fill_root(soft, root, move, *ready);
     wait_for_link(soft, move->tier, FF__LINK_IN, &move->held, start);
     int status = ff__uffd_move(&soft->uffd, managed_at(soft, move->block, 0), root, FF_BLOCK_SIZE);
     if (status)
@@ -236,12 +246,11 @@ static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, ui
     struct ff__soft *soft = self;
     for (;;) {
         int count = ff__uffd_read(&soft->uffd, faults, capacity);
-        if (count != 0) {
-            soft->last_fault_ns = ff__clock_ns();
+        if (count != 0 || timeout_ns == 0) {
+            if (count > 0 && timeout_ns > 0)
+                soft->last_fault_ns = ff__clock_ns();
             return count;
         }
-        if (timeout_ns == 0)
-            return 0;
         if (soft->spin_ns == 0 || ff__clock_ns() - soft->last_fault_ns > soft->spin_ns)
             break;
         ff__cpu_relax();
