@@ -1,9 +1,9 @@
 /* farfault-bench: what a fault, a migration and a decision cost, beside the floor for the same
  * work.
  *
- * Every figure is the median of several runs after a warm-up, each run taken together with a run of
- * its floor; `ratio` is the median of the runs' ratios, which is what to compare between machines.
- */
+ * Every figure is the median of several runs after a warm-up, each run taken together with a run
+ * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
+ * machines. */
 #include "bare.h"
 #include "measure.h"
 
@@ -28,9 +28,7 @@ static struct {
     json_t *results;
 } bench = {.runs = 9};
 
-/* ---- reporting
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- reporting ---- */
 
 static void report(const char *name, const char *unit, const struct series *series) {
     double value = median(series->value, series->count),
@@ -85,9 +83,7 @@ static double touch(const char *data, size_t size, size_t stride) {
     return seconds_since(start);
 }
 
-/* ---- faults
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- faults ---- */
 
 /* Time to touch memory that the host holds, a fault every `unit` bytes; it all fits, so that
  * nothing is evicted. Units below a block are allocations of their own, so that one fault brings
@@ -143,9 +139,7 @@ static void bench_faults(void) {
     }
 }
 
-/* ---- bulk migration
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- bulk migration ---- */
 
 /* Prefetches everything to the device and waits until it is there. */
 static double bring_in(struct ff_context *context, const char *data, size_t size) {
@@ -189,8 +183,7 @@ static void bench_migration(void) {
     ff_close(context);
 }
 
-/* ---- a cyclic scan over too little memory
- * ------------------------------------------------------------------------------------- */
+/* ---- a cyclic scan over too little memory ---- */
 
 struct scan {
     const char *data;
@@ -240,9 +233,7 @@ static void bench_scan(void) {
     report("scan.cyclic", "GB/s", &series);
 }
 
-/* ---- overhead when everything fits
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- overhead when everything fits ---- */
 
 struct triad {
     double *a;
@@ -255,8 +246,8 @@ static void triad_kernel(const struct ff_work *work, void *arguments) {
         t->a[i] = t->b[i] + 3.0 * t->c[i];
 }
 
-/* The same C kernel on managed and on ordinary memory, several launches after the data is resident.
- */
+/* The same C kernel on managed and on ordinary memory, several launches after the data is
+ * resident. */
 static double triad_seconds(struct ff_stream *stream, struct triad triad, size_t n) {
     struct ff_launch launch = {.name = "triad",
                                .kernel = triad_kernel,
@@ -307,15 +298,13 @@ static void bench_resident(void) {
     ff_close(context);
 }
 
-/* ---- a policy's decision
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- a policy's decision ---- */
 
 #define DECISION_BLOCKS 64
 #define DECISIONS       200000
 
-/* Nanoseconds for one on_fault of a system's prefetch policy on random residency; the floor is the
- * same call of the policy that does nothing. */
+/* Nanoseconds for one on_fault of a system's prefetch policy on random residency; the floor is
+ * the same call of the policy that does nothing. */
 static double decision_ns(const char *spec) {
     struct ff__system system;
     if (ff__system_parse(spec, &system, NULL))
@@ -370,9 +359,7 @@ static void bench_decision(void) {
     report("policy.decision", "ns", &series);
 }
 
-/* ---- the command line
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the command line ---- */
 
 static const struct {
     const char *name;

@@ -8,8 +8,8 @@
 
 #define RUNS_MAX 64
 
-/* Values of one benchmark over several runs; the floor's beside them, taken right before or after.
- */
+/* Values of one benchmark over several runs; the floor's beside them, taken right before or
+ * after. */
 struct series {
     double value[RUNS_MAX], floor[RUNS_MAX];
     int count;

@@ -1,8 +1,8 @@
 /* stride: a complete farfault policy in one file, to copy and change.
  *
  * It learns the distance between the blocks that fault one after another, and once the same
- * distance has come twice, brings the next `depth` blocks at that distance in ahead of time. Build
- * and use it:
+ * distance has come twice, brings the next `depth` blocks at that distance in ahead of time.
+ * Build and use it:
  *
  *     cc -shared -fPIC -Iinclude examples/policy/stride.c -o stride.so
  *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 -- ./program

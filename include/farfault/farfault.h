@@ -1,13 +1,13 @@
 /* farfault/farfault.h - managed memory, streams and launches on the software device.
  *
  * A context holds one managed address space and one or more software devices, each with a memory
- * budget. Memory from ff_mem_alloc() may be larger than the budget: it lives on the host tier and
- * comes to a device, page by page, when a kernel (or any other thread, or a system call) touches
- * it. Any thread may call any function unless it says otherwise.
+ * budget. Memory from ff_mem_alloc() may be larger than the budget: it lives on the host tier
+ * and comes to a device, page by page, when a kernel (or any other thread, or a system call)
+ * touches it. Any thread may call any function unless it says otherwise.
  *
- * Functions that can fail return 0 or a negative errno and, where they take a `struct ff_error *`,
- * one line that says what is wrong and what would be right (NULL: not wanted). The library never
- * prints, exits or aborts. */
+ * Functions that can fail return 0 or a negative errno and, where they take a `struct ff_error
+ * *`, one line that says what is wrong and what would be right (NULL: not wanted). The library
+ * never prints, exits or aborts. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 
@@ -28,14 +28,11 @@ struct ff_error {
     char message[256];
 };
 
-/* ---- contexts
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- contexts ---- */
 
 enum ff_mechanism {
     FF_MECHANISM_AUTO, /* MOVE where the kernel has it (Linux 6.8), else COPY */
-    FF_MECHANISM_MOVE, /* whole blocks are copied into a device frame, which is then moved into
-                          place (UFFDIO_MOVE) */
+    FF_MECHANISM_MOVE, /* whole blocks are copied into a frame, which is moved into place */
     FF_MECHANISM_COPY, /* UFFDIO_COPY in; write-protect, copy, unmap out */
 };
 
@@ -43,7 +40,7 @@ enum ff_handler {
     FF_HANDLER_ADAPTIVE, /* spin for a while after a fault, then sleep (standard) */
     FF_HANDLER_SLEEP,    /* always sleep in poll(2): least CPU, slowest faults */
     FF_HANDLER_SIGBUS,   /* the faulting thread serves itself from a SIGBUS handler: fastest faults,
-                            but system calls   that meet an absent page fail with EFAULT */
+                            but system calls that meet an absent page fail with EFAULT */
 };
 
 /* One direction of a paced link; all zero: as fast as this machine copies. */
@@ -67,8 +64,7 @@ struct ff_config {
     enum ff_handler handler;
     uint64_t spin_ns;       /* how long an adaptive handler spins after its last fault */
     const char *host_file;  /* the host tier's file (created, removed at close), or NULL for RAM */
-    uint64_t address_space; /* bytes of managed addresses to reserve; bounds the sum of all
-                               allocations */
+    uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
     uint64_t seed;          /* for policies that draw random numbers */
     bool check;             /* verify every invariant after every event (slow; for tests) */
@@ -79,37 +75,35 @@ struct ff_config {
 FF_API void ff_config_init(struct ff_config *config);
 
 /* Sets one entry from text: "memory", "256M". Names are those of the FARFAULT_* environment
- * variables in lower case
- * (`farfault run --help`). `value` must outlive the config. -EINVAL: unknown name or bad value. */
+ * variables in lower case (`farfault run --help`). `value` must outlive the config. -EINVAL:
+ * unknown name or bad value. */
 FF_API int ff_config_set(struct ff_config *config, const char *name, const char *value,
                          struct ff_error *error);
 
 /* Applies every FARFAULT_* variable that is set. */
 FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error *error);
 
-/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it or
- * a needed feature. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. The
- * caller owns *out: ff_close(). */
+/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it
+ * or a needed feature. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit.
+ * The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
 
-/* Frees everything, managed memory included. No kernel may run and nobody may touch managed memory
- * any more. */
+/* Frees everything, managed memory included. No kernel may run and nobody may touch managed
+ * memory any more. */
 FF_API void ff_close(struct ff_context *context);
 
-/* ---- memory
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
-/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned. -EINVAL: size 0. -ENOMEM: no
- * addresses left. -ENOSPC: the host file has no room. */
+/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned. -EINVAL: size 0. -ENOMEM:
+ * no addresses left. -ENOSPC: the host file has no room. */
 FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 
 /* `pointer` must come from ff_mem_alloc (NULL is fine) and nobody may use it any more. -EINVAL
  * otherwise. */
 FF_API int ff_mem_free(struct ff_context *context, void *pointer);
 
-/* Whether `pointer` lies in a live managed allocation; then *base and *size (may be NULL) describe
- * it. */
+/* Whether `pointer` lies in a live managed allocation; then *base and *size (may be NULL)
+ * describe it. */
 FF_API bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
                           size_t *size);
 
@@ -118,8 +112,8 @@ FF_API bool ff_mem_lookup(struct ff_context *context, const void *pointer, void 
  * (-EINVAL). Not atomic against other writers. */
 FF_API int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t size);
 
-/* Hint: bring [pointer, pointer + size) to the device, in the background. Advice: what does not fit
- * is dropped. */
+/* Hint: bring [pointer, pointer + size) to the device, in the background. Advice: what does not
+ * fit is dropped. */
 FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size,
                            uint32_t device);
 
@@ -132,8 +126,7 @@ enum ff_advice_kind {
 FF_API int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
                          enum ff_advice_kind advice, uint32_t device);
 
-/* ---- streams and launches
- * -------------------------------------------------------------------------------------- */
+/* ---- streams and launches ---- */
 
 /* Launches on a stream run in order; streams run side by side. */
 FF_API int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out);
@@ -165,15 +158,13 @@ struct ff_launch {
 FF_API int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *launch);
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
- * begins, and ends, on the device. `identity` is a hash of name and arguments; equal means the same
- * execution ID. Operands as above. */
+ * begins, and ends, on the device. `identity` is a hash of name and arguments; equal means the
+ * same execution ID. Operands as above. */
 FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                             const void *const *operands, size_t operand_count);
 FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity);
 
-/* ---- statistics
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- statistics ---- */
 
 /* Counters since ff_open(), all devices together. */
 struct ff_stats {

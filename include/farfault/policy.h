@@ -2,7 +2,8 @@
  *
  * A policy is a const table of hooks plus a block of state. It advises; the engine decides and
  * moves pages. A wrong policy can cost time, never data: advice that does not fit is dropped and
- * counted, and a page that is needed always comes. There are four kinds, each with its own table:
+ * counted, and a page that is needed always comes. There are four kinds, each with its own
+ * table:
  *
  *   prefetch   what to bring in, with a fault or ahead of it
  *   evict      which block leaves a full device
@@ -11,14 +12,14 @@
  *
  * Rules for every hook:
  *   - it gets a read-only view of where every page is, and batches instead of single pages;
- *   - it does not allocate, lock, log, read a clock or keep a pointer from the view: view->now_ns
- * is the time;
+ *   - it does not allocate, lock, log, read a clock or keep a pointer from the view; the time is
+ *     view->now_ns;
  *   - the engine calls at most one hook of an engine at a time, so state needs no locks;
  *   - a NULL hook means what its comment says.
  *
- * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and while
- * walking the tree, chunk activated, chunk used, eviction prepared: gpu_ext, arXiv 2512.12615), so
- * a policy can move into a driver.
+ * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and
+ * while walking the tree, chunk activated, chunk used, eviction prepared: gpu_ext, arXiv
+ * 2512.12615), so a policy can move into a driver.
  *
  * examples/policy/ has a complete policy in one file; `farfault run --policy FILE.so` loads one. */
 #ifndef FARFAULT_POLICY_H
@@ -30,8 +31,8 @@
 #define FF_POLICY_API 1u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
-/* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after it).
- */
+/* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
+ * it). */
 #define FF_TIER_HOST 0u
 #define FF_TIERS_MAX 9u
 static inline uint32_t ff_tier_of_device(uint32_t device) {
@@ -46,9 +47,7 @@ enum ff_visibility {
     FF_SEES_INSTRUCTIONS = 1u << 3, /* PC, SM and warp of an access */
 };
 
-/* ---- parameters
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 enum ff_param_type {
     FF_PARAM_INT,
@@ -67,9 +66,7 @@ struct ff_param {
 
 #define FF_PARAMS_MAX 16
 
-/* ---- the view
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the view ---- */
 
 /* A block: the pages of one 2 MiB window of the managed address space that belong to one range. */
 struct ff_block {
@@ -82,8 +79,7 @@ struct ff_block {
 struct ff_range {
     uint32_t first_block, block_count;
     uint64_t page_count;
-    uint32_t
-        home_tier; /* the device that last launched a kernel on it: its faults bring pages there */
+    uint32_t home_tier; /* the device that last used it: faults bring its pages there */
 };
 
 /* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
@@ -93,11 +89,11 @@ struct ff_view {
     uint32_t block_limit; /* block ids are below it */
     const struct ff_block *blocks;
     const struct ff_range *ranges;
-    const struct ff_mask
-        *resident[FF_TIERS_MAX]; /* [tier][block]; a host bit beside a device bit is a clean copy */
-    const uint32_t
-        *frame[FF_TIERS_MAX]; /* [tier][block]: FF_NONE while the block holds no memory there */
-    const uint8_t *busy;      /* [block]: in flight; not to be evicted now */
+    /* [tier][block]; a host bit beside a device bit: the host still has a copy. */
+    const struct ff_mask *resident[FF_TIERS_MAX];
+    /* [tier][block]; FF_NONE while the block holds no memory there. */
+    const uint32_t *frame[FF_TIERS_MAX];
+    const uint8_t *busy;               /* [block]; in flight, not to be evicted now */
     uint32_t free_roots[FF_TIERS_MAX]; /* whole 2 MiB pieces of memory nobody holds, by tier */
 };
 
@@ -111,8 +107,7 @@ static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, 
     return view->frame[tier][block] != FF_NONE && !view->busy[block];
 }
 
-/* ---- what hooks are told
- * --------------------------------------------------------------------------------------- */
+/* ---- what hooks are told ---- */
 
 /* The faults of one batch that fall in one block, already without duplicates. */
 struct ff_fault_group {
@@ -139,18 +134,18 @@ struct ff_event {
     uint64_t now_ns;
 };
 
-/* ---- what hooks answer
- * ----------------------------------------------------------------------------------------- */
+/* ---- what hooks answer ---- */
 
 /* The answer to a fault. The engine clears it before the call. */
 struct ff_fault_advice {
-    struct ff_mask prefetch; /* other pages of the block to bring along; faulted and foreign pages
-                                are ignored */
-    struct ff_mask throttle; /* faulted pages not to serve before throttle_until_ns */
-    struct ff_mask
-        remote; /* faulted pages to map where they are (remote_tier) instead of migrating them; a
-                   backend that cannot map remotely migrates them and counts that */
+    /* Other pages of the block to bring along; faulted and foreign pages are ignored. */
+    struct ff_mask prefetch;
+    /* Faulted pages not to serve before throttle_until_ns. */
+    struct ff_mask throttle;
     uint64_t throttle_until_ns;
+    /* Faulted pages to keep on, or bring to, remote_tier and to map from there. A backend that
+     * cannot map remotely migrates them like the others. */
+    struct ff_mask remote;
     uint32_t remote_tier;
 };
 
@@ -177,8 +172,7 @@ static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_ad
 
 enum ff_evict_cause {
     FF_EVICT_FOR_FAULT,    /* a fault waits: name somebody */
-    FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner than it
-                            */
+    FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner */
     FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock */
 };
 
@@ -188,14 +182,13 @@ struct ff_evict_request {
     uint32_t for_block; /* who will get the memory; FF_NONE for FF_EVICT_AHEAD */
 };
 
-/* ---- the four tables
- * ------------------------------------------------------------------------------------------- */
+/* ---- the four tables ---- */
 
-/* What a policy instance is born with. `block_state` is block_state_size bytes for every block id,
- * zero at first. */
+/* What a policy instance is born with. `block_state` is block_state_size bytes for every block
+ * id, zero at first. */
 struct ff_policy_env {
-    uint32_t tier_count,
-        tier; /* tier: the instance's device (evict), FF_NONE where one instance serves all */
+    uint32_t tier_count;
+    uint32_t tier; /* the instance's device (evict); FF_NONE where one instance serves all */
     uint32_t block_limit;
     void *block_state;
     uint64_t seed;
@@ -211,12 +204,12 @@ struct ff_policy {
     size_t state_size;   /* bytes the engine allocates, zeroed, for an instance */
     size_t block_state_size;
     const struct ff_param *params; /* NULL: none */
-    int (*init)(
-        void *state,
-        const struct ff_policy_env *env); /* 0 or negative errno; NULL: zeroed state will do */
-    void (*fini)(void *state);            /* NULL: nothing to release */
-    void (*block_freed)(void *state,
-                        uint32_t block); /* its range is gone; NULL: nothing kept by block */
+    /* 0 or negative errno. NULL: zeroed state will do. */
+    int (*init)(void *state, const struct ff_policy_env *env);
+    /* NULL: nothing to release. */
+    void (*fini)(void *state);
+    /* The block's range is gone. NULL: nothing is kept by block. */
+    void (*block_freed)(void *state, uint32_t block);
 };
 
 /* One instance an engine. */
@@ -225,18 +218,18 @@ struct ff_prefetch_policy {
     /* On the fault path, before the faulted pages move. NULL: only the faulted pages move. */
     void (*on_fault)(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice);
-    /* Pages of a block have arrived at `tier` by fault or prefetch (cause told by `faulted`). NULL:
-     * ignored. */
+    /* Pages of a block have arrived at `tier` by fault or prefetch (cause told by `faulted`).
+     * NULL: ignored. */
     void (*on_arrival)(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
                        const struct ff_mask *pages, bool faulted);
     /* A kernel starts or ends; on the launch path. NULL: ignored. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
-    /* The correlator thread's step: learn from events, oldest first. NULL: learns nothing, no such
-     * thread. */
+    /* The correlator thread's step: learn from events, oldest first. NULL: learns nothing, no
+     * such thread. */
     void (*learn)(void *state, const struct ff_view *view, const struct ff_event *events,
                   uint32_t count);
-    /* The prefetching thread's step, after new events: what to bring in next. NULL: nothing ahead,
-     * no such thread. */
+    /* The prefetching thread's step, after new events: what to bring in next. NULL: nothing
+     * ahead, no such thread. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
 };
 
@@ -248,14 +241,15 @@ struct ff_evict_policy {
     /* The block was served there: a fault or a prefetch for it was completed (chunk used). NULL:
      * ignored. */
     void (*on_used)(void *state, const struct ff_view *view, uint32_t block);
-    /* All content of the block on the device is dead (discarded). NULL: ignored. */
+    /* All content of the block on the device is dead, but still there. A backend that takes dead
+     * content away at once, as the software device does, reports on_release instead. NULL: ignored. */
     void (*on_discarded)(void *state, const struct ff_view *view, uint32_t block);
     /* The block's memory there was taken away. NULL: ignored. */
     void (*on_release)(void *state, const struct ff_view *view, uint32_t block);
     /* A kernel starts or ends. NULL: ignored. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
-    /* Names victims, best first; the engine takes the first that can go. Required. The engine falls
-     * back on the lowest evictable block if a fault waits and the list helps nobody. */
+    /* Names victims, best first; the engine takes the first that can go. Required. The engine
+     * falls back on the lowest evictable block if a fault waits and the list helps nobody. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims);
 };
@@ -275,8 +269,7 @@ struct ff_discard_policy {
     void (*dead)(void *state, const struct ff_view *view, uint32_t block, struct ff_mask *pages);
 };
 
-/* ---- loading a policy from a shared object
- * ------------------------------------------------------------------------ */
+/* ---- loading a policy from a shared object ---- */
 
 /* A shared object exports one of these as `ff_policy_module`. Tables that it does not have are
  * NULL; they must live as long as the object is loaded. */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Four pages side by side keep four of the hardware's prefetchers running, which stop at the end of
- * a page. */
+/* Four pages side by side keep four of the hardware's prefetchers running, which stop at the end
+ * of a page. */
 #define STREAMS 4
 /* Independent chains in a page's sum: they hide the multiplier's latency. */
 #define CHAINS 4
@@ -35,8 +35,7 @@ static void sum_lanes(const char *page, uint64_t lanes[8]) {
     memcpy(lanes, chain[0], sizeof chain[0]);
 }
 
-/* ---- x86-64: the same with vectors and with stores that bypass the caches
- * ------------------------------------------ */
+/* ---- x86-64: the same with vectors and with stores that bypass the caches ---- */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -136,9 +135,7 @@ void ff__zero_pages(void *to, uint32_t pages) {
     memset(to, 0, (size_t)pages * FF_PAGE_SIZE);
 }
 
-/* ---- copying what changed
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- copying what changed ---- */
 
 static struct ff__sum fold(const uint64_t lanes[8]) {
     struct ff__sum sum = {0, 1};
@@ -156,8 +153,8 @@ struct ff__sum ff__page_sum(const void *page) {
     return fold(lanes);
 }
 
-/* Sums of up to STREAMS pages in a row. Copies them, too, unless `to` is NULL; then it leaves them
- * in the cache. */
+/* Sums of up to STREAMS pages in a row. Copies them, too, unless `to` is NULL; then it leaves
+ * them in the cache. */
 static void sum_pages(char *to, const char *from, uint32_t pages, struct ff__sum sums[STREAMS]) {
     uint64_t lanes[STREAMS][8];
     bool done = false;
@@ -205,8 +202,8 @@ struct ff_mask ff__copy_changed(void *to, const void *from, const struct ff_mask
     struct ff_mask copied = {{0}}, certain = ff_mask_minus(wanted, compare);
     bool eager = !ff_mask_empty(&certain);
     FF_MASK_FOR_EACH_RUN(wanted, run) {
-        /* writes come in runs: after changed pages the next few are copied while they are summed,
-         * in one pass over memory instead of two */
+        /* writes come in runs: after changed pages the next few are copied while they are
+         * summed, in one pass over memory instead of two */
         for (uint32_t page = run.first; page < run.end; page += STREAMS) {
             uint32_t left = run.end - page, count = left < STREAMS ? left : STREAMS;
             eager = copy_changed_pages(to, from, page, count, compare, sums, eager, &copied);

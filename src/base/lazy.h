@@ -1,6 +1,6 @@
 /* Flat arrays that are as large as they could ever become and cost only what is touched: zeroed
- * address space from mmap(2) instead of realloc(3), so that an element's address never changes and
- * readers need no lock. */
+ * address space from mmap(2) instead of realloc(3), so that an element's address never changes
+ * and readers need no lock. */
 #ifndef FF_BASE_LAZY_H
 #define FF_BASE_LAZY_H
 

@@ -1,5 +1,5 @@
-/* A flat hash map from 64-bit keys to 32-bit values: open addressing, linear probing, grows at 3/4.
- * Key 0 is kept out of the table as a value of its own. */
+/* A flat hash map from 64-bit keys to 32-bit values: open addressing, linear probing, grows at
+ * 3/4. Key 0 is kept out of the table as a value of its own. */
 #ifndef FF_BASE_MAP_H
 #define FF_BASE_MAP_H
 

@@ -11,8 +11,8 @@ struct unit {
     double factor;
 };
 
-/* Reads "<number><unit>" where the unit is one of the list (ends with a NULL name); no unit is the
- * factor 1. */
+/* Reads "<number><unit>" where the unit is one of the list (ends with a NULL name); no unit is
+ * the factor 1. */
 static int parse_with_unit(const char *text, const struct unit *units, double *out) {
     char *end;
     errno = 0;

@@ -1,8 +1,8 @@
-/* A bounded queue for one producer and one consumer; neither waits for the other. Items are copied
- * in and out.
+/* A bounded queue for one producer and one consumer; neither waits for the other. Items are
+ * copied in and out.
  *
- * The head and the tail are free-running counters on cache lines of their own: an item is published
- * by the release store of the tail and handed back by the release store of the head. */
+ * The head and the tail are free-running counters on cache lines of their own: an item is
+ * published by the release store of the tail and handed back by the release store of the head. */
 #ifndef FF_BASE_QUEUE_H
 #define FF_BASE_QUEUE_H
 

@@ -1,11 +1,11 @@
 /* What carries out the engine's commands: the software device, later the simulator and CUDA
  * devices.
  *
- * Pre-conditions hold for every verb: the block is live; the engine has marked it busy, so that no
- * two calls for one block run at the same time; pages are within the block. Calls for different
- * blocks may run at the same time, from different threads. Moves complete before the call returns.
- * Errors are negative errno; a failed call may have done part of its work and is repeated until it
- * succeeds, so every verb can be repeated. */
+ * Pre-conditions hold for every verb: the block is live; the engine has marked it busy, so that
+ * no two calls for one block run at the same time; pages are within the block. Calls for
+ * different blocks may run at the same time, from different threads. Moves complete before the
+ * call returns. Errors are negative errno; a failed call may have done part of its work and is
+ * repeated until it succeeds, so every verb can be repeated. */
 #ifndef FF_ENGINE_BACKEND_H
 #define FF_ENGINE_BACKEND_H
 
@@ -36,7 +36,8 @@ struct ff__backend {
     uint64_t (*now)(void *self);
 
     /* Waits for faults at most `timeout_ns` (0: only looks) and returns how many there were, or
-     * negative errno. Woken early, with 0, by `interrupt`. Only one thread at a time waits; any may look. */
+     * negative errno. Woken early, with 0, by `interrupt`. Only one thread at a time waits; any
+     * may look. */
     int (*wait)(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
     void (*interrupt)(void *self);
 
@@ -44,8 +45,8 @@ struct ff__backend {
     int (*in)(void *self, const struct ff__move *move);
 
     /* Takes the pages out of the device, atomically against writers: a page's last content is
-     * either on the host afterwards or still on the device. Sets in *copied the pages whose bytes
-     * went to the host. */
+     * either on the host afterwards or still on the device. Sets in *copied the pages whose
+     * bytes went to the host. */
     int (*out)(void *self, const struct ff__move *move, struct ff_mask *copied);
 
     /* Lets threads that wait for these pages try again. */

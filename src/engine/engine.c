@@ -10,8 +10,7 @@
 #define EVENTS_MAX  8192u
 #define VICTIMS_MAX 16u
 
-/* ---- making and unmaking
- * -------------------------------------------------------------------------------------------- */
+/* ---- making and unmaking ---- */
 
 /* Allocates and initializes one policy instance. */
 static int make_policy(struct ff__engine *engine, const struct ff__engine_config *config,
@@ -130,9 +129,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__space_fini(&engine->space);
 }
 
-/* ---- small helpers
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- small helpers ---- */
 
 static const struct ff_view *view_at(struct ff__engine *engine, uint64_t now_ns) {
     engine->view.now_ns = now_ns;
@@ -169,9 +166,7 @@ static void clear_job(struct ff__job *job) {
     ff_mask_clear(&job->throttled);
 }
 
-/* ---- eviction
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- eviction ---- */
 
 /* Adds the block's way out to the job and takes it from the evict policy. */
 static void add_out(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -184,6 +179,9 @@ static void add_out(struct ff__engine *engine, uint32_t block, uint32_t tier,
     out->pages = space->resident[tier][block];
     out->held = ff_mask_and(&out->pages, &space->resident[FF_TIER_HOST][block]);
     out->whole = true;
+    /* no backend has a peer tier yet: a place policy that names one is not followed */
+    if (engine->place->place(engine->place_state, &engine->view, block, tier) != FF_TIER_HOST)
+        space->stats.advice_dropped++;
     ff_mask_clear(&out->dead);
     if (engine->discard->dead)
         engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
@@ -271,9 +269,7 @@ static bool acquire_memory(struct ff__engine *engine, uint32_t block, uint32_t t
     return true;
 }
 
-/* ---- bringing in
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- bringing in ---- */
 
 static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job) {
@@ -417,9 +413,7 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
     return FF__JOB_RUN;
 }
 
-/* ---- finishing
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- finishing ---- */
 
 static void finish_out(struct ff__engine *engine, const struct ff__move *out,
                        const struct ff_mask *copied, bool root_taken) {
@@ -524,9 +518,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
     return true;
 }
 
-/* ---- ranges, launches, events
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- ranges, launches, events ---- */
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range) {

@@ -83,9 +83,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
                     struct ff_error *error);
 void ff__engine_fini(struct ff__engine *engine);
 
-/* ---- jobs
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- jobs ---- */
 
 /* A group of faults of one block. group->tier FF_NONE: the home of its range. RUN, NONE, LATER,
  * NO_ROOM or WAIT; -EFAULT: no such block. */
@@ -96,8 +94,8 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                         struct ff__job *job);
 
-/* Takes the block's pages off the device; `dead`: these without a copy (may be NULL). RUN, NONE, or
- * LATER (busy). */
+/* Takes the block's pages off the device; `dead`: these without a copy (may be NULL). RUN, NONE,
+ * or LATER (busy). */
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *dead, struct ff__job *job);
 
@@ -109,12 +107,11 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
  * late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job, bool done);
 
-/* Takes the next block's faults that came while it was busy and are to be served now. False: there
- * are none. */
+/* Takes the next block's faults that came while it was busy and are to be served now. False:
+ * there are none. */
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
 
-/* ---- ranges, launches, events
- * ---------------------------------------------------------------------------------------- */
+/* ---- ranges, launches, events ---- */
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
@@ -126,16 +123,16 @@ void ff__engine_close_block(struct ff__engine *engine, uint32_t block);
 void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *held);
 
-/* Forgets pages' content: they read as zeros when they come next. Pages on a device are left alone.
- */
+/* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
+ * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
 
-/* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be remembered).
- */
+/* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be
+ * remembered). */
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
                       bool begins);
 

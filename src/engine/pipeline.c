@@ -15,16 +15,15 @@
 #define IDLE_NS        100000000u /* sleeping threads look around this often, in case */
 #define RETRY_NS       1000000u   /* between tries of a move that failed */
 
-/* ---- carrying out jobs
- * ---------------------------------------------------------------------------------------------- */
+/* ---- carrying out jobs ---- */
 
 static void nap(uint64_t ns) {
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     nanosleep(&t, NULL);
 }
 
-/* A failed move is tried again: the fault behind it must be answered, and memory that is short now
- * may not be soon. */
+/* A failed move is tried again: the fault behind it must be answered, and memory that is short
+ * now may not be soon. */
 static void warn_of_retry(struct ff__pipeline *pipeline, const char *what, int status,
                           uint32_t tries) {
     if (tries == 0)
@@ -75,9 +74,7 @@ static void run_job(struct ff__pipeline *pipeline, struct ff__job *job, bool mus
     notify(pipeline);
 }
 
-/* ---- serving faults
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- serving faults ---- */
 
 static void wait_for_progress(struct ff__pipeline *pipeline) {
     struct timespec until;
@@ -153,8 +150,7 @@ int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_grou
     return status < 0 ? status : 0;
 }
 
-/* ---- the fault handling thread
- * ------------------------------------------------------------------------------------------ */
+/* ---- the fault handling thread ---- */
 
 static int by_address(const void *a, const void *b) {
     uint64_t x = ((const struct ff__fault *)a)->address, y = ((const struct ff__fault *)b)->address;
@@ -184,8 +180,8 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
     return group_count;
 }
 
-/* Queues all groups but the first for the migration thread, as many as there is room for; the rest
- * is served here. */
+/* Queues all groups but the first for the migration thread, as many as there is room for; the
+ * rest is served here. */
 static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count,
                         bool hand_over) {
     struct ff_fault_group groups[BATCH_MAX];
@@ -212,9 +208,7 @@ static void *fault_thread(void *argument) {
     return NULL;
 }
 
-/* ---- the migration thread
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the migration thread ---- */
 
 /* Takes a delayed group that is due; the lock is held. *next_ns: when the earliest of the others
  * is. */
@@ -315,8 +309,7 @@ static void *migration_thread(void *argument) {
     return NULL;
 }
 
-/* ---- the correlator and the prefetching thread
- * ---------------------------------------------------------------------------------- */
+/* ---- the correlator and the prefetching thread ---- */
 
 static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
     struct timespec until;
@@ -379,9 +372,7 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
     return queued;
 }
 
-/* ---- evicting on demand, launches
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- evicting on demand, launches ---- */
 
 static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
                          const struct ff_mask *dead) {
@@ -436,9 +427,7 @@ int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t i
     return status;
 }
 
-/* ---- starting and stopping
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- starting and stopping ---- */
 
 static void init_locks(struct ff__pipeline *pipeline) {
     pthread_condattr_t monotonic;

@@ -1,15 +1,17 @@
 /* The live pipeline: DeepUM's four threads around one engine (DeepUM, section 4.1).
  *
  *   fault handling   takes faults from the backend, a batch at a time, and groups them by block. It
- * serves the first group itself, because handing it over would cost a wake-up (40 us on an idle
- * virtual CPU), and queues the others correlator       feeds events to the policy's `learn`
+ *                    serves the first group itself, because handing it over would cost a wake-up
+ *                    (40 us on an idle virtual CPU), and queues the others
+ *   correlator       feeds events to the policy's `learn`
  *   prefetching      asks the policy's `plan` and queues its advice
- *   migration        serves the fault queue first, then faults that nobody has taken yet, then the prefetch queue, then
- *                    pre-evicts
+ *   migration        serves the fault queue first, then faults that nobody has taken yet, then the
+ *                    prefetch queue, then pre-evicts
  *
- * The correlator and the prefetching thread run only if the policy has these hooks. One lock guards
- * the engine and is held for decisions only, never while bytes move; jobs of different blocks run
- * at the same time. Faulting threads that serve themselves (SIGBUS) call ff__pipeline_serve too. */
+ * The correlator and the prefetching thread run only if the policy has these hooks. One lock
+ * guards the engine and is held for decisions only, never while bytes move; jobs of different
+ * blocks run at the same time. Faulting threads that serve themselves (SIGBUS) call
+ * ff__pipeline_serve too. */
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H
 
@@ -58,8 +60,8 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
 void ff__pipeline_stop(struct ff__pipeline *pipeline);
 
 /* Serves one group of faults and whatever came late for the blocks it touched. Returns when the
- * pages are there; with `stay` false it may leave a throttled or busy group to others. -EFAULT: no
- * such block. */
+ * pages are there; with `stay` false it may leave a throttled or busy group to others. -EFAULT:
+ * no such block. */
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay);
 
@@ -71,8 +73,8 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
                         bool close);
 
-/* Ends what a caller did to a block that it had marked busy itself: the host holds these pages now.
- */
+/* Ends what a caller did to a block that it had marked busy itself: the host holds these pages
+ * now. */
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
                           const struct ff_mask *held);
 

@@ -53,8 +53,8 @@ static const struct ff__system_row systems[] = {
 #undef FF_SYSTEM
 };
 
-/* Loaded policies stay until the process ends: an engine may still call them while another context
- * opens. */
+/* Loaded policies stay until the process ends: an engine may still call them while another
+ * context opens. */
 static const struct ff_policy *loaded[FF__SLOTS][LOADED_MAX];
 static unsigned loaded_count[FF__SLOTS];
 
@@ -84,9 +84,7 @@ const struct ff_policy *ff__policy_find(enum ff__slot slot, const char *name) {
     return NULL;
 }
 
-/* ---- loading
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 static unsigned param_count(const struct ff_policy *policy) {
     unsigned count = 0;
@@ -165,8 +163,7 @@ int ff__policy_load(const char *path, struct ff_error *error) {
     return status;
 }
 
-/* ---- system specifications
- * --------------------------------------------------------------------------------------- */
+/* ---- system specifications ---- */
 
 static int set_policy(struct ff__system *system, enum ff__slot slot, const char *name,
                       struct ff_error *error) {

@@ -36,8 +36,7 @@ void ff__frames_fini(struct ff__frames *frames) {
     memset(frames, 0, sizeof *frames);
 }
 
-/* ---- the two lists of roots with room
- * ------------------------------------------------------------------------- */
+/* ---- the two lists of roots with room ---- */
 
 static void partial_add(struct ff__frames *frames, uint32_t root) {
     frames->partial_at[root] = frames->partial_count;
@@ -91,8 +90,7 @@ static uint32_t hand_out(struct ff__frames *frames, uint32_t root, uint32_t firs
     return frame;
 }
 
-/* ---- public to the library
- * --------------------------------------------------------------------------------------- */
+/* ---- public to the library ---- */
 
 uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
     if (leaves < FF__ROOT_LEAVES) {

@@ -1,9 +1,9 @@
 /* The memory of one device: roots of 2 MiB, each 32 leaves of 64 KiB, handed out to blocks.
  *
  * A block of more than 31 leaves takes a whole root, as in the NVIDIA driver, where one touched
- * page of a full block allocates 2 MiB; a shorter block takes a run of leaves and shares its root
- * with others. What is handed out never exceeds the device's memory, by construction. The caller
- * serializes. */
+ * page of a full block allocates 2 MiB; a shorter block takes a run of leaves and shares its
+ * root with others. What is handed out never exceeds the device's memory, by construction. The
+ * caller serializes. */
 #ifndef FF_SPACE_FRAMES_H
 #define FF_SPACE_FRAMES_H
 

@@ -68,9 +68,7 @@ void ff__space_fini(struct ff__space *space) {
     memset(space, 0, sizeof *space);
 }
 
-/* ---- windows
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- windows ---- */
 
 /* First fit: low addresses stay in use, so the lazy arrays stay small. */
 static uint32_t take_windows(struct ff__space *space, uint32_t count) {
@@ -113,9 +111,7 @@ static void return_windows(struct ff__space *space, uint32_t first, uint32_t cou
     }
 }
 
-/* ---- ranges
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- ranges ---- */
 
 static void make_block(struct ff__space *space, uint32_t block, uint32_t range, uint32_t lead,
                        uint32_t page_count) {
@@ -189,9 +185,7 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
     return present;
 }
 
-/* ---- invariants
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- invariants ---- */
 
 static int check_block(const struct ff__space *space, uint32_t block, uint32_t leaves[],
                        struct ff_error *error) {

@@ -1,14 +1,15 @@
 /* The truth about where every page is: ranges, blocks, residency, device memory, statistics.
  *
- * The managed address space is cut into windows of 2 MiB; the window's number is the block's id, so
- * that an address finds its block by a shift. A window belongs to one range only. All state lies in
- * flat arrays indexed by block id, as large as the address space and paid for as touched.
+ * The managed address space is cut into windows of 2 MiB; the window's number is the block's id,
+ * so that an address finds its block by a shift. A window belongs to one range only. All state
+ * lies in flat arrays indexed by block id, as large as the address space and paid for as touched.
  *
  * Residency, per page of a block:
- *   a device bit               the page is in that device's memory; at most one device has it
- *   a device bit + a host bit  and the host still holds a copy, which may be out of date: a
- * write-back compares only the host bit          the page is on the host no bit the page has no
- * content yet and reads as zeros
+ *   a device bit         the page is in that device's memory; at most one device has it
+ *   and a host bit       the host still holds a copy, which may be out of date: an eviction finds
+ *                        out and copies what changed
+ *   only the host bit    the page is on the host
+ *   no bit               the page has no content yet and reads as zeros
  *
  * The caller serializes; nothing here blocks or calls the system. */
 #ifndef FF_SPACE_SPACE_H
@@ -42,8 +43,8 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
                    uint64_t memory);
 void ff__space_fini(struct ff__space *space);
 
-/* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but for
- * tests), and makes their blocks. -EINVAL: no pages. -ENOMEM: no run of windows is free. */
+/* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but
+ * for tests), and makes their blocks. -EINVAL: no pages. -ENOMEM: no run of windows is free. */
 int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, uint32_t home_tier,
                   uint32_t *range);
 

@@ -176,9 +176,7 @@ static void test_system_calls_reach_managed_memory(void **state) {
     ff_close(context);
 }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 struct scale {
     const double *from;
@@ -261,9 +259,7 @@ static void test_several_devices(void **state) {
     }
 }
 
-/* ---- bad input
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- bad input ---- */
 
 static void fails_with(struct ff_config config, int status, const char *part) {
     struct ff_context *context = NULL;

@@ -1,5 +1,5 @@
-/* A policy from a shared object, which also puts the correlator and the prefetching thread to work.
- */
+/* A policy from a shared object, which also puts the correlator and the prefetching thread to
+ * work. */
 #include <string.h>
 
 #include "soft/fixture.h"

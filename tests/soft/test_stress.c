@@ -1,8 +1,8 @@
 /* Many threads read and write at random over four times the budget, with checksums, while other
  * ranges are allocated and freed: nothing is lost, and the budget holds at every instant.
  *
- * FARFAULT_STRESS_SECONDS sets how long each mechanism runs (standard: 3; `make stress` runs 60).
- */
+ * FARFAULT_STRESS_SECONDS sets how long each mechanism runs (standard: 3; `make stress` runs
+ * 60). */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -29,7 +29,7 @@ struct shared {
     struct record *records;
     size_t count;
     uint64_t *versions; /* [record]: what its owner wrote last; in ordinary memory */
-    bool stop; /* atomic */
+    bool stop;          /* atomic */
     unsigned failures;
 };
 

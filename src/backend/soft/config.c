@@ -24,8 +24,7 @@ void ff_config_init(struct ff_config *config) {
     };
 }
 
-/* ---- one reader a kind of value
- * ------------------------------------------------------------------------------------- */
+/* ---- one reader a kind of value ---- */
 
 static int read_text(const char *text, void *field) {
     *(const char **)field = text;
@@ -109,9 +108,7 @@ static int read_link(const char *text, void *field) {
     return 0;
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 struct entry {
     const char *name;

@@ -13,9 +13,7 @@
 #define STOCK_SHARE 32u /* ours: pre-evict to keep a 32nd of the roots free, */
 #define STOCK_MAX   4u  /* but no more than this */
 
-/* ---- opening
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static int check_config(const struct ff_config *config, struct ff_error *error) {
     uint64_t phys = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -141,9 +139,7 @@ const char *ff_context_describe(struct ff_context *context) {
     return context->description;
 }
 
-/* ---- allocation
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- allocation ---- */
 
 static struct ff__space *space_of(struct ff_context *context) {
     return &context->engine.space;
@@ -246,12 +242,10 @@ static bool find_span(struct ff_context *context, const void *pointer, size_t si
     return inside;
 }
 
-/* ---- pieces of a span
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- pieces of a span ---- */
 
-/* Calls for every block that [pointer, pointer + size) touches, with the bytes [first, end) of it.
- */
+/* Calls for every block that [pointer, pointer + size) touches, with the bytes [first, end) of
+ * it. */
 typedef int (*piece_fn)(struct ff_context *context, uint32_t block, size_t first, size_t end,
                         void *argument);
 
@@ -280,11 +274,10 @@ static struct ff_mask pages_touched(size_t first, size_t end) {
                           (uint32_t)((end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE));
 }
 
-/* ---- writing past the device
- * --------------------------------------------------------------------------------------------- */
+/* ---- writing past the device ---- */
 
-/* Writes the whole pages of a piece that are on no device straight to the host tier. Sets *written
- * to them. */
+/* Writes the whole pages of a piece that are on no device straight to the host tier. Sets
+ * *written to them. */
 static void write_absent(struct ff_context *context, uint32_t block, const struct ff_mask *wanted,
                          const char *source, struct ff_mask *written) {
     struct ff__space *space = space_of(context);
@@ -337,9 +330,7 @@ int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t 
     return for_each_piece(context, to, size, write_piece, &source);
 }
 
-/* ---- hints
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- hints ---- */
 
 static int prefetch_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
                           void *argument) {
@@ -375,8 +366,8 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
     return for_each_piece(context, pointer, size, prefetch_piece, &tier);
 }
 
-/* Kernels will use the range on this device: what lies on another leaves it, so that it faults to
- * the new home. */
+/* Kernels will use the range on this device: what lies on another leaves it, so that it faults
+ * to the new home. */
 static void set_home(struct ff_context *context, uint32_t id, uint32_t tier) {
     struct ff__space *space = space_of(context);
     lock(context);
@@ -410,9 +401,7 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     }
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                      const void *const *operands, size_t operand_count) {
@@ -440,9 +429,7 @@ void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identit
         ff__pipeline_launch(&context->pipeline, ff_tier_of_device(device), identity, false);
 }
 
-/* ---- statistics
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- statistics ---- */
 
 void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
     lock(context);

@@ -17,18 +17,14 @@ struct ff_context {
     char description[160];
 };
 
-/* ---- sigbus.c
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- sigbus.c ---- */
 
 /* Faults of the context's memory are served by the threads that meet them. -EBUSY: too many such
  * contexts. */
 int ff__sigbus_attach(struct ff_context *context);
 void ff__sigbus_detach(struct ff_context *context);
 
-/* ---- stream.c
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- stream.c ---- */
 
 void ff__workers_destroy(struct ff__workers *workers);
 

@@ -17,8 +17,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* ---- making and unmaking
- * ------------------------------------------------------------------------------------------ */
+/* ---- making and unmaking ---- */
 
 static int choose_mechanism(struct ff__soft *soft, const struct ff_config *config,
                             struct ff_error *error) {
@@ -62,9 +61,7 @@ void ff__soft_fini(struct ff__soft *soft) {
     ff__uffd_close(&soft->uffd);
 }
 
-/* ---- places
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 static char *managed_at(const struct ff__soft *soft, uint32_t block, uint32_t page) {
     return soft->memory.managed + ff__soft_offset(soft, block, page);
@@ -86,9 +83,7 @@ static char *root_in(char *const areas[], const struct ff__move *move) {
     return areas[move->tier] + (size_t)root_of(move) * FF_BLOCK_SIZE;
 }
 
-/* ---- in
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- in ---- */
 
 static void wait_for_link(struct ff__soft *soft, uint32_t tier, enum ff__direction direction,
                           const struct ff_mask *pages, uint64_t start_ns) {
@@ -163,9 +158,7 @@ static int soft_in(void *self, const struct ff__move *move) {
     return bulk ? in_moved(soft, move) : in_copied(soft, move);
 }
 
-/* ---- out
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- out ---- */
 
 /* Copies to the host what changed; `from` is the block's first page, wherever it is now. */
 static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *move,
@@ -222,9 +215,7 @@ static int soft_out(void *self, const struct ff__move *move, struct ff_mask *cop
     return out_protected(soft, move, copied);
 }
 
-/* ---- faults
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- faults ---- */
 
 static uint64_t soft_now(void *self) {
     (void)self;

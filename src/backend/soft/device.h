@@ -3,15 +3,16 @@
  *
  * Two mechanisms bring pages in and out (ff_config.mechanism):
  *   MOVE   A whole block is copied into a free root of device memory, which is then moved under the
- * program's address; on the way out the root is moved back first, an atomic unmap, and copied from
- * there. Smaller pieces take the other way in and out, because every move costs a TLB shoot-down.
+ *          program's address; on the way out the root is moved back first, an atomic unmap, and
+ *          copied from there. Smaller pieces take the other way in and out, because every move
+ *          costs a TLB shoot-down.
  *   COPY   UFFDIO_COPY in. Out: write-protect, copy, unmap; a writer waits and then faults like
- * anybody else.
+ *          anybody else.
  *
- * A page that is as the host last had it is not copied back. That is found out when it leaves, by a
- * 128-bit sum of each page. Tracking writes by write protection instead was tried: UFFDIO_MOVE
- * cannot install a page protected, and a write that slips in before the protection would be lost.
- */
+ * A page that is as the host last had it is not copied back. That is found out when it leaves, by
+ * a 128-bit sum of each page. Tracking writes by write protection instead is not safe with MOVE,
+ * which always installs pages writable: a write that slips in before the protection would be
+ * lost. */
 #ifndef FF_SOFT_DEVICE_H
 #define FF_SOFT_DEVICE_H
 

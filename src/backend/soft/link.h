@@ -1,6 +1,6 @@
-/* A paced link: makes transfers take the time that a slower link would need, so that a fast machine
- * can stand in for PCIe or NVLink. Both directions run at the same time; transfers in one direction
- * queue. */
+/* A paced link: makes transfers take the time that a slower link would need, so that a fast
+ * machine can stand in for PCIe or NVLink. Both directions run at the same time; transfers in
+ * one direction queue. */
 #ifndef FF_SOFT_LINK_H
 #define FF_SOFT_LINK_H
 

@@ -38,9 +38,7 @@ struct ff__workers {
     pthread_t threads[];
 };
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 /* A launch with items left to take, or NULL. The lock is held. */
 static struct launch *find_work(struct ff__workers *workers, struct ff_stream **stream) {
@@ -116,9 +114,7 @@ static void *worker_thread(void *argument) {
     return NULL;
 }
 
-/* ---- workers
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- workers ---- */
 
 static void stop_workers(struct ff__workers *workers, uint32_t started) {
     pthread_mutex_lock(&workers->lock);
@@ -164,9 +160,7 @@ void ff__workers_destroy(struct ff__workers *workers) {
         stop_workers(workers, workers->count);
 }
 
-/* ---- streams
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- streams ---- */
 
 int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out) {
     if (device >= context->config.devices)

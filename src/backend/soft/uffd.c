@@ -22,9 +22,7 @@ struct uffdio_move {
 
 #define MESSAGES_MAX 64
 
-/* ---- opening
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static int open_descriptor(bool *user_mode_only) {
     int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
@@ -106,9 +104,7 @@ void ff__uffd_close(struct ff__uffd *uffd) {
     uffd->fd = -1;
 }
 
-/* ---- ioctls
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- ioctls ---- */
 
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
     struct uffdio_register reg = {

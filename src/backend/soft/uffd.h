@@ -1,7 +1,8 @@
-/* The kernel's side of the software device: one userfaultfd and its ioctls, each with its retries.
+/* The kernel's side of the software device: one userfaultfd and its ioctls, each with its
+ * retries.
  *
- * All functions return 0 or a negative errno. Addresses and lengths are multiples of the page size.
- */
+ * All functions return 0 or a negative errno. Addresses and lengths are multiples of the page
+ * size. */
 #ifndef FF_SOFT_UFFD_H
 #define FF_SOFT_UFFD_H
 
@@ -25,8 +26,8 @@ void ff__uffd_close(struct ff__uffd *uffd);
 /* From now on absent and write-protected pages of the area fault to us. */
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size);
 
-/* Moves whole pages to a place where there are none; atomic against anybody who uses them. -EBUSY:
- * some are pinned. `wake`: let the threads that wait for the destination go on. */
+/* Moves whole pages to a place where there are none; atomic against anybody who uses them.
+ * -EBUSY: some are pinned. `wake`: let the threads that wait for the destination go on. */
 int ff__uffd_move(const struct ff__uffd *uffd, void *to, void *from, size_t size);
 
 /* Fills absent pages with a copy of `from`; pages that are there are left alone. */
