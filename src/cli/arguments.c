@@ -1,0 +1,72 @@
+/* Arguments with glibc's argp, with every mistake in one line. */
+#include "cli/cli.h"
+#include "cli/nearest.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ff__complain(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = ff__text_v(format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\n", program_invocation_name, text);
+    free(text);
+    return status;
+}
+
+static void offer_options(const struct argp *argp, struct ff__nearest *nearest) {
+    const struct argp_option *option = argp->options;
+    for (; option && (option->name || option->key || option->doc); option++)
+        if (option->name)
+            ff__nearest_offer(nearest, option->name);
+    for (const struct argp_child *child = argp->children; child && child->argp; child++)
+        offer_options(child->argp, nearest);
+}
+
+/* `message` is what getopt(3) wrote. It does not say what would be right, so that is added. */
+static void explain(const struct argp *argp, const char *message) {
+    static const char unknown[] = "unrecognized option '--";
+    const char *found = strstr(message, unknown);
+    char *word = ff__text("%s", found ? found + strlen(unknown) : "");
+    word[strcspn(word, "='")] = '\0';
+    struct ff__nearest nearest = {.word = word};
+    if (found)
+        offer_options(argp, &nearest);
+    int length = (int)strcspn(message, "\n");
+    if (found && ff__nearest_is_close(&nearest))
+        fprintf(stderr, "%.*s; the nearest is --%s\n", length, message, nearest.best);
+    else
+        fprintf(stderr, "%.*s; see %s --help\n", length, message, program_invocation_name);
+    free(word);
+}
+
+/* Parses with what getopt writes to stderr kept in *message. */
+static error_t parse_quietly(const struct argp *argp, int argc, char **argv, unsigned flags,
+                             void *input, char **message) {
+    size_t size = 0;
+    FILE *real = stderr;
+    FILE *kept = ff__must(open_memstream(message, &size));
+    stderr = kept;
+    error_t status = argp_parse(argp, argc, argv, flags, NULL, input);
+    stderr = real;
+    fclose(kept);
+    return status;
+}
+
+int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                        void *input) {
+    program_invocation_name = argv[0];
+    char *message = NULL;
+    error_t status = parse_quietly(argp, argc, argv, flags, input, &message);
+    if (status && message && *message)
+        explain(argp, message);
+    else if (status)
+        ff__complain(status, "%s", strerror(status));
+    free(message);
+    return status ? FF__EXIT_USAGE : 0;
+}

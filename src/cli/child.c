@@ -1,0 +1,120 @@
+#include "cli/child.h"
+
+#include "base/clock.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- starting ---- */
+
+static int plan_files(const struct ff__child *child, posix_spawn_file_actions_t *files) {
+    int status = 0;
+    if (child->apart)
+        status = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!status && child->output >= 0)
+        status = posix_spawn_file_actions_adddup2(files, child->output, STDOUT_FILENO);
+    if (!status && child->errors >= 0)
+        status = posix_spawn_file_actions_adddup2(files, child->errors, STDERR_FILENO);
+    return status;
+}
+
+/* `mask`: the signals that were blocked before we began to wait for some. */
+static int start(const struct ff__child *child, const sigset_t *mask, pid_t *pid) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    int status = posix_spawn_file_actions_init(&files);
+    if (status)
+        return -status;
+    if ((status = posix_spawnattr_init(&how)) == 0) {
+        short flags = POSIX_SPAWN_SETSIGMASK;
+        if (child->apart)
+            flags |= POSIX_SPAWN_SETPGROUP;
+        posix_spawnattr_setsigmask(&how, mask);
+        posix_spawnattr_setflags(&how, flags);
+        if ((status = plan_files(child, &files)) == 0)
+            status =
+                posix_spawnp(pid, child->argv[0], &files, &how, child->argv, child->environment);
+        posix_spawnattr_destroy(&how);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return -status;
+}
+
+/* ---- waiting ---- */
+
+/* Those that end us, unless somebody decided that they should not. */
+static void add_stop_signals(sigset_t *set) {
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    for (unsigned i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        struct sigaction action;
+        if (sigaction(stops[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(set, stops[i]);
+    }
+}
+
+static void send_signal(const struct ff__child *child, pid_t pid, int number) {
+    kill(child->apart ? -pid : pid, number);
+}
+
+/* The terminal sends its signals to a whole process group: a child in ours has them already. */
+static void pass_on(const struct ff__child *child, pid_t pid, const siginfo_t *info) {
+    if (child->apart || info->si_code != SI_KERNEL)
+        send_signal(child, pid, info->si_signo);
+}
+
+static void wait_for_end(const struct ff__child *child, pid_t pid, const sigset_t *set,
+                         struct ff__child_end *end) {
+    const uint64_t deadline = child->limit_ns ? ff__clock_ns() + child->limit_ns : UINT64_MAX;
+    while (waitpid(pid, &end->wait_status, WNOHANG) == 0) {
+        uint64_t now = ff__clock_ns(), left = now < deadline ? deadline - now : 0;
+        struct timespec patience = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+        siginfo_t info;
+        int number =
+            sigtimedwait(set, &info, child->limit_ns && !end->timed_out ? &patience : NULL);
+        if (number < 0 && errno == EAGAIN) {
+            end->timed_out = true;
+            send_signal(child, pid, SIGKILL);
+        } else if (number > 0 && number != SIGCHLD) {
+            if (child->apart && end->interrupted)
+                send_signal(child, pid, SIGKILL); /* asked twice */
+            end->interrupted = number;
+            pass_on(child, pid, &info);
+        }
+    }
+}
+
+int ff__child_run(const struct ff__child *child, struct ff__child_end *end) {
+    *end = (struct ff__child_end){0};
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    add_stop_signals(&set);
+    signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status behind */
+    sigprocmask(SIG_BLOCK, &set, &before);
+    pid_t pid = 0;
+    int status = start(child, &before, &pid);
+    if (status == 0) {
+        wait_for_end(child, pid, &set, end);
+        if (child->apart)
+            kill(-pid, SIGKILL); /* what it left behind */
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+void ff__child_remove_host_file(const char *path) {
+    if (path)
+        unlink(path);
+}
+
+int ff__child_exit_status(const struct ff__child_end *end) {
+    if (WIFSIGNALED(end->wait_status))
+        return FF__EXIT_SIGNAL + WTERMSIG(end->wait_status);
+    return WEXITSTATUS(end->wait_status);
+}

@@ -1,0 +1,32 @@
+/* Starts a program and waits for it. */
+#ifndef FF_CLI_CHILD_H
+#define FF_CLI_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ff__child {
+    char *const *argv; /* argv[0] is looked up in PATH */
+    char *const *environment;
+    int output, errors; /* where stdout and stderr go; -1: where ours go */
+    bool apart;         /* no input, its own process group: it and what it starts end together */
+    uint64_t limit_ns;  /* kill it after that long; 0: never. Only with `apart` */
+};
+
+struct ff__child_end {
+    int wait_status; /* of waitpid(2) */
+    bool timed_out;
+    int interrupted; /* the signal that asked us to stop, which the child got too; or 0 */
+};
+
+/* 0 once it has ended, or the negative errno of the start: -ENOENT, -EACCES, ... */
+int ff__child_run(const struct ff__child *child, struct ff__child_end *end);
+
+/* Removes the file of the host tier (NULL: none) that a managed program made. The preload cannot: it
+ * goes on working until the process is gone. */
+void ff__child_remove_host_file(const char *path);
+
+/* What a shell would report: the exit status, or 128 and the signal. */
+int ff__child_exit_status(const struct ff__child_end *end);
+
+#endif

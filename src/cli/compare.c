@@ -1,0 +1,307 @@
+/* farfault compare: the same programs under several systems. */
+#include "cli/compare.h"
+
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/options.h"
+#include "cli/systems.h"
+#include "report/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option compare_options[] = {
+    OPTION("systems", SYSTEMS, "NAME[,..]",
+           "what to compare (default: demand,nvidia,nvidia-1); a system may have parameters: "
+           "nvidia:threshold=25,thrashing=0,demand"),
+    OPTION("memory", MEMORY, "SIZE|SHARE%[,..]",
+           "memory of each device, in bytes or as a share of each program's footprint; several "
+           "are all tried (default: 66%)"),
+    OPTION("programs", PROGRAMS, "all|NAME[,..]",
+           "bundled programs (default: all, if nothing else is named)"),
+    OPTION("size", SIZE, "SIZE", "bytes that a bundled program uses in all (default: 256M)"),
+    OPTION("runs", RUNS, "N", "measure everything N times, in turn, and show medians (default: 3)"),
+    OPTION("timeout", TIMEOUT, "TIME", "give up on a run after that long, such as 60s"),
+    OPTION("json", JSON, "FILE",
+           "write all results to this file; - is standard output, without the "
+           "tables"),
+    {0},
+};
+
+static const char help[] =
+    "Runs OpenCL programs without farfault (plain), with memory for everything (in-memory), and "
+    "with little memory under each system; then tells times, traffic, and whether results were "
+    "right.\v"
+    "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
+    "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
+    "command only the exit status counts. Each program is run once beforehand, to learn its "
+    "footprint and to have its kernels compiled. Every option can also be set in the environment, "
+    "--memory as FARFAULT_MEMORY and so on (--host is FARFAULT_HOST_FILE); the command line wins.\n"
+    "\n"
+    "The exit status is 1 if any run failed.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault compare --size 256M --memory 66% atax bicg\n"
+    "  farfault compare --systems nvidia,nvidia:threshold=25 --memory 50%,90% atax\n"
+    "  farfault compare --memory 128M --json out.json './program --its arguments'";
+
+struct work {
+    struct ff__comparison comparison;
+    struct ff__options options;
+    struct ff_config config;
+    struct ff__progress progress;
+    char preload[PATH_MAX];
+    uint64_t size, limit_ns;
+    const char *json; /* NULL: none */
+    int interrupted;  /* the signal that asked us to stop */
+};
+
+/* ---- options ---- */
+
+static int read_systems(struct work *work) {
+    const char *list = work->options.text[FF__OPTION_SYSTEMS];
+    struct ff__words *systems = &work->comparison.systems;
+    struct ff_error error;
+    if (ff__systems_split(list ? list : "demand,nvidia,nvidia-1", systems, &error))
+        return ff__options_complain(&work->options, FF__OPTION_SYSTEMS, error.message);
+    int status = 0;
+    for (unsigned i = 0; i < systems->count && !status; i++) {
+        work->config.system = systems->items[i];
+        status = ff__probe_system(&work->config);
+    }
+    return status;
+}
+
+static int read_amounts(struct work *work) {
+    struct ff__comparison *comparison = &work->comparison;
+    const char *list = work->options.text[FF__OPTION_MEMORY];
+    comparison->amount_texts = ff__words_split(list ? list : "66%");
+    unsigned count = comparison->amount_texts.count;
+    comparison->amounts = ff__must(calloc(count, sizeof *comparison->amounts));
+    for (unsigned i = 0; i < count; i++)
+        if (ff__amount_parse(comparison->amount_texts.items[i], &comparison->amounts[i]))
+            return ff__options_complain(&work->options, FF__OPTION_MEMORY,
+                                        count > 1 ? "each " FF__AMOUNT_EXPECTED
+                                                  : FF__AMOUNT_EXPECTED);
+    return 0;
+}
+
+static int read_programs(struct work *work) {
+    struct ff__programs *programs = &work->comparison.programs;
+    const struct ff__options *options = &work->options;
+    const char *list = options->text[FF__OPTION_PROGRAMS];
+    if (!list && options->word_count == 0)
+        list = "all";
+    int status = list ? ff__programs_add_list(programs, list, work->size) : 0;
+    for (int i = 0; i < options->word_count && !status; i++)
+        status = ff__programs_add(programs, options->words[i], work->size);
+    return status;
+}
+
+static int read_quantities(struct work *work) {
+    const struct ff__options *options = &work->options;
+    const char *size = options->text[FF__OPTION_SIZE], *limit = options->text[FF__OPTION_TIMEOUT];
+    work->size = UINT64_C(256) << 20;
+    work->comparison.runs = 3;
+    if (size && (ff__parse_size(size, &work->size) || work->size == 0))
+        return ff__options_complain(options, FF__OPTION_SIZE, "must be a size, such as 256M");
+    if (limit && (ff__parse_ns(limit, &work->limit_ns) || work->limit_ns == 0))
+        return ff__options_complain(options, FF__OPTION_TIMEOUT, "must be a time, such as 60s");
+    return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
+}
+
+/* Opened now, so that a path that cannot be written is found before hours of work. */
+static int check_json(struct work *work) {
+    work->json = work->options.text[FF__OPTION_JSON];
+    if (!work->json || strcmp(work->json, "-") == 0)
+        return 0;
+    int fd = open(work->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return ff__options_complain(&work->options, FF__OPTION_JSON, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+static int read_options(struct work *work) {
+    int (*const steps[])(struct work *) = {read_quantities, read_systems, read_amounts,
+                                           read_programs};
+    int status = ff__options_apply(&work->options, &work->config);
+    for (unsigned i = 0; i < sizeof steps / sizeof steps[0] && !status; i++)
+        status = steps[i](work);
+    return status;
+}
+
+/* Sizes are checked with the rest; what a share comes to is not known yet, so the standard size
+ * stands in for it. */
+static int probe(struct work *work) {
+    struct ff__comparison *comparison = &work->comparison;
+    const uint64_t standard = work->config.memory;
+    int status = check_json(work);
+    for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
+        const struct ff__amount *amount = &comparison->amounts[i];
+        work->config.memory = amount->share > 0 ? standard : amount->bytes;
+        status = ff__probe_device(&work->options, &work->config, comparison->description);
+    }
+    if (!status)
+        status = ff__find_preload(work->preload);
+    if (!status)
+        status = ff__probe_opencl(comparison->opencl);
+    return status;
+}
+
+/* ---- measuring ---- */
+
+/* A quarter and 32 MiB more than needed: nothing is ever evicted. */
+static uint64_t ample_memory(uint64_t footprint) {
+    const struct ff__amount ample = {.bytes = footprint + footprint / 4 + (UINT64_C(32) << 20)};
+    return ff__amount_of(&ample, 0);
+}
+
+uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned program, unsigned line) {
+    uint64_t footprint = comparison->outcomes[program].footprint;
+    if (line == FF__LINE_PLAIN)
+        return 0;
+    if (line == FF__LINE_IN_MEMORY)
+        return ample_memory(footprint);
+    return ff__amount_of(&comparison->amounts[ff__line_amount(comparison, line)], footprint);
+}
+
+static void try(struct work *work, unsigned program, unsigned line, struct ff__trial *out) {
+    const struct ff__comparison *comparison = &work->comparison;
+    const char *system = ff__line_system(comparison, line);
+    const struct ff__trial_plan plan = {
+        .program = &comparison->programs.items[program],
+        .preload = work->preload,
+        .devices = work->config.devices,
+        .system = line == FF__LINE_PLAIN       ? NULL
+                  : line == FF__LINE_IN_MEMORY ? FF__SYSTEM_IN_MEMORY
+                                               : system,
+        .memory = ff__line_memory(comparison, program, line),
+        .host_file = work->config.host_file,
+        .limit_ns = work->limit_ns,
+    };
+    ff__trial_run(&plan, out);
+    work->interrupted = out->end.interrupted;
+    work->progress.done++;
+}
+
+/* The run before the measured ones. False, and every line failed, if that already goes wrong. */
+static bool learn_footprint(struct work *work, unsigned program) {
+    struct ff__comparison *comparison = &work->comparison;
+    struct ff__outcome *outcome = &comparison->outcomes[program];
+    struct ff__trial trial;
+    ff__progress_show(&work->progress, "%s: footprint", comparison->programs.items[program].name);
+    try(work, program, FF__LINE_PLAIN, &trial);
+    outcome->footprint = trial.summary.footprint;
+    ff__summary_free(&trial.summary);
+    if (trial.good && outcome->footprint > 0)
+        return true;
+    outcome->untried = true;
+    for (unsigned line = 0; line < comparison->line_count; line++)
+        ff__result_fail(&outcome->lines[line],
+                        trial.good ? "asks for no device memory" : trial.reason);
+    return false;
+}
+
+/* In turn, run by run, so that a machine that is slow for a while is slow for all systems alike. */
+static void measure_program(struct work *work, unsigned program) {
+    struct ff__comparison *comparison = &work->comparison;
+    if (!learn_footprint(work, program))
+        return;
+    for (unsigned run = 0; run < comparison->runs; run++) {
+        for (unsigned line = 0; line < comparison->line_count && !work->interrupted; line++) {
+            struct ff__result *result = &comparison->outcomes[program].lines[line];
+            struct ff__trial trial;
+            if (result->failed)
+                continue;
+            ff__progress_show(&work->progress, "%s: %s, run %u of %u",
+                              comparison->programs.items[program].name,
+                              ff__line_system(comparison, line), run + 1, comparison->runs);
+            try(work, program, line, &trial);
+            ff__result_add(result, &trial);
+        }
+    }
+}
+
+static void make_outcomes(struct ff__comparison *comparison) {
+    comparison->line_count =
+        FF__LINE_SYSTEMS + comparison->systems.count * comparison->amount_texts.count;
+    comparison->outcomes =
+        ff__must(calloc(comparison->programs.count, sizeof *comparison->outcomes));
+    for (unsigned i = 0; i < comparison->programs.count; i++)
+        comparison->outcomes[i].lines =
+            ff__must(calloc(comparison->line_count, sizeof *comparison->outcomes[i].lines));
+}
+
+static bool any_failed(const struct ff__comparison *comparison) {
+    for (unsigned i = 0; i < comparison->programs.count; i++)
+        for (unsigned line = 0; line < comparison->line_count; line++)
+            if (comparison->outcomes[i].lines[line].failed)
+                return true;
+    return false;
+}
+
+static int measure(struct work *work) {
+    struct ff__comparison *comparison = &work->comparison;
+    bool tables = !work->json || strcmp(work->json, "-") != 0;
+    make_outcomes(comparison);
+    ff__progress_start(&work->progress, comparison->programs.count *
+                                            (1 + comparison->runs * comparison->line_count));
+    for (unsigned i = 0; i < comparison->programs.count && !work->interrupted; i++) {
+        measure_program(work, i);
+        work->progress.done = (i + 1) * (work->progress.total / comparison->programs.count);
+        ff__progress_hide(&work->progress);
+        if (tables && !work->interrupted)
+            ff__compare_show_program(comparison, i);
+    }
+    if (work->interrupted)
+        return ff__complain(FF__EXIT_SIGNAL + work->interrupted, "stopped by signal %d (%s)",
+                            work->interrupted, strsignal(work->interrupted));
+    if (tables)
+        ff__compare_show_means(comparison);
+    int status = work->json ? ff__compare_write(comparison, work->json) : 0;
+    if (status)
+        return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", work->json, strerror(-status));
+    return any_failed(comparison) ? FF__EXIT_FAILURE : 0;
+}
+
+/* ---- the command ---- */
+
+static void release(struct work *work) {
+    struct ff__comparison *comparison = &work->comparison;
+    for (unsigned i = 0; comparison->outcomes && i < comparison->programs.count; i++) {
+        for (unsigned line = 0; line < comparison->line_count; line++)
+            ff__result_free(&comparison->outcomes[i].lines[line]);
+        free(comparison->outcomes[i].lines);
+    }
+    free(comparison->outcomes);
+    free(comparison->amounts);
+    ff__words_free(&comparison->amount_texts);
+    ff__words_free(&comparison->systems);
+    ff__programs_free(&comparison->programs);
+    ff__options_free(&work->options);
+}
+
+int ff__compare(int argc, char **argv) {
+    static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+    const struct argp argp = {
+        compare_options, ff__options_take, "[PROGRAM...]", help, children, NULL, NULL};
+    struct work work = {0};
+    int status = ff__options_parse(&argp, argc, argv, 0, &work.options);
+    if (!status)
+        status = read_options(&work);
+    if (!status)
+        status = probe(&work);
+    if (!status)
+        status = measure(&work);
+    release(&work);
+    return status;
+}

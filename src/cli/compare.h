@@ -1,0 +1,72 @@
+/* A comparison: programs x lines, a line being a system at a size of memory. compare.c makes it,
+ * compare_means.c sums it up, compare_show.c and compare_json.c give it to people and to programs.
+ */
+#ifndef FF_CLI_COMPARE_H
+#define FF_CLI_COMPARE_H
+
+#include "cli/amount.h"
+#include "cli/probe.h"
+#include "cli/result.h"
+#include "report/text.h"
+
+enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS }; /* systems begin at the third */
+
+/* The system that the others' speed-ups refer to, and the one that shows what managing costs when
+ * everything fits. */
+#define FF__SYSTEM_FLOOR     "demand"
+#define FF__SYSTEM_IN_MEMORY "nvidia-1"
+
+/* What became of one program. */
+struct ff__outcome {
+    uint64_t footprint;
+    bool untried; /* it already failed when its footprint was to be learned */
+    struct ff__result *lines;
+};
+
+struct ff__comparison {
+    struct ff__programs programs;
+    struct ff__words systems;
+    struct ff__words amount_texts; /* as given: "66%" */
+    struct ff__amount *amounts;
+    unsigned runs, line_count;
+    struct ff__outcome *outcomes; /* [program] */
+    char description[FF__PROBE_TEXT], opencl[FF__PROBE_TEXT];
+};
+
+/* What a line is made of. */
+static inline const char *ff__line_system(const struct ff__comparison *comparison, unsigned line) {
+    if (line == FF__LINE_PLAIN)
+        return "plain";
+    if (line == FF__LINE_IN_MEMORY)
+        return "in-memory";
+    return comparison->systems.items[(line - FF__LINE_SYSTEMS) % comparison->systems.count];
+}
+
+/* Which of the amounts; only for the lines of systems. */
+static inline unsigned ff__line_amount(const struct ff__comparison *comparison, unsigned line) {
+    return (line - FF__LINE_SYSTEMS) / comparison->systems.count;
+}
+
+static inline unsigned ff__line_of(const struct ff__comparison *comparison, unsigned system,
+                                   unsigned amount) {
+    return FF__LINE_SYSTEMS + amount * comparison->systems.count + system;
+}
+
+/* Bytes of device memory; 0 for plain. */
+uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned program, unsigned line);
+
+/* Geometric means over the programs at amounts[first..end): times of the floor, and of in-memory,
+ * and of the system. NaN where nothing can be compared. */
+struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
+                                    unsigned first, unsigned end);
+struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
+                                     unsigned first, unsigned end);
+
+/* Tables on stdout: one a program as soon as it is done, and the means at the end. */
+void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program);
+void ff__compare_show_means(const struct ff__comparison *comparison);
+
+/* Writes everything; `path` "-" is stdout. 0 or a negative errno. */
+int ff__compare_write(const struct ff__comparison *comparison, const char *path);
+
+#endif

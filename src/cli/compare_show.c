@@ -1,0 +1,126 @@
+/* A comparison as tables. */
+#include "cli/compare.h"
+
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MIB 1048576.0
+
+/* ---- one program ---- */
+
+static void time_cells(struct ff__table *table, const struct ff__outcome *outcome,
+                       const struct ff__result *result) {
+    const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
+    ff__table_cell(table, "%.3f", ff__result_median(result));
+    if (result->count > 1)
+        ff__table_cell(table, "%.3f-%.3f", ff__result_min(result), ff__result_max(result));
+    else
+        ff__table_cell(table, "%s", "");
+    if (ff__result_usable(ideal))
+        ff__table_cell(table, "%.2fx", ff__result_median(result) / ff__result_median(ideal));
+    else
+        ff__table_cell(table, "-");
+}
+
+static void counter_cells(struct ff__table *table, const struct ff__summary *summary) {
+    ff__table_cell(table, "%llu", (unsigned long long)summary->faults);
+    ff__table_cell(table, "%.1f", (double)summary->bytes_in / MIB);
+    ff__table_cell(table, "%.1f", (double)summary->bytes_out / MIB);
+    if (isnan(summary->hit_rate))
+        ff__table_cell(table, "-");
+    else
+        ff__table_cell(table, "%.1f %%", 100 * summary->hit_rate);
+}
+
+static void add_line(struct ff__table *table, const struct ff__comparison *comparison,
+                     unsigned program, unsigned line) {
+    const struct ff__outcome *outcome = &comparison->outcomes[program];
+    const struct ff__result *result = &outcome->lines[line];
+    uint64_t memory = ff__line_memory(comparison, program, line);
+    char size[FF__QUANTITY];
+    ff__table_cell(table, "%s", ff__line_system(comparison, line));
+    ff__table_cell(table, "%s", memory ? ff__size_text(size, memory) : "-");
+    if (result->failed) {
+        ff__table_cells(table, "failed", "", "", "", "", "", "", NULL);
+        ff__table_cell(table, "no: %s", result->reason);
+        return;
+    }
+    time_cells(table, outcome, result);
+    if (line == FF__LINE_PLAIN)
+        ff__table_cells(table, "-", "-", "-", "-", NULL);
+    else
+        counter_cells(table, ff__result_typical(result));
+    ff__table_cell(table, "yes");
+}
+
+/* A call that fell back was not managed, so the numbers above it are not the whole truth. */
+static void show_fallbacks(const struct ff__comparison *comparison, unsigned program) {
+    const struct ff__outcome *outcome = &comparison->outcomes[program];
+    for (unsigned line = 0; line < comparison->line_count; line++) {
+        const struct ff__result *result = &outcome->lines[line];
+        uint64_t count = result->failed ? 0 : ff__summary_fallbacks(ff__result_typical(result));
+        if (count == 0)
+            continue;
+        char *which =
+            json_dumps(json_object_get(ff__result_typical(result)->all, "fallbacks"), JSON_COMPACT);
+        printf("  note: under %s %llu calls were left to plain OpenCL: %s\n",
+               ff__line_system(comparison, line), (unsigned long long)count, which ? which : "");
+        free(which);
+    }
+}
+
+void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program) {
+    const struct ff__outcome *outcome = &comparison->outcomes[program];
+    const char *name = comparison->programs.items[program].name;
+    if (outcome->untried) {
+        printf("%s: failed: %s\n\n", name, outcome->lines[FF__LINE_PLAIN].reason);
+        return;
+    }
+    char size[FF__QUANTITY];
+    printf("%s, footprint %s\n", name, ff__size_text(size, outcome->footprint));
+    struct ff__table table;
+    ff__table_init(&table, "lrrrrrrrrl");
+    ff__table_cells(&table, "system", "memory", "seconds", comparison->runs > 1 ? "min-max" : "",
+                    "x in-memory", "faults", "MiB in", "MiB out", "hit rate", "verified", NULL);
+    for (unsigned line = 0; line < comparison->line_count; line++)
+        add_line(&table, comparison, program, line);
+    ff__table_print(&table, stdout, 2);
+    ff__table_fini(&table);
+    show_fallbacks(comparison, program);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* ---- means ---- */
+
+static void mean_cell(struct ff__table *table, const struct ff__mean *mean) {
+    if (mean->count)
+        ff__table_cell(table, "%.2fx", ff__mean_value(mean));
+    else
+        ff__table_cell(table, "-");
+}
+
+void ff__compare_show_means(const struct ff__comparison *comparison) {
+    struct ff__table table;
+    ff__table_init(&table, "lrrrr");
+    ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_FLOOR, "x in-memory",
+                    "programs", NULL);
+    for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
+        for (unsigned system = 0; system < comparison->systems.count; system++) {
+            struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
+            struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
+            ff__table_cells(&table, comparison->systems.items[system],
+                            comparison->amount_texts.items[amount], NULL);
+            mean_cell(&table, &gain);
+            mean_cell(&table, &loss);
+            ff__table_cell(&table, "%u", loss.count);
+        }
+    }
+    printf("geometric means (%s, %s)\n", comparison->description,
+           comparison->runs > 1 ? "medians" : "one run each");
+    ff__table_print(&table, stdout, 2);
+    ff__table_fini(&table);
+}

@@ -1,0 +1,25 @@
+/* The environment of a child, made from our own. */
+#ifndef FF_CLI_ENVIRONMENT_H
+#define FF_CLI_ENVIRONMENT_H
+
+struct ff__environment {
+    char **items; /* "NAME=value", ends with NULL */
+    unsigned count;
+};
+
+void ff__environment_copy(struct ff__environment *out);
+void ff__environment_free(struct ff__environment *environment);
+
+void ff__environment_set(struct ff__environment *environment, const char *name, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
+void ff__environment_unset(struct ff__environment *environment, const char *name);
+
+/* The value, or NULL. */
+const char *ff__environment_get(const struct ff__environment *environment, const char *name);
+
+/* What every program needs to run under farfault: the preload, which fails instead of stepping
+ * aside, and one PoCL device for each of ours. */
+void ff__environment_manage(struct ff__environment *environment, const char *preload,
+                            unsigned devices);
+
+#endif

@@ -1,0 +1,58 @@
+#include "cli/find.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PRELOAD "libfarfault-opencl.so"
+
+/* The folder this executable is in. */
+static int own_folder(char out[PATH_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    if (length < 0)
+        return ff__complain(FF__EXIT_FAILURE, "cannot tell where farfault is: /proc/self/exe: %s",
+                            strerror(errno));
+    out[length] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash)
+        *slash = '\0';
+    return 0;
+}
+
+/* The first of `places` below our own folder that has `name`. */
+static int find(const char *what, const char *const places[], const char *name,
+                char out[PATH_MAX]) {
+    char folder[PATH_MAX];
+    int status = own_folder(folder);
+    if (status)
+        return status;
+    for (unsigned i = 0; places[i]; i++) {
+        int length = snprintf(out, PATH_MAX, "%s/%s%s", folder, places[i], name);
+        if (length < PATH_MAX && access(out, R_OK) == 0)
+            return 0;
+    }
+    return ff__complain(FF__EXIT_FAILURE,
+                        "%s %s is neither beside farfault in %s nor where an installation has it; "
+                        "build or install all of farfault",
+                        what, name, folder);
+}
+
+int ff__find_preload(char out[PATH_MAX]) {
+    static const char *const places[] = {"", "../" FARFAULT_LIBRARY_FOLDER "/", NULL};
+    int status = find("the library", places, PRELOAD, out);
+    if (!status && strpbrk(out, " :"))
+        status = ff__complain(FF__EXIT_FAILURE,
+                              "the path %s has a space or a colon, which LD_PRELOAD cannot have; "
+                              "move farfault to another folder",
+                              out);
+    return status;
+}
+
+int ff__find_program(const char *name, char out[PATH_MAX]) {
+    static const char *const places[] = {"programs/",
+                                         "../" FARFAULT_LIBRARY_FOLDER "/farfault/programs/", NULL};
+    return find("the bundled program", places, name, out);
+}

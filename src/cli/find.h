@@ -1,0 +1,12 @@
+/* Where the things are that belong to this farfault: beside it in a build tree, or where the
+ * installation puts them. Nothing is looked for by absolute path, so both can be moved. */
+#ifndef FF_CLI_FIND_H
+#define FF_CLI_FIND_H
+
+#include <limits.h>
+
+/* Both return 0 or, with one line on stderr, an exit status. */
+int ff__find_preload(char out[PATH_MAX]);
+int ff__find_program(const char *name, char out[PATH_MAX]);
+
+#endif

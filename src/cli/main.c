@@ -1,0 +1,97 @@
+/* farfault: finds the sub-command and hands over to it. */
+#include "cli/cli.h"
+#include "cli/nearest.h"
+#include "report/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*main)(int argc, char **argv);
+} commands[] = {{"compare", ff__compare}, {"list", ff__list}, {"run", ff__run}};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static const char help[] =
+    "Runs GPU programs whose data is larger than device memory, and compares ways to do it.\v"
+    "Commands:\n"
+    "  run      run an OpenCL program with a budget of device memory\n"
+    "  compare  run programs under several systems and compare times and traffic\n"
+    "  list     show the systems, policies and bundled programs there are\n"
+    "\n"
+    "Examples:\n"
+    "  farfault run --memory 256M -- ./program --its --arguments\n"
+    "  farfault compare --memory 66% atax bicg\n"
+    "  farfault list systems\n"
+    "\n"
+    "`farfault COMMAND --help' tells more about each.";
+
+/* What is left after the options: the command and its arguments. */
+struct rest {
+    int count;
+    char **words;
+};
+
+static error_t take(int key, char *argument, struct argp_state *state) {
+    (void)argument;
+    struct rest *rest = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->err_stream = NULL; /* no second line after a mistake */
+        return 0;
+    case ARGP_KEY_ARGS:
+        *rest = (struct rest){state->argc - state->next, state->argv + state->next};
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int unknown_command(const char *name) {
+    struct ff__nearest nearest = {.word = name};
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        ff__nearest_offer(&nearest, commands[i].name);
+    if (ff__nearest_is_close(&nearest))
+        return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; the nearest is %s", name,
+                            nearest.best);
+    return ff__complain(FF__EXIT_USAGE,
+                        "there is no command '%s'; there are: compare, list and run", name);
+}
+
+static int run_command(const struct rest *rest) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i].name, rest->words[0]) != 0)
+            continue;
+        char *name = ff__text("farfault %s", commands[i].name);
+        rest->words[0] = name;
+        int status = commands[i].main(rest->count, rest->words);
+        program_invocation_name = "farfault";
+        free(name);
+        return status;
+    }
+    return unknown_command(rest->words[0]);
+}
+
+int main(int argc, char **argv) {
+    const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", help, NULL, NULL, NULL};
+    struct rest rest = {0};
+    static char name[] = "farfault";
+    char *nothing[] = {name, NULL};
+    if (argc < 1) {
+        argc = 1;
+        argv = nothing;
+    }
+    argv[0] = name;
+    argp_program_version = FF__VERSION_LINE;
+    int status = ff__arguments_parse(&argp, argc, argv, ARGP_IN_ORDER, &rest);
+    if (status)
+        return status;
+    if (rest.count == 0)
+        return ff__complain(FF__EXIT_USAGE, "no command; there are: compare, list and run");
+    status = run_command(&rest);
+    if (fflush(stdout) == EOF && status == 0)
+        status = ff__complain(FF__EXIT_FAILURE, "cannot write to standard output");
+    return status;
+}

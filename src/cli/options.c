@@ -1,0 +1,192 @@
+#include "cli/options.h"
+
+#include "base/parse.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How each option is called on the command line, in the environment, and by ff_config_set() (NULL:
+ * not a setting of the library). */
+static const struct {
+    const char *name, *variable, *setting;
+} names[FF__OPTIONS] = {
+    [FF__OPTION_POLICY] = {"policy", "FARFAULT_POLICY", "policy"},
+    [FF__OPTION_DEVICES] = {"devices", "FARFAULT_DEVICES", "devices"},
+    [FF__OPTION_MECHANISM] = {"mechanism", "FARFAULT_MECHANISM", "mechanism"},
+    [FF__OPTION_HANDLER] = {"handler", "FARFAULT_HANDLER", "handler"},
+    [FF__OPTION_LINK] = {"link", "FARFAULT_LINK", "link"},
+    [FF__OPTION_HOST] = {"host", "FARFAULT_HOST_FILE", "host_file"},
+    [FF__OPTION_SPIN] = {"spin", "FARFAULT_SPIN", "spin"},
+    [FF__OPTION_SEED] = {"seed", "FARFAULT_SEED", "seed"},
+    [FF__OPTION_CHECK] = {"check", "FARFAULT_CHECK", "check"},
+    [FF__OPTION_SYSTEM] = {"system", "FARFAULT_SYSTEM", "system"},
+    [FF__OPTION_MEMORY] = {"memory", "FARFAULT_MEMORY", "memory"},
+    [FF__OPTION_JSON] = {"json", "FARFAULT_JSON", NULL},
+    [FF__OPTION_QUIET] = {"quiet", "FARFAULT_QUIET", NULL},
+    [FF__OPTION_SYSTEMS] = {"systems", "FARFAULT_SYSTEMS", NULL},
+    [FF__OPTION_SIZE] = {"size", "FARFAULT_SIZE", NULL},
+    [FF__OPTION_RUNS] = {"runs", "FARFAULT_RUNS", NULL},
+    [FF__OPTION_PROGRAMS] = {"programs", "FARFAULT_PROGRAMS", NULL},
+    [FF__OPTION_TIMEOUT] = {"timeout", "FARFAULT_TIMEOUT", NULL},
+};
+
+/* ---- reading them ---- */
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option device_options[] = {
+    OPTION("devices", DEVICES, "N",
+           "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
+    OPTION("link", LINK, "RATE,LATENCY",
+           "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
+           "machine copies)"),
+    OPTION("host", HOST, "FILE", "keep what is on no device in this new file instead of in memory"),
+    OPTION("mechanism", MECHANISM, "auto|move|copy",
+           "how pages come to a device (default: auto, the best that the kernel has)"),
+    OPTION("handler", HANDLER, "adaptive|sleep|sigbus", "who serves faults (default: adaptive)"),
+    OPTION("spin", SPIN, "TIME",
+           "how long an adaptive handler spins after a fault (default: 50us)"),
+    OPTION("seed", SEED, "N", "seed of policies that draw random numbers (default: 1)"),
+    OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
+    {0},
+};
+
+const struct argp ff__device_argp = {.options = device_options, .parser = ff__options_take};
+
+error_t ff__options_take(int key, char *argument, struct argp_state *state) {
+    struct ff__options *options = state->input;
+    if (key >= FF__OPTION_KEY(0) && key < FF__OPTION_KEY(FF__OPTIONS)) {
+        options->text[key - FF__OPTION_KEY(0)] = argument ? argument : "on";
+        return 0;
+    }
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->err_stream = NULL; /* no second line after a mistake */
+        if (state->child_inputs)
+            state->child_inputs[0] = options;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->words = state->argv + state->next;
+        options->word_count = state->argc - state->next;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *keep(struct ff__options *options, char *text) {
+    ff__words_add(&options->owned, text);
+    return text;
+}
+
+int ff__options_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                      struct ff__options *out) {
+    *out = (struct ff__options){0};
+    int status = ff__arguments_parse(argp, argc, argv, flags, out);
+    for (int i = 0; i < FF__OPTIONS && !status; i++) {
+        const char *value = getenv(names[i].variable);
+        if (out->text[i] || !value)
+            continue;
+        out->text[i] = keep(out, ff__text("%s", value)); /* what getenv() gave may change */
+        out->from_environment[i] = true;
+    }
+    if (status)
+        ff__options_free(out);
+    return status;
+}
+
+void ff__options_free(struct ff__options *options) {
+    ff__words_free(&options->owned);
+}
+
+/* ---- using them ---- */
+
+int ff__options_complain(const struct ff__options *options, enum ff__option option,
+                         const char *expected) {
+    const char *text = options->text[option];
+    if (options->from_environment[option])
+        return ff__complain(FF__EXIT_USAGE, "%s=%s: %s", names[option].variable, text, expected);
+    return ff__complain(FF__EXIT_USAGE, "--%s %s: %s", names[option].name, text, expected);
+}
+
+int ff__options_flag(const struct ff__options *options, enum ff__option option, bool *out) {
+    int64_t value = 0;
+    if (options->text[option] && ff__parse_bool(options->text[option], &value))
+        return ff__options_complain(options, option, "must be on or off");
+    *out = value != 0;
+    return 0;
+}
+
+int ff__options_number(const struct ff__options *options, enum ff__option option, unsigned min,
+                       unsigned max, unsigned *out) {
+    int64_t value = *out;
+    if (options->text[option] &&
+        (ff__parse_int(options->text[option], &value) || value < min || value > max)) {
+        char *expected = ff__text("must be a whole number, %u to %u", min, max);
+        int status = ff__options_complain(options, option, expected);
+        free(expected);
+        return status;
+    }
+    *out = (unsigned)value;
+    return 0;
+}
+
+char *ff__path_absolute(const char *path) {
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    char *absolute = here ? ff__text("%s/%s", here, path) : ff__text("%s", path);
+    free(here);
+    return absolute;
+}
+
+/* A message that begins with "setting=value: " is said with the option's own name instead. */
+int ff__options_translate(const struct ff__options *options, int status, const char *message) {
+    const char *rest = strstr(message, ": ");
+    for (int i = 0; i < FF__OPTIONS && rest; i++) {
+        size_t length = names[i].setting ? strlen(names[i].setting) : 0;
+        if (length && options->text[i] && strncmp(message, names[i].setting, length) == 0 &&
+            message[length] == '=') {
+            ff__options_complain(options, (enum ff__option)i, rest + 2);
+            return status;
+        }
+    }
+    return ff__complain(status, "%s", message);
+}
+
+static int apply(struct ff__options *options, enum ff__option option, struct ff_config *config) {
+    struct ff_error error;
+    const char *text = options->text[option];
+    bool path = option == FF__OPTION_POLICY || option == FF__OPTION_HOST;
+    if (path && text[0])
+        text = options->text[option] = keep(options, ff__path_absolute(text));
+    if (ff_config_set(config, names[option].setting, text, &error))
+        return ff__options_translate(options, FF__EXIT_USAGE, error.message);
+    if (setenv(names[option].variable, text, 1))
+        return ff__complain(FF__EXIT_FAILURE, "cannot set %s: %s", names[option].variable,
+                            strerror(errno));
+    return 0;
+}
+
+int ff__options_apply(struct ff__options *options, struct ff_config *config) {
+    int status = 0;
+    ff_config_init(config);
+    for (int i = 0; i < FF__OPTIONS && !status; i++)
+        if (names[i].setting && options->text[i] && i != FF__OPTION_MEMORY &&
+            i != FF__OPTION_SYSTEM)
+            status = apply(options, (enum ff__option)i, config);
+    if (status)
+        return status;
+
+    /* Settings that have no option come from the environment alone. The two that the sub-command
+     * sets may say there what the library does not understand, such as 66%. */
+    struct ff_error error;
+    unsetenv(names[FF__OPTION_MEMORY].variable);
+    unsetenv(names[FF__OPTION_SYSTEM].variable);
+    if (ff_config_from_environment(config, &error))
+        return ff__complain(FF__EXIT_USAGE, "in the environment: %s", error.message);
+    return 0;
+}

@@ -1,0 +1,79 @@
+/* Options as text, from the command line or else from FARFAULT_* variables, and those of them that
+ * describe devices, which run and compare share. */
+#ifndef FF_CLI_OPTIONS_H
+#define FF_CLI_OPTIONS_H
+
+#include "report/text.h"
+
+#include <argp.h>
+#include <farfault/farfault.h>
+
+enum ff__option {
+    /* devices */
+    FF__OPTION_POLICY,
+    FF__OPTION_DEVICES,
+    FF__OPTION_MECHANISM,
+    FF__OPTION_HANDLER,
+    FF__OPTION_LINK,
+    FF__OPTION_HOST,
+    FF__OPTION_SPIN,
+    FF__OPTION_SEED,
+    FF__OPTION_CHECK,
+    /* run and compare, each with its own meaning */
+    FF__OPTION_SYSTEM,
+    FF__OPTION_MEMORY,
+    FF__OPTION_JSON,
+    FF__OPTION_QUIET,
+    FF__OPTION_SYSTEMS,
+    FF__OPTION_SIZE,
+    FF__OPTION_RUNS,
+    FF__OPTION_PROGRAMS,
+    FF__OPTION_TIMEOUT,
+    FF__OPTIONS
+};
+
+/* An option's key for argp: above all letters, so that no option has a short form. */
+#define FF__OPTION_KEY(option) (256 + (option))
+
+struct ff__options {
+    const char *text[FF__OPTIONS];      /* NULL: not given */
+    bool from_environment[FF__OPTIONS]; /* where it was given */
+    char **words;                       /* what is left of the command line */
+    int word_count;
+    struct ff__words owned; /* texts that did not exist before */
+};
+
+/* The options of devices, as a child for a sub-command's argp; and the parser for its own ones. */
+extern const struct argp ff__device_argp;
+error_t ff__options_take(int key, char *argument, struct argp_state *state);
+
+/* Reads the command line and fills the gaps from the environment. Returns 0 or an exit status. */
+int ff__options_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                      struct ff__options *out);
+
+void ff__options_free(struct ff__options *options);
+
+/* Complains about the value of an option, by the name under which it was given. */
+int ff__options_complain(const struct ff__options *options, enum ff__option option,
+                         const char *expected);
+
+/* Says a message of the library, about the option that it is about; returns `status`. */
+int ff__options_translate(const struct ff__options *options, int status, const char *message);
+
+/* Whether an option without a value, such as --quiet, was given. Returns 0 or an exit status. */
+int ff__options_flag(const struct ff__options *options, enum ff__option option, bool *out);
+
+/* A whole number from `min` to `max`; *out keeps its value if the option was not given. */
+int ff__options_number(const struct ff__options *options, enum ff__option option, unsigned min,
+                       unsigned max, unsigned *out);
+
+/* Sets up `config` as the device options say, and this process's environment, so that a child of it
+ * does the same. The texts of `options` must outlive it. Memory and system are left to the caller.
+ * Returns 0 or an exit status. */
+int ff__options_apply(struct ff__options *options, struct ff_config *config);
+
+/* The path as seen from the root, so that it means the same in a program that changes its
+ * directory. The caller frees it. */
+char *ff__path_absolute(const char *path);
+
+#endif

@@ -1,0 +1,257 @@
+/* farfault run: a program under the preload, with everything checked before it starts. */
+#include "cli/amount.h"
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/environment.h"
+#include "cli/find.h"
+#include "cli/options.h"
+#include "cli/probe.h"
+#include "cli/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option run_options[] = {
+    OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",
+           "who decides what moves when (default: nvidia; see farfault list systems)"),
+    OPTION("memory", MEMORY, "SIZE|SHARE%",
+           "memory of each device (default: 256M); a share is one of the program's footprint, for "
+           "which it is run once more beforehand, without input"),
+    OPTION("json", JSON, "FILE", "write the summary to this file instead of to stderr"),
+    OPTION("quiet", QUIET, NULL, "no summary"),
+    {0},
+};
+
+static const char help[] =
+    "Runs an OpenCL program unchanged on devices with little memory: what does not fit comes when "
+    "it is touched.\v"
+    "Every option can also be set in the environment, --memory as FARFAULT_MEMORY and so on "
+    "(--host is FARFAULT_HOST_FILE); the command line wins. POCL_DEVICES is set to one device for "
+    "each of --devices.\n"
+    "\n"
+    "The exit status is that of the program, 128 and the signal if one killed it, 127 if there is "
+    "no such program, 126 if it cannot be executed; 2 after bad usage and 1 if it could not be "
+    "run.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault run --memory 256M -- ./program --its --arguments\n"
+    "  farfault run --system nvidia:threshold=25 --memory 50% -- ./program\n"
+    "  farfault run --link host=12.3GB/s,16.7us --json run.json -- ./program";
+
+struct plan {
+    struct ff__options options;
+    struct ff_config config;
+    struct ff__amount memory;
+    struct ff__program program;
+    char preload[PATH_MAX];
+    char *json; /* absolute, or NULL */
+    bool quiet;
+};
+
+/* ---- before ---- */
+
+static int read_memory(struct plan *plan) {
+    const char *text = plan->options.text[FF__OPTION_MEMORY];
+    if (text && ff__amount_parse(text, &plan->memory))
+        return ff__options_complain(&plan->options, FF__OPTION_MEMORY, FF__AMOUNT_EXPECTED);
+    if (!text)
+        plan->memory.bytes = plan->config.memory;
+    if (plan->memory.share <= 0) /* else this is not known yet: the standard stands in */
+        plan->config.memory = plan->memory.bytes;
+    return 0;
+}
+
+/* The file is made now, so that a path that cannot be written is found before the program runs. The
+ * preload puts a new file in its place: that must not be a device, such as /dev/null. */
+static int prepare_json(struct plan *plan) {
+    const char *text = plan->options.text[FF__OPTION_JSON];
+    if (!text)
+        return 0;
+    char *path = ff__path_absolute(text);
+    struct stat about;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    bool regular = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    int status = 0;
+    if (fd < 0 || (regular && ftruncate(fd, 0) < 0))
+        status = ff__options_complain(&plan->options, FF__OPTION_JSON, strerror(errno));
+    else if (!regular)
+        status = ff__options_complain(&plan->options, FF__OPTION_JSON, "must be a regular file");
+    if (fd >= 0)
+        close(fd);
+    if (status)
+        free(path);
+    else
+        plan->json = path;
+    return status;
+}
+
+/* Takes the file away again if nothing was written to it. */
+static bool finish_json(struct plan *plan) {
+    struct stat about;
+    bool empty = plan->json && stat(plan->json, &about) == 0 && about.st_size == 0;
+    if (empty)
+        unlink(plan->json);
+    free(plan->json);
+    plan->json = NULL;
+    return !empty;
+}
+
+static int read_options(struct plan *plan) {
+    struct ff__options *options = &plan->options;
+    int status = ff__options_flag(options, FF__OPTION_QUIET, &plan->quiet);
+    if (!status)
+        status = ff__options_apply(options, &plan->config);
+    if (!status)
+        status = read_memory(plan);
+    if (options->text[FF__OPTION_SYSTEM])
+        plan->config.system = options->text[FF__OPTION_SYSTEM];
+    if (!status && options->word_count == 0)
+        status = ff__complain(FF__EXIT_USAGE,
+                              "no program to run; name one: farfault run -- PROGRAM ARGUMENTS");
+    if (!status) {
+        plan->program.name = options->words[0];
+        plan->program.argv = options->words;
+    }
+    return status;
+}
+
+static int probe(struct plan *plan) {
+    char text[FF__PROBE_TEXT];
+    int status = ff__probe_system(&plan->config);
+    if (!status)
+        status = prepare_json(plan);
+    if (!status)
+        status = ff__probe_device(&plan->options, &plan->config, text);
+    if (!status)
+        status = ff__find_preload(plan->preload);
+    if (!status)
+        status = ff__probe_opencl(text);
+    return status;
+}
+
+/* ---- the footprint ---- */
+
+static int complain_start(const char *program, int status) {
+    if (status == -ENOENT)
+        return ff__complain(FF__EXIT_NOT_FOUND,
+                            "%s: no such program; give its path, or a name "
+                            "that is in PATH",
+                            program);
+    return ff__complain(FF__EXIT_CANNOT_EXECUTE, "%s cannot be executed: %s", program,
+                        strerror(-status));
+}
+
+/* Runs the program once, unmanaged and unheard, to learn how much memory it asks for. */
+static int measure_footprint(const struct plan *plan, uint64_t *footprint) {
+    const struct ff__trial_plan once = {
+        .program = &plan->program,
+        .preload = plan->preload,
+        .devices = plan->config.devices,
+    };
+    struct ff__trial trial;
+    if (!plan->quiet)
+        ff__complain(0, "running %s once without limits to learn its footprint",
+                     plan->program.name);
+    ff__trial_run(&once, &trial);
+    *footprint = trial.summary.footprint;
+    ff__summary_free(&trial.summary);
+    if (trial.start_status)
+        return complain_start(plan->program.name, trial.start_status);
+    if (trial.end.interrupted)
+        return FF__EXIT_SIGNAL + trial.end.interrupted;
+    if (*footprint == 0 && trial.good)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "%s asks for no device memory of which --memory "
+                            "could be a share; give a size, such as 256M",
+                            plan->program.name);
+    if (*footprint == 0)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "cannot learn the footprint of %s: %s; give --memory "
+                            "as a size, such as 256M",
+                            plan->program.name, trial.reason);
+    return 0;
+}
+
+static int settle_memory(struct plan *plan) {
+    if (plan->memory.share <= 0)
+        return 0;
+    uint64_t footprint = 0;
+    int status = measure_footprint(plan, &footprint);
+    if (status)
+        return status;
+    plan->config.memory = ff__amount_of(&plan->memory, footprint);
+    char whole[FF__QUANTITY], part[FF__QUANTITY], text[FF__PROBE_TEXT];
+    if (!plan->quiet)
+        ff__complain(0, "footprint %s, memory %s", ff__size_text(whole, footprint),
+                     ff__size_text(part, plan->config.memory));
+    return ff__probe_device(&plan->options, &plan->config, text);
+}
+
+/* ---- the program ---- */
+
+static void set_environment(const struct plan *plan, struct ff__environment *out) {
+    ff__environment_copy(out);
+    ff__environment_manage(out, plan->preload, plan->config.devices);
+    ff__environment_set(out, "FARFAULT_SYSTEM", "%s", plan->config.system);
+    ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->config.memory);
+    const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
+    ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
+}
+
+static int run_program(struct plan *plan) {
+    struct ff__environment environment;
+    set_environment(plan, &environment);
+    struct ff__child child = {
+        .argv = plan->program.argv,
+        .environment = environment.items,
+        .output = -1,
+        .errors = -1,
+    };
+    struct ff__child_end end;
+    int status = ff__child_run(&child, &end);
+    ff__environment_free(&environment);
+    ff__child_remove_host_file(plan->config.host_file);
+    if (status)
+        return complain_start(plan->program.name, status);
+    if (WIFSIGNALED(end.wait_status))
+        ff__complain(0, "%s was killed by signal %d (%s)", plan->program.name,
+                     WTERMSIG(end.wait_status), strsignal(WTERMSIG(end.wait_status)));
+    if (!finish_json(plan))
+        ff__complain(0, "%s left no summary: it used no OpenCL, or ended too abruptly",
+                     plan->program.name);
+    return ff__child_exit_status(&end);
+}
+
+static int run_all(struct plan *plan) {
+    int status = read_options(plan);
+    if (!status)
+        status = probe(plan);
+    if (!status)
+        status = settle_memory(plan);
+    if (!status)
+        status = run_program(plan);
+    finish_json(plan);
+    return status;
+}
+
+int ff__run(int argc, char **argv) {
+    static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+    const struct argp argp = {
+        run_options, ff__options_take, "-- PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
+    struct plan plan = {0};
+    int status = ff__options_parse(&argp, argc, argv, ARGP_IN_ORDER, &plan.options);
+    if (status)
+        return status;
+    status = run_all(&plan);
+    ff__options_free(&plan.options);
+    return status;
+}

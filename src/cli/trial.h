@@ -1,0 +1,32 @@
+/* One run of a program, from which only measurements are wanted. */
+#ifndef FF_CLI_TRIAL_H
+#define FF_CLI_TRIAL_H
+
+#include "cli/child.h"
+#include "cli/program.h"
+#include "cli/summary.h"
+
+#define FF__REASON 200
+
+struct ff__trial_plan {
+    const struct ff__program *program;
+    const char *preload;
+    unsigned devices;
+    const char *system; /* NULL: plain OpenCL, only measured */
+    uint64_t memory;
+    const char *host_file; /* NULL: none */
+    uint64_t limit_ns;     /* 0: none */
+};
+
+struct ff__trial {
+    bool good;               /* it succeeded, verified what it can, and left a summary */
+    char reason[FF__REASON]; /* why not */
+    int start_status;        /* 0, or the negative errno for which it could not start */
+    struct ff__child_end end;
+    struct ff__summary summary; /* empty if there is none */
+};
+
+/* The caller frees the summary. */
+void ff__trial_run(const struct ff__trial_plan *plan, struct ff__trial *out);
+
+#endif

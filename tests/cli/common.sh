@@ -1,0 +1,85 @@
+# What the tests of the command line share. A test is called with the folder for its files, farfault,
+# the two stubs, json_get and without_userfaultfd. It copies farfault beside the stubs, where farfault
+# takes them for the preload and the bundled programs.
+set -u
+scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6
+failures=0
+
+rm -rf "$scratch"
+mkdir -p "$scratch/programs"
+cd "$scratch" || exit 1
+cp "$farfault" farfault
+cp "$preload_stub" libfarfault-opencl.so
+for name in 2dconv addvectors atax backprop bfs bicg cg hotspot jacobi mvt nw pagerank pathfinder srad \
+    streamtriad; do
+    cp "$program_stub" "programs/$name"
+done
+farfault=$scratch/farfault
+for variable in $(env | sed -n 's/^\(FARFAULT_[A-Z_]*\)=.*/\1/p'); do
+    unset "$variable"
+done
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" -eq 0 ] || exit 1
+    exit 0
+}
+
+# status EXPECTED ARGUMENT...: runs farfault with its output in out and err.
+status() {
+    expected=$1
+    shift
+    "$farfault" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$expected" ] || fail "farfault $*: status $got, not $expected: $(cat err)"
+}
+
+# mistake STATUS LINE ARGUMENT...: farfault says just this line (a shell pattern) and nothing else.
+mistake() {
+    expected=$1 line=$2
+    shift 2
+    "$farfault" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$expected" ] || fail "farfault $*: status $got, not $expected"
+    [ "$(wc -l <err)" -eq 1 ] || fail "farfault $*: not one line: $(cat err)"
+    [ ! -s out ] || fail "farfault $*: wrote to standard output"
+    case $(cat err) in
+    $line) ;;
+    *) fail "farfault $*: said '$(cat err)', not '$line'" ;;
+    esac
+}
+
+# has FILE TEXT: the file has the text.
+has() {
+    grep -qF -- "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"
+}
+
+# json FILE VALUE NAME...: what is under the names is the value.
+json() {
+    file=$1 value=$2
+    shift 2
+    got=$("$json_get" "$file" "$@")
+    [ "$got" = "$value" ] || fail "$file: $* is '$got', not '$value'"
+}
+
+# Where there is no userfaultfd, what needs it cannot be tested.
+need_userfaultfd() {
+    "$farfault" run -- true 2>err && return
+    if grep -q userfaultfd err; then
+        cat err
+        exit 77
+    fi
+}
+
+# wait_for FILE: until it has something in it.
+wait_for() {
+    tries=0
+    while [ ! -s "$1" ] && [ $tries -lt 300 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}

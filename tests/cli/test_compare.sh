@@ -1,0 +1,115 @@
+#!/bin/sh
+# farfault compare, on programs that only pretend: what is run how, tables, JSON, failures.
+. "$(dirname "$0")/common.sh"
+need_userfaultfd
+export STUB_LOG="$scratch/log"
+
+# ---- everything is well. The footprint is 100 MiB; plain and nvidia-1 take 1 s, nvidia 2 s, demand 4 s.
+
+status 0 compare --size 1M --memory 50% --runs 2 --json all.json --devices 2 atax
+cat >expected <<END
+passive|-|-|pthread pthread| --size 1048576 --check
+passive|-|-|pthread pthread| --size 1048576 --check
+-|nvidia-1|163577856|pthread pthread| --size 1048576 --check
+-|demand|52428800|pthread pthread| --size 1048576 --check
+-|nvidia|52428800|pthread pthread| --size 1048576 --check
+-|nvidia-1|52428800|pthread pthread| --size 1048576 --check
+passive|-|-|pthread pthread| --size 1048576 --check
+-|nvidia-1|163577856|pthread pthread| --size 1048576 --check
+-|demand|52428800|pthread pthread| --size 1048576 --check
+-|nvidia|52428800|pthread pthread| --size 1048576 --check
+-|nvidia-1|52428800|pthread pthread| --size 1048576 --check
+END
+cmp -s log expected || fail "not run as it should be: $(diff log expected)"
+has out 'atax, footprint 100 MiB'
+has out 'in-memory  156 MiB'
+has out '4.000-4.000'
+has out '4.00x'
+has out '25.0 %'
+has out 'geometric means'
+[ ! -s err ] || fail "progress in a pipe: $(cat err)"
+
+json all.json '[5]' runs
+for name in cpu cpus memory kernel architecture os farfault opencl device; do
+    "$json_get" all.json machine $name >/dev/null || fail "machine has no $name"
+done
+json all.json plain runs 0 system
+json all.json 0 runs 0 memory
+json all.json null runs 0 hit_rate
+json all.json in-memory runs 1 system
+json all.json 163577856 runs 1 memory
+json all.json atax runs 3 program
+json all.json nvidia runs 3 system
+json all.json 52428800 runs 3 memory
+json all.json 50% runs 3 share
+json all.json 2 runs 3 seconds
+json all.json 2 runs 3 min
+json all.json 2 runs 3 slowdown
+json all.json 1000 runs 3 faults
+json all.json 2097152 runs 3 bytes_in
+json all.json 1048576 runs 3 bytes_out
+json all.json 0.25 runs 3 hit_rate
+json all.json true runs 3 verified
+json all.json '{3}' geomean
+json all.json 1 geomean demand
+json all.json 2 geomean nvidia
+json all.json 4 geomean nvidia-1
+
+# ---- sweeps, systems with parameters, several programs, JSON alone
+
+status 0 compare --runs 1 --memory 50%,64M --systems nvidia:threshold=25,thrashing=0,demand \
+    --programs atax,srad --json - "$scratch/programs/hotspot --own"
+json out '[18]' runs
+json out nvidia:threshold=25,thrashing=0 runs 2 system
+json out 67108864 runs 4 memory
+json out srad runs 6 program
+json out "$scratch/programs/hotspot --own" runs 12 program
+json out true runs 12 verified
+json out 4 geomean nvidia:threshold=25,thrashing=0
+json out 1 geomean_by_memory 64M demand
+has log "demand|67108864|pthread| --own"
+
+status 0 compare --runs 2 --systems demand --host tier atax
+[ ! -e tier ] || fail 'the host file was left behind'
+
+# ---- failures do not stop it, and are told
+
+status 1 compare --runs 1 --json bad.json bicg bfs cg mvt "$scratch/missing x" 'true /' atax
+has out 'no: wrong results: verified: no (max error 1 at 2)'
+has out 'no: killed by signal 9'
+has out 'cg: failed: status 3: something broke'
+has out 'mvt: failed: did not say whether its results are right'
+has out 'missing x: failed: status 127: '
+has out 'true /: failed: left no measurements'
+has out 'atax, footprint'
+json bad.json false runs 3 verified
+json bad.json null runs 3 seconds
+json bad.json 'wrong results: verified: no (max error 1 at 2)' runs 3 reason
+json bad.json true runs 2 verified
+json bad.json 2 geomean nvidia
+status 1 compare --runs 1 --timeout 300ms nw
+has out 'nw: failed: ran longer than 0.3 s'
+
+# ---- calls that fell back
+
+export STUB_FALLBACKS='"clSomething": 3'
+status 0 compare --runs 1 --systems demand atax
+has out 'note: under demand 3 calls were left to plain OpenCL: {"clSomething":3}'
+unset STUB_FALLBACKS
+
+# ---- all programs, defaults from the environment, a signal
+
+FARFAULT_SYSTEMS=demand FARFAULT_RUNS=1 FARFAULT_PROGRAMS=atax FARFAULT_MEMORY=25%
+export FARFAULT_SYSTEMS FARFAULT_RUNS FARFAULT_PROGRAMS FARFAULT_MEMORY
+status 0 compare --json env.json
+json env.json '[3]' runs
+json env.json 27262976 runs 2 memory
+: >log
+"$farfault" compare --programs nw >out 2>err &
+wait_for log
+kill -TERM $!
+wait $!
+got=$?
+[ $got -eq 143 ] && has err 'farfault compare: stopped by signal 15' || fail "after SIGTERM: status $got"
+
+finish

@@ -1,0 +1,180 @@
+/* The parts of the command line that decide something by themselves. */
+#include "cli/amount.h"
+#include "cli/nearest.h"
+#include "cli/result.h"
+#include "cli/systems.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- lists of systems ---- */
+
+/* `expected` has the systems with spaces between them. */
+static void check_split(const char *list, const char *expected) {
+    struct ff__words systems;
+    struct ff_error error;
+    assert_int_equal(ff__systems_split(list, &systems, &error), 0);
+    char joined[256] = "";
+    for (unsigned i = 0; i < systems.count; i++) {
+        strcat(joined, i ? " " : "");
+        strcat(joined, systems.items[i]);
+    }
+    assert_string_equal(joined, expected);
+    ff__words_free(&systems);
+}
+
+static void check_refused(const char *list, const char *message) {
+    struct ff__words systems;
+    struct ff_error error;
+    assert_int_not_equal(ff__systems_split(list, &systems, &error), 0);
+    assert_non_null(strstr(error.message, message));
+}
+
+static void test_systems(void **state) {
+    (void)state;
+    check_split("demand", "demand");
+    check_split("demand,nvidia,nvidia-1", "demand nvidia nvidia-1");
+    check_split("nvidia:threshold=25,thrashing=0,demand", "nvidia:threshold=25,thrashing=0 demand");
+    check_split("nvidia:threshold=25,nvidia:threshold=75",
+                "nvidia:threshold=25 nvidia:threshold=75");
+    check_split("nvidia,threshold=25,demand", "nvidia:threshold=25 demand");
+    check_split("demand,nvidia:evict=lrm,quirk=0,place=host",
+                "demand nvidia:evict=lrm,quirk=0,place=host");
+    check_refused("", "missing");
+    check_refused("demand,", "missing");
+    check_refused("demand,,nvidia", "missing");
+    check_refused("threshold=1,demand", "must follow");
+    check_refused("demand,nvidia,demand", "twice");
+}
+
+/* ---- amounts ---- */
+
+static void test_amounts(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"",    "%",    "x%",   "0%",   "-1%", "5%%",
+                                        "5%5", "nan%", "inf%", "1e9%", "x",   "-4M"};
+    struct ff__amount amount;
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_not_equal(ff__amount_parse(wrong[i], &amount), 0);
+    assert_int_equal(ff__amount_parse("66.7%", &amount), 0);
+    assert_int_equal(ff__amount_of(&amount, 192u << 20), 128u << 20);
+    assert_int_equal(ff__amount_of(&amount, (192u << 20) - 4096), 128u << 20);
+    assert_int_equal(ff__amount_parse("5M", &amount), 0);
+    assert_int_equal(ff__amount_of(&amount, 0), 4u << 20);
+    assert_int_equal(ff__amount_parse("1%", &amount), 0);
+    assert_int_equal(ff__amount_of(&amount, 100u << 20), 1u << 20);
+}
+
+/* ---- results ---- */
+
+static void add_run(struct ff__result *result, double seconds) {
+    struct ff__trial trial = {.good = true, .summary = {.seconds = seconds}};
+    ff__result_add(result, &trial);
+}
+
+static void test_results(void **state) {
+    (void)state;
+    struct ff__result *result = calloc(1, sizeof *result), *other = calloc(1, sizeof *other);
+    assert_false(ff__result_usable(result));
+    add_run(result, 3);
+    add_run(result, 1);
+    add_run(result, 2);
+    assert_float_equal(ff__result_median(result), 2, 0);
+    assert_float_equal(ff__result_min(result), 1, 0);
+    assert_float_equal(ff__result_max(result), 3, 0);
+    add_run(result, 6);
+    assert_float_equal(ff__result_median(result), 2.5, 0);
+    assert_float_equal(ff__result_typical(result)->seconds, 2, 0);
+
+    struct ff__mean mean = {0};
+    assert_true(isnan(ff__mean_value(&mean)));
+    add_run(other, 10);
+    ff__mean_add(&mean, other, result); /* 4 */
+    add_run(other, 0);
+    ff__mean_add(&mean, other, result); /* the median of 0 and 10 against 2.5: 2 */
+    assert_float_equal(ff__mean_value(&mean), sqrt(8), 1e-9);
+
+    struct ff__trial bad = {.good = false, .reason = "why"};
+    ff__result_add(result, &bad);
+    assert_false(ff__result_usable(result));
+    assert_string_equal(result->reason, "why");
+    ff__mean_add(&mean, other, result);
+    assert_int_equal(mean.count, 2);
+    free(result);
+    free(other);
+}
+
+/* ---- names and texts ---- */
+
+static void test_nearest(void **state) {
+    (void)state;
+    struct ff__nearest nearest = {.word = "comapre"};
+    assert_false(ff__nearest_is_close(&nearest));
+    ff__nearest_offer(&nearest, "list");
+    assert_false(ff__nearest_is_close(&nearest));
+    ff__nearest_offer(&nearest, "compare");
+    ff__nearest_offer(&nearest, "run");
+    assert_string_equal(nearest.best, "compare");
+    assert_int_equal(nearest.distance, 1);
+    assert_true(ff__nearest_is_close(&nearest));
+}
+
+static void check_size(uint64_t bytes, const char *expected) {
+    char text[FF__QUANTITY];
+    assert_string_equal(ff__size_text(text, bytes), expected);
+}
+
+static void check_time(uint64_t ns, const char *expected) {
+    char text[FF__QUANTITY];
+    assert_string_equal(ff__time_text(text, ns), expected);
+}
+
+static void test_quantities(void **state) {
+    (void)state;
+    check_size(0, "0 B");
+    check_size(1023, "1023 B");
+    check_size(1536, "1.5 KiB");
+    check_size(UINT64_C(256) << 20, "256 MiB");
+    check_size(UINT64_C(3) << 40, "3 TiB");
+    check_time(0, "0ns");
+    check_time(500000, "500us");
+    check_time(1500, "1500ns");
+    check_time(2000000000, "2s");
+}
+
+static void test_table(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct ff__table table;
+    ff__table_init(&table, "lrl");
+    ff__table_cells(&table, "name", "value", "remark", NULL);
+    ff__table_cells(&table, "a", NULL);
+    ff__table_cell(&table, "%d", 7);
+    ff__table_cells(&table, "", "longer", "123456", "last", NULL);
+    ff__table_print(&table, out, 1);
+    ff__table_fini(&table);
+    fclose(out);
+    assert_string_equal(text, " name     value  remark\n"
+                              " a            7\n"
+                              " longer  123456  last\n");
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_systems),    cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_results),    cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# Help, lists, and every mistake that shows before a device is opened.
+. "$(dirname "$0")/common.sh"
+
+# ---- help and version
+
+for command in '' run compare list; do
+    status 0 $command --help
+    has out 'Usage: farfault'
+    has out 'Examples:'
+    [ ! -s err ] || fail "help of '$command' wrote to standard error"
+done
+status 0 --version
+case $(cat out) in
+"farfault "[0-9]*) ;;
+*) fail "version: $(cat out)" ;;
+esac
+
+# ---- commands and options
+
+mistake 2 'farfault: no command; there are: compare, list and run'
+mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
+mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre
+mistake 2 "farfault: there is no command 'simulate'; there are: compare, list and run" simulate
+mistake 2 "farfault: unrecognized option '--foo'; see farfault --help" --foo
+mistake 2 "farfault run: unrecognized option '--sytem'; the nearest is --system" run --sytem nvidia -- true
+mistake 2 "farfault run: unrecognized option '--handlr=x'; the nearest is --handler" run --handlr=x -- true
+mistake 2 "farfault run: option '--memory' requires an argument; see *" run --memory
+mistake 2 "farfault run: option '--quiet' doesn't allow an argument; see *" run --quiet=1 -- true
+mistake 2 "farfault run: invalid option -- 'x'; see *" run -x
+mistake 2 'farfault run: no program to run; *: farfault run -- PROGRAM ARGUMENTS' run
+mistake 2 'farfault run: no program to run; *' run --memory 4M --
+
+# ---- values
+
+size='a size, such as 256M, or a share of the footprint, such as 66%'
+for value in 12Q '' x% 0% -5% 66%% 1e9%; do
+    mistake 2 "farfault run: --memory $value: must be $size" run --memory "$value" -- true
+    mistake 2 "farfault compare: --memory $value: must be $size" compare --memory "$value" atax
+done
+mistake 2 'farfault run: --memory 0: *at least one block of 2M' run --memory 0 -- true
+mistake 2 'farfault run: --memory 1M: *at least one block of 2M' run --memory 1M -- true
+mistake 1 'farfault run: --memory 4096T: *this machine has*' run --memory 4096T -- true
+mistake 2 'farfault run: --devices 0: must be 1 to 8' run --devices 0 -- true
+mistake 2 'farfault run: --devices 9: must be 1 to 8' run --devices 9 -- true
+mistake 2 'farfault run: --devices two: must be a number, 1 to 8' run --devices two -- true
+mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
+mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --handler x -- true
+mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
+mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x -- true
+mistake 2 'farfault run: --seed x: must be a number' run --seed x -- true
+mistake 2 'farfault run: --json missing/x: No such file or directory' run --json missing/x -- true
+mistake 2 'farfault run: --json /dev/null: must be a regular file' run --json /dev/null -- true
+
+# ---- systems and policies
+
+mistake 2 "farfault run: unknown system 'x'; there are: demand, nvidia, *" run --system x -- true
+mistake 2 "farfault run: unknown parameter 'x' of system nvidia; it has: threshold *" run --system nvidia:x=1 -- true
+mistake 2 'farfault run: threshold=101: must be 0 to 100' run --system nvidia:threshold=101 -- true
+mistake 2 "farfault run: unknown evict policy 'x' (see: farfault list policies)" run --system nvidia:evict=x -- true
+mistake 2 "farfault run: policy file: $scratch/missing.so: *" run --policy missing.so -- true
+mistake 2 "farfault run: policy file $scratch/libfarfault-opencl.so exports no 'ff_policy_module'" run --policy libfarfault-opencl.so -- true
+
+# ---- the environment
+
+export FARFAULT_MEMORY=12Q
+mistake 2 "farfault run: FARFAULT_MEMORY=12Q: must be $size" run -- true
+mistake 2 'farfault run: --memory 1M: *' run --memory 1M -- true
+unset FARFAULT_MEMORY
+for pair in FARFAULT_CHECK:'must be on or off' FARFAULT_QUIET:'must be on or off' FARFAULT_DEVICES:'must be a number, 1 to 8'; do
+    export "${pair%%:*}=x"
+    mistake 2 "farfault run: ${pair%%:*}=x: ${pair#*:}" run -- true
+    unset "${pair%%:*}"
+done
+FARFAULT_SYSTEM=x
+export FARFAULT_SYSTEM
+mistake 2 "farfault run: unknown system 'x'; *" run -- true
+unset FARFAULT_SYSTEM
+FARFAULT_WORKERS=x
+export FARFAULT_WORKERS
+mistake 2 'farfault run: in the environment: workers=x: must be a number of threads, *' run -- true
+unset FARFAULT_WORKERS
+
+# ---- compare
+
+mistake 2 'farfault compare: --runs 0: must be a whole number, 1 to 99' compare --runs 0 atax
+mistake 2 'farfault compare: --runs 100: *' compare --runs 100 atax
+mistake 2 'farfault compare: --size x: must be a size, such as 256M' compare --size x atax
+mistake 2 'farfault compare: --timeout x: must be a time, such as 60s' compare --timeout x atax
+mistake 2 "farfault compare: there is no bundled program 'atxa'; the nearest is atax; *" compare atxa
+mistake 2 "farfault compare: there is no bundled program 'nothing'; see farfault list programs; *" compare --programs atax,nothing
+mistake 2 'farfault compare: --memory 50%,x: each must be a size, *' compare --memory 50%,x atax
+mistake 2 'farfault compare: --memory 1M: *at least one block of 2M' compare --memory 1M atax
+mistake 2 "farfault compare: unknown system 'x'; *" compare --systems nvidia,x atax
+mistake 2 'farfault compare: --systems nvidia,: a name is missing at a comma' compare --systems nvidia, atax
+mistake 2 "farfault compare: --systems threshold=1: 'threshold=1' must follow *" compare --systems threshold=1 atax
+mistake 2 "farfault compare: --systems demand,demand: 'demand' is there twice" compare --systems demand,demand atax
+mistake 2 'farfault compare: threshold=101: must be 0 to 100' compare --systems demand,nvidia:quirk=0,threshold=101 atax
+mistake 2 'farfault compare: --json missing/x: *' compare --json missing/x atax
+
+# ---- lists
+
+mistake 2 "farfault list: there is no list 'gpus'; there are: systems, policies, programs" list gpus
+status 0 list
+for text in demand nvidia-1 threshold 'migrations in a row' addvectors lrm; do
+    has out "$text"
+done
+status 0 list programs
+[ "$(wc -l <out)" -eq 16 ] || fail "list programs: $(cat out)"
+status 0 list --json
+json out '{3}'
+json out demand systems 0 name
+json out none systems 0 policies prefetch
+json out prefetch policies 0 kind
+json out threshold policies 1 parameters 0 name
+json out 51 policies 1 parameters 0 default
+json out 100 policies 1 parameters 0 max
+json out 2dconv programs 0 name
+status 0 list --json policies
+json out '{1}'
+
+# ---- an incomplete farfault
+
+rm libfarfault-opencl.so programs/atax
+mistake 1 'farfault compare: the bundled program atax is neither *' compare atax
+"$without_userfaultfd" "$farfault" run -- true >out 2>err
+[ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "without userfaultfd: $(cat err)"
+has err 'farfault run: no right to use userfaultfd: '
+
+finish
