@@ -63,7 +63,7 @@ struct ff_config {
     enum ff_mechanism mechanism;
     enum ff_handler handler;
     uint64_t spin_ns;       /* how long an adaptive handler spins after its last fault */
-    const char *host_file;  /* the host tier's file (created, removed at close), or NULL for RAM */
+    const char *host_file;  /* the host tier's file (created and unlinked at once), NULL for RAM */
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
     uint64_t seed;          /* for policies that draw random numbers */

@@ -108,11 +108,6 @@ int ff__child_run(const struct ff__child *child, struct ff__child_end *end) {
     return status;
 }
 
-void ff__child_remove_host_file(const char *path) {
-    if (path)
-        unlink(path);
-}
-
 int ff__child_exit_status(const struct ff__child_end *end) {
     if (WIFSIGNALED(end->wait_status))
         return FF__EXIT_SIGNAL + WTERMSIG(end->wait_status);

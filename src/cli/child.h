@@ -22,10 +22,6 @@ struct ff__child_end {
 /* 0 once it has ended, or the negative errno of the start: -ENOENT, -EACCES, ... */
 int ff__child_run(const struct ff__child *child, struct ff__child_end *end);
 
-/* Removes the file of the host tier (NULL: none) that a managed program made. The preload cannot: it
- * goes on working until the process is gone. */
-void ff__child_remove_host_file(const char *path);
-
 /* What a shell would report: the exit status, or 128 and the signal. */
 int ff__child_exit_status(const struct ff__child_end *end);
 

@@ -185,7 +185,6 @@ static void try(struct work *work, unsigned program, unsigned line, struct ff__t
                   : line == FF__LINE_IN_MEMORY ? FF__SYSTEM_IN_MEMORY
                                                : system,
         .memory = ff__line_memory(comparison, program, line),
-        .host_file = work->config.host_file,
         .limit_ns = work->limit_ns,
     };
     ff__trial_run(&plan, out);

@@ -219,7 +219,6 @@ static int run_program(struct plan *plan) {
     struct ff__child_end end;
     int status = ff__child_run(&child, &end);
     ff__environment_free(&environment);
-    ff__child_remove_host_file(plan->config.host_file);
     if (status)
         return complain_start(plan->program.name, status);
     if (WIFSIGNALED(end.wait_status))

@@ -130,8 +130,6 @@ static void run(const struct ff__trial_plan *plan, const struct capture *capture
     };
     trial->start_status = ff__child_run(&child, &trial->end);
     ff__environment_free(&environment);
-    if (plan->system)
-        ff__child_remove_host_file(plan->host_file);
     if (trial->start_status) {
         fail(trial, "cannot start %s: %s", plan->program->argv[0], strerror(-trial->start_status));
         return;

@@ -14,8 +14,7 @@ struct ff__trial_plan {
     unsigned devices;
     const char *system; /* NULL: plain OpenCL, only measured */
     uint64_t memory;
-    const char *host_file; /* NULL: none */
-    uint64_t limit_ns;     /* 0: none */
+    uint64_t limit_ns; /* 0: none */
 };
 
 struct ff__trial {

@@ -1,5 +1,4 @@
 /* Stands in for the bundled programs: what it does depends on the name it was copied to. */
-#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,17 +22,6 @@ static void note(int argc, char **argv) {
     fclose(log);
 }
 
-/* As the library does: the file must be new, and nobody removes it here. */
-static int make_host_file(void) {
-    const char *path = getenv("FARFAULT_HOST_FILE");
-    if (!path || getenv("FARFAULT_MODE"))
-        return 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (fd < 0)
-        perror(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
 static int managed_by(const char *system) {
     const char *mode = getenv("FARFAULT_MODE"), *ours = getenv("FARFAULT_SYSTEM");
     return !mode && ours && strcmp(ours, system) == 0;
@@ -42,8 +30,6 @@ static int managed_by(const char *system) {
 int main(int argc, char **argv) {
     const char *name = basename(argv[0]);
     note(argc, argv);
-    if (make_host_file())
-        return EXIT_FAILURE;
     if (strcmp(name, "bicg") == 0 && managed_by("nvidia")) {
         puts("verified: no (max error 1 at 2)");
         return EXIT_FAILURE;

@@ -41,14 +41,12 @@ static void release(char *area, size_t size) {
 
 /* The file is made, never overwritten: a mistyped path must not cost anybody data. */
 static int open_host_file(struct ff__memory *memory, const char *path, struct ff_error *error) {
-    if (strlen(path) >= sizeof memory->host_path)
-        return ff__fail(error, -ENAMETOOLONG, "host file: the path is too long");
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return ff__fail(error, -errno, "host file %s: %s%s", path, strerror(errno),
                         errno == EEXIST ? "; name one that does not exist" : "");
     memory->host_fd = fd;
-    strcpy(memory->host_path, path);
+    unlink(path); /* it lives as long as it is open, so a killed process leaves nothing behind */
     if (ftruncate(fd, (off_t)memory->size))
         return ff__fail(error, -errno, "host file %s: %s", path, strerror(errno));
     int status = ff__memory_reserve_host(memory, 0, FF_BLOCK_SIZE);
@@ -106,10 +104,8 @@ void ff__memory_fini(struct ff__memory *memory) {
         release(memory->nursery[tier], memory->device_size);
         ff__lazy_unmap(memory->ready[tier], memory->device_size >> FF_BLOCK_SHIFT);
     }
-    if (memory->host_fd >= 0) {
+    if (memory->host_fd >= 0)
         close(memory->host_fd);
-        unlink(memory->host_path);
-    }
     memset(memory, 0, sizeof *memory);
     memory->host_fd = -1;
 }

@@ -32,7 +32,6 @@ struct ff__memory {
     uint64_t device_size;
     uint32_t tier_count;
     int host_fd; /* -1: RAM */
-    char host_path[4096];
 };
 
 /* -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the host file. */
