@@ -1,0 +1,116 @@
+/* What the preload is set to do, and its one context. */
+#include "opencl_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WARNINGS_MAX 8 /* lines of the library's own that we pass on */
+
+static struct ff_config config;
+static enum ff__mode mode;
+static struct ff_context *context;
+static bool required;
+static pthread_once_t configured = PTHREAD_ONCE_INIT, opened = PTHREAD_ONCE_INIT;
+
+void ff__say(const char *format, ...) {
+    char line[512] = "farfault: ";
+    size_t used = strlen(line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + used, sizeof line - used - 1, format, arguments);
+    va_end(arguments);
+    strcat(line, "\n");
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        return; /* nobody listens */
+}
+
+static void log_line(void *user, enum ff_log_level level, const char *message) {
+    static int said;
+    (void)user;
+    if (level == FF_LOG_WARNING && __atomic_fetch_add(&said, 1, __ATOMIC_RELAXED) < WARNINGS_MAX)
+        ff__say("%s", message);
+}
+
+static void fail(const char *message) {
+    __atomic_store_n(&mode, FF__UNMANAGED, __ATOMIC_RELAXED);
+    ff__say("%s", message);
+}
+
+static void read_mode(void) {
+    const char *text = getenv("FARFAULT_MODE");
+    if (!text || strcmp(text, "managed") == 0)
+        return;
+    if (strcmp(text, "passive") == 0)
+        mode = FF__PASSIVE;
+    else
+        fail("FARFAULT_MODE must be managed or passive");
+}
+
+static void configure(void) {
+    const char *require = getenv("FARFAULT_REQUIRE");
+    struct ff_error error;
+    required = require && strcmp(require, "1") == 0;
+    ff__watch_forks();
+    ff__summary_start();
+    read_mode();
+    ff_config_init(&config);
+    if (ff_config_from_environment(&config, &error))
+        fail(error.message);
+    config.log = log_line;
+    /* the program may change its environment, and the summary wants the name */
+    char *system = strdup(config.system);
+    if (system)
+        config.system = system;
+}
+
+static void open_context(void) {
+    struct ff_error error;
+    struct ff_context *made = NULL;
+    if (ff__mode() != FF__MANAGED)
+        return;
+    if (ff_open(&config, &made, &error)) {
+        fail(error.message);
+        return;
+    }
+    __atomic_store_n(&context, made, __ATOMIC_RELEASE);
+}
+
+const struct ff_config *ff__config(void) {
+    pthread_once(&configured, configure);
+    return &config;
+}
+
+enum ff__mode ff__mode(void) {
+    pthread_once(&configured, configure);
+    return __atomic_load_n(&mode, __ATOMIC_RELAXED);
+}
+
+struct ff_context *ff__context(void) {
+    if (ff__in_child())
+        return NULL;
+    pthread_once(&configured, configure);
+    pthread_once(&opened, open_context);
+    if (ff__mode() == FF__UNMANAGED)
+        ff__leave_if_required();
+    return ff__context_if_open();
+}
+
+struct ff_context *ff__context_if_open(void) {
+    return ff__in_child() ? NULL : __atomic_load_n(&context, __ATOMIC_ACQUIRE);
+}
+
+void ff__leave_if_required(void) {
+    static bool leaving;
+    static _Thread_local bool leaving_here;
+    if (!required || leaving_here || ff__in_child())
+        return; /* exit() runs code of the program's, which may well come back here */
+    leaving_here = true;
+    ff__summary_cancel();
+    if (!__atomic_exchange_n(&leaving, true, __ATOMIC_RELAXED))
+        exit(EXIT_FAILURE);
+    for (;;)
+        pause(); /* another thread is ending the process */
+}

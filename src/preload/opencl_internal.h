@@ -1,0 +1,171 @@
+/* The OpenCL preload: what unmodified OpenCL programs meet when `farfault run` starts them. It sits
+ * between the program and the OpenCL loader, gives buffers and shared virtual memory managed memory
+ * that PoCL's CPU devices then use in place, and tells farfault when kernels begin and end.
+ *
+ * Whatever goes wrong in here ends in the real call, is counted and shows in the summary. */
+#ifndef FF_PRELOAD_OPENCL_INTERNAL_H
+#define FF_PRELOAD_OPENCL_INTERNAL_H
+
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_gl.h>
+
+#include <farfault/farfault.h>
+
+#include <pthread.h>
+
+/* A function that the program meets instead of OpenCL's. */
+#define FF_HOOKED __attribute__((visibility("default")))
+
+/* ---- opencl.c: the real functions, and whether there is anything to manage ---- */
+
+struct ff__real {
+#define FF_HOOK(name) __typeof__(name) *name;
+#define FF_REAL(name) __typeof__(name) *name;
+#include "opencl_hooks.def"
+};
+
+/* Looked up at the first call. */
+const struct ff__real *ff__real(void);
+#define REAL(name) (ff__real()->name)
+
+enum ff__mode {
+    FF__MANAGED,
+    FF__PASSIVE,   /* FARFAULT_MODE=passive: measure plain PoCL with the same clock */
+    FF__UNMANAGED, /* the context did not open; everything falls through */
+};
+
+enum ff__mode ff__mode(void);
+const struct ff_config *ff__config(void);
+
+/* Opened at the first call; NULL where nothing is managed: in passive mode, after a failure to
+ * open, and in a forked child. With FARFAULT_REQUIRE=1 a failure to open ends the process. */
+struct ff_context *ff__context(void);
+
+/* The context if it is open already; does not open it. */
+struct ff_context *ff__context_if_open(void);
+
+/* Ends the process with status 1 if FARFAULT_REQUIRE=1 says that a failure must. */
+void ff__leave_if_required(void);
+
+/* One line on stderr that begins with "farfault: ". */
+__attribute__((format(printf, 1, 2))) void ff__say(const char *format, ...);
+
+/* ---- opencl_fork.c: forked children, which inherit no managed memory ---- */
+
+/* Called once, at the start. */
+void ff__watch_forks(void);
+
+/* Whether this process is a forked child. Nothing in here may then touch the
+ * context, or a lock: another thread may have held it at the fork. */
+bool ff__in_child(void);
+
+/* Managed memory has been given out here: what a child must not touch. */
+void ff__note_managed(const void *pointer, size_t size);
+
+/* ---- opencl_summary.c: clock, footprint, counters, and the report at exit ---- */
+
+/* What is left to OpenCL: the generated hooks by their names, then these. */
+#define FF__FALLBACKS                                                                              \
+    FALLBACK(buffer, "clCreateBuffer")         /* a buffer without managed memory */               \
+    FALLBACK(svm, "clSVMAlloc")                /* shared virtual memory that is not managed */     \
+    FALLBACK(launch, "clEnqueueNDRangeKernel") /* a launch that farfault does not hear of */       \
+    FALLBACK(map, "clEnqueueMapBuffer")        /* a mapping that shows the managed memory */       \
+    FALLBACK(destructor, "clSetMemObjectDestructorCallback") /* memory that is never freed */
+
+enum ff__fallback {
+#define FF_HOOK(name)
+#define FF_UNMANAGED(type, name, parameters, arguments) FF__FALLBACK_##name,
+#include "opencl_hooks.def"
+#define FALLBACK(id, name) FF__FALLBACK_##id,
+    FF__FALLBACKS
+#undef FALLBACK
+        FF__FALLBACK_COUNT,
+};
+
+/* Counts; the first one of each kind prints `why`, if there is one. */
+void ff__fall_back(enum ff__fallback which, const char *why);
+
+void ff__clock_start(void); /* a command is being enqueued */
+void ff__clock_stop(void);  /* a completion has been observed */
+void ff__count_launch(void);
+
+void ff__footprint_add(size_t bytes);
+void ff__footprint_remove(size_t bytes);
+
+/* Reads FARFAULT_SUMMARY; from now on the process reports when it exits. */
+void ff__summary_start(void);
+
+/* No report after all. */
+void ff__summary_cancel(void);
+
+/* ---- opencl_table.c: objects by their OpenCL handle ---- */
+
+/* The first member of what is kept in a table. */
+struct ff__node {
+    struct ff__node *next;
+    const void *key;
+};
+
+struct ff__table {
+    pthread_mutex_t lock;
+    struct ff__node **buckets;
+    size_t capacity, count; /* capacity: 0 or a power of two */
+};
+
+#define FF__TABLE_INIT                                                                             \
+    { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 }
+
+/* These hold no lock of their own: the caller holds table->lock. False: no memory. */
+bool ff__table_put(struct ff__table *table, struct ff__node *node, const void *key);
+struct ff__node *ff__table_find(const struct ff__table *table, const void *key);
+struct ff__node *ff__table_take(struct ff__table *table, const void *key); /* NULL: not there */
+
+/* ---- opencl_device.c ---- */
+
+/* Which farfault device runs what this queue is given; false for a queue that is none of PoCL's. */
+bool ff__device_of_queue(cl_command_queue queue, uint32_t *device);
+
+/* ---- opencl_memory.c ---- */
+
+/* A buffer as the program sees it, and where its content is. */
+struct ff__buffer {
+    cl_mem root;  /* itself, or the buffer that this is a part of */
+    char *memory; /* managed, or NULL */
+    size_t size;
+    char *host;              /* what the program gave as host pointer with CL_MEM_USE_HOST_PTR */
+    cl_mem_flags host_flags; /* which of CL_MEM_USE_, ALLOC_ and COPY_HOST_PTR it asked for */
+    bool shadow;             /* `memory` stands in for `host`, which is not managed */
+    bool owned;              /* `memory` goes when the buffer does */
+};
+
+/* False if the handle is not one of a buffer that is known. */
+bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
+
+/* ---- opencl_map.c ---- */
+
+/* Drops what is left of mappings of a buffer that goes away. */
+void ff__mappings_forget(cl_mem root);
+
+/* ---- opencl_svm.c ---- */
+
+/* The size of the shared virtual memory that begins at `base`; 0 if there is none. */
+size_t ff__svm_size(const void *base);
+
+/* ---- opencl_kernel.c ---- */
+
+/* What a launch of the kernel with its arguments as they are now uses. *operands: the beginnings of
+ * managed allocations, each once; the caller frees them. False if the kernel is not known. */
+bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, const void ***operands,
+                         size_t *count);
+
+/* Extends a hash. */
+uint64_t ff__mix(uint64_t hash, uint64_t word);
+uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size);
+
+#endif

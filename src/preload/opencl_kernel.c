@@ -1,0 +1,278 @@
+/* Kernels' arguments as the program has set them: what makes two launches the same, and which
+ * managed memory a launch uses. Nothing is kept in passive mode or where nothing is managed. */
+#include "opencl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct argument {
+    uint64_t hash;       /* of its value: memory by address, local memory by size */
+    const void *operand; /* the managed allocation it points into, or NULL */
+};
+
+struct kernel {
+    struct ff__node node;
+    uint64_t name_hash;
+    unsigned references; /* the program's */
+    cl_uint argument_count;
+    const void **pointers; /* CL_KERNEL_EXEC_INFO_SVM_PTRS */
+    size_t pointer_count;
+    struct argument arguments[];
+};
+
+static struct ff__table kernels = FF__TABLE_INIT;
+
+/* ---- hashing ---- */
+
+/* One step of the finalizer of splitmix64. */
+uint64_t ff__mix(uint64_t hash, uint64_t word) {
+    uint64_t x = (hash ^ word) + UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size) {
+    const char *from = bytes;
+    hash = ff__mix(hash, size);
+    for (size_t done = 0; done < size;) {
+        uint64_t word = 0;
+        size_t step = size - done < sizeof word ? size - done : sizeof word;
+        memcpy(&word, from + done, step);
+        hash = ff__mix(hash, word);
+        done += step;
+    }
+    return hash;
+}
+
+/* ---- from creation to release ---- */
+
+static void destroy(struct kernel *kernel) {
+    free(kernel->pointers);
+    free(kernel);
+}
+
+static uint64_t hash_name(cl_kernel handle) {
+    char name[256] = ""; /* a longer one is told apart by its arguments */
+    size_t length = 0;
+    REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &length);
+    char *text = length <= sizeof name ? name : malloc(length);
+    if (!text)
+        return length;
+    REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, length, text, NULL);
+    uint64_t hash = ff__mix_bytes(0, text, length);
+    if (text != name)
+        free(text);
+    return hash;
+}
+
+static struct kernel *make(cl_kernel handle) {
+    cl_uint count = 0;
+    REAL(clGetKernelInfo)(handle, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
+    struct kernel *kernel = calloc(1, sizeof *kernel + count * sizeof kernel->arguments[0]);
+    if (!kernel)
+        return NULL;
+    kernel->name_hash = hash_name(handle);
+    kernel->references = 1;
+    kernel->argument_count = count;
+    return kernel;
+}
+
+/* A kernel that cannot be entered is launched with operands unknown. */
+static void enter(struct kernel *kernel, cl_kernel handle) {
+    pthread_mutex_lock(&kernels.lock);
+    bool put = kernel && ff__table_put(&kernels, &kernel->node, handle);
+    pthread_mutex_unlock(&kernels.lock);
+    if (kernel && !put)
+        destroy(kernel);
+}
+
+static void track(cl_kernel handle) {
+    if (handle && ff__context())
+        enter(make(handle), handle);
+}
+
+/* Found with the lock held, which the caller gives up; NULL with no lock. */
+static struct kernel *find_locked(cl_kernel handle) {
+    if (!ff__context_if_open())
+        return NULL;
+    pthread_mutex_lock(&kernels.lock);
+    struct kernel *kernel = (struct kernel *)ff__table_find(&kernels, handle);
+    if (!kernel)
+        pthread_mutex_unlock(&kernels.lock);
+    return kernel;
+}
+
+FF_HOOKED cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char *name,
+                                               cl_int *status) {
+    cl_kernel handle = REAL(clCreateKernel)(program, name, status);
+    track(handle);
+    return handle;
+}
+
+FF_HOOKED cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint capacity,
+                                                      cl_kernel *handles, cl_uint *count) {
+    cl_uint made = 0;
+    cl_int status = REAL(clCreateKernelsInProgram)(program, capacity, handles, &made);
+    for (cl_uint i = 0; status == CL_SUCCESS && handles && i < made && i < capacity; i++)
+        track(handles[i]);
+    if (status == CL_SUCCESS && count)
+        *count = made;
+    return status;
+}
+
+static struct kernel *copy_of(const struct kernel *from) {
+    size_t size = sizeof *from + from->argument_count * sizeof from->arguments[0];
+    struct kernel *kernel = malloc(size);
+    if (!kernel)
+        return NULL;
+    memcpy(kernel, from, size);
+    kernel->references = 1;
+    /* OpenCL copies arguments, and nothing that clSetKernelExecInfo has set */
+    kernel->pointers = NULL;
+    kernel->pointer_count = 0;
+    return kernel;
+}
+
+FF_HOOKED cl_kernel CL_API_CALL clCloneKernel(cl_kernel source, cl_int *status) {
+    cl_kernel handle = REAL(clCloneKernel)(source, status);
+    struct kernel *from = handle ? find_locked(source) : NULL;
+    if (from) {
+        struct kernel *kernel = copy_of(from);
+        pthread_mutex_unlock(&kernels.lock);
+        enter(kernel, handle);
+    }
+    return handle;
+}
+
+FF_HOOKED cl_int CL_API_CALL clRetainKernel(cl_kernel handle) {
+    cl_int status = REAL(clRetainKernel)(handle);
+    struct kernel *kernel = status == CL_SUCCESS ? find_locked(handle) : NULL;
+    if (kernel) {
+        kernel->references++;
+        pthread_mutex_unlock(&kernels.lock);
+    }
+    return status;
+}
+
+/* Forgotten before the real call, after which the handle may be another kernel's. */
+FF_HOOKED cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
+    struct kernel *kernel = find_locked(handle);
+    if (kernel) {
+        bool last = --kernel->references == 0;
+        if (last)
+            ff__table_take(&kernels, handle);
+        pthread_mutex_unlock(&kernels.lock);
+        if (last)
+            destroy(kernel);
+    }
+    return REAL(clReleaseKernel)(handle);
+}
+
+/* ---- arguments ---- */
+
+static const void *allocation_of(const void *pointer) {
+    void *base = NULL;
+    if (!pointer || !ff_mem_lookup(ff__context_if_open(), pointer, &base, NULL))
+        return NULL;
+    return base;
+}
+
+static struct argument argument_of_pointer(const void *pointer) {
+    return (struct argument){ff__mix(1, (uintptr_t)pointer), allocation_of(pointer)};
+}
+
+static struct argument argument_of_value(size_t size, const void *value) {
+    struct ff__buffer buffer;
+    cl_mem handle = NULL;
+    if (!value)
+        return (struct argument){ff__mix(2, size), NULL};
+    if (size == sizeof handle) {
+        memcpy(&handle, value, sizeof handle);
+        if (ff__buffer_find(handle, &buffer) && buffer.memory)
+            return argument_of_pointer(buffer.memory);
+    }
+    return (struct argument){ff__mix_bytes(3, value, size), NULL};
+}
+
+static void set_argument(cl_kernel handle, cl_uint index, struct argument argument) {
+    struct kernel *kernel = find_locked(handle);
+    if (!kernel)
+        return;
+    if (index < kernel->argument_count)
+        kernel->arguments[index] = argument;
+    pthread_mutex_unlock(&kernels.lock);
+}
+
+FF_HOOKED cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
+                                            const void *value) {
+    cl_int status = REAL(clSetKernelArg)(handle, index, size, value);
+    if (status == CL_SUCCESS && ff__context_if_open())
+        set_argument(handle, index, argument_of_value(size, value));
+    return status;
+}
+
+FF_HOOKED cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
+                                                      const void *pointer) {
+    cl_int status = REAL(clSetKernelArgSVMPointer)(handle, index, pointer);
+    if (status == CL_SUCCESS && ff__context_if_open())
+        set_argument(handle, index, argument_of_pointer(pointer));
+    return status;
+}
+
+/* Each call replaces what the one before has set. */
+static void set_pointers(cl_kernel handle, size_t size, const void *value) {
+    const void **pointers = size ? malloc(size) : NULL;
+    struct kernel *kernel = size && !pointers ? NULL : find_locked(handle);
+    if (!kernel) {
+        free(pointers);
+        return;
+    }
+    if (size)
+        memcpy(pointers, value, size);
+    free(kernel->pointers);
+    kernel->pointers = pointers;
+    kernel->pointer_count = size / sizeof *pointers;
+    pthread_mutex_unlock(&kernels.lock);
+}
+
+FF_HOOKED cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info what,
+                                                 size_t size, const void *value) {
+    cl_int status = REAL(clSetKernelExecInfo)(handle, what, size, value);
+    if (status == CL_SUCCESS && what == CL_KERNEL_EXEC_INFO_SVM_PTRS && (value || size == 0))
+        set_pointers(handle, size, value);
+    return status;
+}
+
+/* ---- for a launch ---- */
+
+static void add_operand(const void **operands, size_t *count, const void *operand) {
+    for (size_t i = 0; i < *count; i++)
+        if (operands[i] == operand)
+            return;
+    if (operand)
+        operands[(*count)++] = operand;
+}
+
+static uint64_t identify(const struct kernel *kernel) {
+    uint64_t hash = kernel->name_hash;
+    for (cl_uint i = 0; i < kernel->argument_count; i++)
+        hash = ff__mix(hash, kernel->arguments[i].hash);
+    return ff__mix_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
+}
+
+bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, const void ***operands,
+                         size_t *count) {
+    struct kernel *kernel = find_locked(handle);
+    if (!kernel)
+        return false;
+    *count = 0;
+    *identity = identify(kernel);
+    *operands = calloc(kernel->argument_count + kernel->pointer_count + 1, sizeof **operands);
+    for (cl_uint i = 0; *operands && i < kernel->argument_count; i++)
+        add_operand(*operands, count, kernel->arguments[i].operand);
+    for (size_t i = 0; *operands && i < kernel->pointer_count; i++)
+        add_operand(*operands, count, allocation_of(kernel->pointers[i]));
+    pthread_mutex_unlock(&kernels.lock);
+    return true;
+}

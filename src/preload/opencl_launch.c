@@ -1,0 +1,181 @@
+/* Launches: telling farfault when a kernel begins and ends.
+ *
+ * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before any
+ * work-group runs, and CL_COMPLETE callbacks after the last one; it holds no lock meanwhile. That is
+ * exactly what is wanted, if the callbacks are there in time: the event exists only once the command
+ * is enqueued, and an idle worker may have taken it by then. So a managed launch waits for a user
+ * event (the gate) that opens when the callbacks are set.
+ *
+ * A command that fails, for an event in its wait list did, gets no callback from PoCL 3.1. Its
+ * launch never begins, and its record is lost: some hundred bytes. */
+#include "opencl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct launch {
+    uint64_t identity;
+    uint32_t device;
+    const void **operands;
+    size_t operand_count;
+};
+
+struct request {
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_uint dimensions;
+    const size_t *offset, *global, *local;
+    cl_uint count;
+    const cl_event *list;
+    cl_event *event;
+};
+
+static cl_int enqueue(const struct request *request) {
+    return REAL(clEnqueueNDRangeKernel)(request->queue, request->kernel, request->dimensions,
+                                        request->offset, request->global, request->local,
+                                        request->count, request->list, request->event);
+}
+
+/* ---- what is launched ---- */
+
+static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes) {
+    return sizes ? ff__mix_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__mix(hash, 0);
+}
+
+/* NULL: farfault will not hear of it. */
+static struct launch *prepare(const struct request *request) {
+    struct launch *launch = calloc(1, sizeof *launch);
+    if (!launch || !ff__device_of_queue(request->queue, &launch->device) ||
+        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->operands,
+                             &launch->operand_count)) {
+        free(launch);
+        return NULL;
+    }
+    cl_uint dimensions = request->dimensions <= 3 ? request->dimensions : 0; /* else an error */
+    launch->identity = mix_sizes(launch->identity, dimensions, request->offset);
+    launch->identity = mix_sizes(launch->identity, dimensions, request->global);
+    launch->identity = mix_sizes(launch->identity, dimensions, request->local);
+    return launch;
+}
+
+static void forget(struct launch *launch) {
+    if (launch)
+        free(launch->operands);
+    free(launch);
+}
+
+/* ---- beginning and end ---- */
+
+static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
+    struct launch *launch = user;
+    struct ff_context *context = ff__context_if_open();
+    (void)event, (void)status;
+    if (context)
+        ff_launch_begin(context, launch->device, launch->identity, launch->operands,
+                        launch->operand_count);
+}
+
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *user) {
+    struct launch *launch = user;
+    struct ff_context *context = ff__context_if_open();
+    (void)event, (void)status;
+    ff__clock_stop();
+    if (context && launch)
+        ff_launch_end(context, launch->device, launch->identity);
+    forget(launch);
+}
+
+/* `launch` is NULL where only the clock wants to know. */
+static void watch(cl_event event, struct launch *launch) {
+    if (launch && REAL(clSetEventCallback)(event, CL_RUNNING, on_running, launch) != CL_SUCCESS)
+        on_running(event, CL_RUNNING, launch);
+    if (REAL(clSetEventCallback)(event, CL_COMPLETE, on_complete, launch) != CL_SUCCESS)
+        on_complete(event, CL_COMPLETE, launch);
+}
+
+/* ---- the gate ---- */
+
+struct gate {
+    cl_event event; /* NULL: none; the launch may begin before farfault hears of it */
+    cl_event *list;
+};
+
+/* Puts a closed gate into the request's wait list, unless there is something wrong with that: then
+ * the real call must see it. */
+static struct gate close_gate(struct request *request) {
+    struct gate gate = {NULL, NULL};
+    cl_context context = NULL;
+    if ((request->count == 0) != (request->list == NULL))
+        return gate;
+    gate.list = malloc((request->count + 1) * sizeof(cl_event));
+    REAL(clGetCommandQueueInfo)(request->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (gate.list && context)
+        gate.event = REAL(clCreateUserEvent)(context, NULL);
+    if (!gate.event)
+        return gate;
+    if (request->count)
+        memcpy(gate.list, request->list, request->count * sizeof(cl_event));
+    gate.list[request->count++] = gate.event;
+    request->list = gate.list;
+    return gate;
+}
+
+static void open_gate(struct gate gate) {
+    if (gate.event) {
+        REAL(clSetUserEventStatus)(gate.event, CL_COMPLETE);
+        REAL(clReleaseEvent)(gate.event);
+    }
+    free(gate.list);
+}
+
+/* ---- enqueueing ---- */
+
+static cl_int enqueue_watched(struct request request, struct launch *launch) {
+    cl_event ours = NULL, *event = request.event ? request.event : &ours;
+    struct gate gate = launch ? close_gate(&request) : (struct gate){NULL, NULL};
+    request.event = event;
+    cl_int status = enqueue(&request);
+    if (status == CL_SUCCESS)
+        watch(*event, launch);
+    else
+        forget(launch);
+    open_gate(gate);
+    if (ours)
+        REAL(clReleaseEvent)(ours);
+    return status;
+}
+
+static cl_int launch_kernel(const struct request *request) {
+    ff__clock_start();
+    if (ff__in_child())
+        return enqueue(request);
+    bool managed = ff__context() != NULL;
+    struct launch *launch = managed ? prepare(request) : NULL;
+    cl_int status = enqueue_watched(*request, launch);
+    if (status != CL_SUCCESS)
+        return status;
+    ff__count_launch();
+    if (!managed && ff__mode() != FF__PASSIVE)
+        ff__fall_back(FF__FALLBACK_launch, NULL);
+    else if (managed && !launch)
+        ff__fall_back(FF__FALLBACK_launch, "a launch of a kernel that is not known");
+    return status;
+}
+
+FF_HOOKED cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                    cl_uint dimensions, const size_t *offset,
+                                                    const size_t *global, const size_t *local,
+                                                    cl_uint count, const cl_event *list,
+                                                    cl_event *event) {
+    const struct request request = {queue, kernel, dimensions, offset, global,
+                                    local, count,  list,       event};
+    return launch_kernel(&request);
+}
+
+/* OpenCL defines a task as this. */
+FF_HOOKED cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                                           const cl_event *list, cl_event *event) {
+    static const size_t one = 1;
+    const struct request request = {queue, kernel, 1, NULL, &one, &one, count, list, event};
+    return launch_kernel(&request);
+}

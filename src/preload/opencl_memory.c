@@ -1,0 +1,209 @@
+/* Buffers: managed memory that PoCL is told to use in place (CL_MEM_USE_HOST_PTR), while the program
+ * keeps seeing the flags and the host pointer that it gave.
+ *
+ * Every buffer has an entry from its creation to its destructor callback, managed or not: it is also
+ * what the footprint is counted by. Ours is the first callback registered, so it is called last. */
+#include "opencl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST_FLAGS                                                                                 \
+    ((cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))
+
+struct entry {
+    struct ff__node node;
+    struct ff__buffer buffer;
+    size_t counted; /* bytes of the footprint */
+};
+
+static struct ff__table buffers = FF__TABLE_INIT;
+
+bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
+    if (ff__in_child())
+        return false;
+    pthread_mutex_lock(&buffers.lock);
+    struct entry *entry = (struct entry *)ff__table_find(&buffers, handle);
+    if (entry)
+        *out = entry->buffer;
+    pthread_mutex_unlock(&buffers.lock);
+    return entry != NULL;
+}
+
+/* ---- end of life ---- */
+
+static void discard(struct entry *entry) {
+    if (entry->buffer.owned)
+        ff_mem_free(ff__context_if_open(), entry->buffer.memory);
+    ff__footprint_remove(entry->counted);
+    free(entry);
+}
+
+/* PoCL calls this when nothing uses the buffer any more, and before the handle can be reused. */
+static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
+    (void)user;
+    if (ff__in_child())
+        return;
+    pthread_mutex_lock(&buffers.lock);
+    struct entry *entry = (struct entry *)ff__table_take(&buffers, handle);
+    pthread_mutex_unlock(&buffers.lock);
+    if (!entry)
+        return;
+    if (entry->buffer.shadow && entry->buffer.root == handle)
+        ff__mappings_forget(handle);
+    discard(entry);
+}
+
+/* From here on the entry belongs to the buffer. */
+static void enter(struct entry *entry, cl_mem handle) {
+    pthread_mutex_lock(&buffers.lock);
+    bool put = ff__table_put(&buffers, &entry->node, handle);
+    pthread_mutex_unlock(&buffers.lock);
+    if (!put || REAL(clSetMemObjectDestructorCallback)(handle, on_destroy, NULL) != CL_SUCCESS)
+        ff__fall_back(FF__FALLBACK_destructor, "a buffer's memory will not be freed");
+}
+
+/* ---- creation ---- */
+
+struct request {
+    cl_context context;
+    const cl_mem_properties *properties;
+    bool has_properties;
+    cl_mem_flags flags;
+    size_t size;
+    void *host;
+};
+
+static cl_mem create_real(const struct request *request, cl_int *status) {
+    if (request->has_properties)
+        return REAL(clCreateBufferWithProperties)(request->context, request->properties,
+                                                  request->flags, request->size, request->host,
+                                                  status);
+    return REAL(clCreateBuffer)(request->context, request->flags, request->size, request->host,
+                                status);
+}
+
+/* Whether host pointer and flags agree. Where they do not, the real call must see them as they are,
+ * and say what is wrong. */
+static bool makes_sense(const struct request *request) {
+    cl_mem_flags flags = request->flags & HOST_FLAGS;
+    if ((flags & CL_MEM_USE_HOST_PTR) && flags != CL_MEM_USE_HOST_PTR)
+        return false;
+    bool wants_host = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
+    return wants_host == (request->host != NULL);
+}
+
+/* Shared virtual memory that is managed is used in place; it must be as large as the buffer. */
+static bool use_svm(struct ff_context *context, struct request *request, struct entry *entry) {
+    void *base;
+    size_t rest;
+    if (!(request->flags & CL_MEM_USE_HOST_PTR) ||
+        !ff_mem_lookup(context, request->host, &base, &rest))
+        return false;
+    size_t exact = ff__svm_size(base);
+    if (request->size > (exact ? exact : rest) - (size_t)((char *)request->host - (char *)base))
+        request->size = 0; /* the real call's error for it is the right one */
+    entry->buffer.memory = request->host;
+    entry->buffer.host = request->host;
+    return true;
+}
+
+/* Turns the request into one for managed memory; leaves it as it is where that cannot be. */
+static void manage(struct request *request, struct entry *entry) {
+    struct ff_context *context = ff__context();
+    void *memory = NULL;
+    if (!context || request->size == 0 || !makes_sense(request) || use_svm(context, request, entry))
+        return;
+    if (ff_mem_alloc(context, request->size, &memory))
+        return;
+    ff__note_managed(memory, request->size);
+    if (request->host)
+        ff_mem_write(context, memory, request->host, request->size);
+    entry->buffer.memory = memory;
+    entry->buffer.owned = true;
+    if (request->flags & CL_MEM_USE_HOST_PTR) {
+        entry->buffer.host = request->host;
+        entry->buffer.shadow = true;
+    }
+    if (request->flags == 0) /* the real call says so only as long as there is no other flag */
+        request->flags = CL_MEM_READ_WRITE;
+    request->flags = (request->flags & ~HOST_FLAGS) | CL_MEM_USE_HOST_PTR;
+    request->host = memory;
+}
+
+static cl_mem create_buffer(struct request *request, cl_int *status_out) {
+    struct entry *entry = ff__in_child() ? NULL : calloc(1, sizeof *entry);
+    cl_int status = CL_SUCCESS;
+    if (entry) {
+        entry->buffer.size = request->size;
+        entry->buffer.host_flags = request->flags & HOST_FLAGS;
+        manage(request, entry);
+    }
+    cl_mem handle = create_real(request, &status);
+    if (status_out)
+        *status_out = status;
+    if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory))
+        ff__fall_back(FF__FALLBACK_buffer,
+                      ff__context_if_open() ? "no managed memory for a buffer" : NULL);
+    if (!entry || !handle) {
+        if (entry)
+            discard(entry);
+        return handle;
+    }
+    entry->buffer.root = handle;
+    /* shared virtual memory is counted where it is allocated */
+    entry->counted = ff__svm_size(request->host) ? 0 : request->size;
+    ff__footprint_add(entry->counted);
+    enter(entry, handle);
+    return handle;
+}
+
+FF_HOOKED cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
+                                            void *host, cl_int *status) {
+    struct request request = {.context = context, .flags = flags, .size = size, .host = host};
+    return create_buffer(&request, status);
+}
+
+FF_HOOKED cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context,
+                                                          const cl_mem_properties *properties,
+                                                          cl_mem_flags flags, size_t size,
+                                                          void *host, cl_int *status) {
+    struct request request = {context, properties, true, flags, size, host};
+    return create_buffer(&request, status);
+}
+
+FF_HOOKED cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
+                                               cl_buffer_create_type type, const void *what,
+                                               cl_int *status) {
+    const cl_buffer_region *region = what; /* the only type there is */
+    cl_mem handle = REAL(clCreateSubBuffer)(parent, flags, type, what, status);
+    struct ff__buffer whole;
+    struct entry *entry;
+    if (!handle || !ff__buffer_find(parent, &whole) || !whole.memory ||
+        !(entry = calloc(1, sizeof *entry)))
+        return handle;
+    entry->buffer = whole;
+    entry->buffer.memory = whole.memory + region->origin;
+    entry->buffer.host = whole.host ? whole.host + region->origin : NULL;
+    entry->buffer.size = region->size;
+    entry->buffer.owned = false;
+    enter(entry, handle);
+    return handle;
+}
+
+/* ---- what the program sees of it ---- */
+
+FF_HOOKED cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,
+                                                void *value, size_t *size_out) {
+    struct ff__buffer buffer;
+    cl_int status = REAL(clGetMemObjectInfo)(handle, what, size, value, size_out);
+    if (status != CL_SUCCESS || !value || !ff__buffer_find(handle, &buffer) || !buffer.memory)
+        return status;
+    if (what == CL_MEM_FLAGS)
+        *(cl_mem_flags *)value = (*(cl_mem_flags *)value & ~HOST_FLAGS) | buffer.host_flags;
+    else if (what == CL_MEM_HOST_PTR)
+        *(void **)value = buffer.host;
+    else if (what == CL_MEM_USES_SVM_POINTER)
+        *(cl_bool *)value = buffer.host && !buffer.shadow;
+    return status;
+}

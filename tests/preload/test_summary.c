@@ -1,0 +1,221 @@
+/* test_summary LIBRARY FOLDER: what the preload reports at exit, and what it does when it cannot
+ * do its work. FOLDER has the other clients, which are run for it. */
+#include <farfault/farfault.h>
+
+#include <jansson.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_SKIP = 77 };
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\nthe program said: %s\n", __FILE__, __LINE__, #condition,   \
+                    said);                                                                         \
+            exit(EXIT_FAILURE);                                                                    \
+        }                                                                                          \
+    } while (0)
+
+static const char *library, *folder;
+static char scratch[] = "/tmp/farfault-summary-XXXXXX";
+static char said[8192]; /* what the last program wrote on stderr */
+static int said_lines;
+
+static void set_environment(const char *const variables[]) {
+    static const char *const standard[] = {"FARFAULT_MEMORY=4M", "FARFAULT_SYSTEM=nvidia", NULL};
+    const char *const *lists[] = {standard, variables};
+    for (size_t list = 0; list < 2; list++)
+        for (size_t i = 0; lists[list][i]; i++)
+            putenv((char *)(uintptr_t)lists[list][i]);
+    setenv("LD_PRELOAD", library, 1);
+}
+
+static void collect(int from) {
+    size_t used = 0;
+    ssize_t got;
+    while ((got = read(from, said + used, sizeof said - 1 - used)) > 0)
+        used += (size_t)got;
+    said[used] = '\0';
+    said_lines = 0;
+    for (const char *c = said; *c; c++)
+        said_lines += *c == '\n';
+}
+
+/* Runs a program in the scratch folder and returns its exit status. */
+static int run(const char *program, const char *const variables[]) {
+    int ends[2], status = 0;
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        set_environment(variables);
+        if (chdir(scratch) == 0)
+            execl(program, program, (char *)NULL);
+        _exit(126);
+    }
+    close(ends[1]);
+    collect(ends[0]);
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static const char *client(const char *name) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/preload_%s", folder, name);
+    return path;
+}
+
+#define RUN(program, ...) run(program, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+/* Reads the summary and takes it away; it must be the only file that is left. */
+static json_t *summary(const char *name) {
+    char path[4096];
+    json_error_t error;
+    int files = 0;
+    DIR *directory = opendir(scratch);
+    CHECK(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        files += entry->d_name[0] != '.';
+    closedir(directory);
+    CHECK(files == 1);
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
+    CHECK(root && unlink(path) == 0);
+    return root;
+}
+
+static json_int_t integer(const json_t *root, const char *name) {
+    const json_t *value = json_object_get(root, name);
+    if (!json_is_integer(value))
+        fprintf(stderr, "%s\n", name);
+    CHECK(json_is_integer(value) && json_integer_value(value) >= 0);
+    return json_integer_value(value);
+}
+
+static double real(const json_t *root, const char *name) {
+    const json_t *value = json_object_get(root, name);
+    CHECK(json_is_real(value));
+    return json_real_value(value);
+}
+
+static bool says(const json_t *root, const char *name, const char *wanted) {
+    const char *text = json_string_value(json_object_get(root, name));
+    return text && strcmp(text, wanted) == 0;
+}
+
+static void test_json(void) {
+    CHECK(RUN(client("maps"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
+    CHECK(said_lines == 0);
+    json_t *managed = summary("out.json");
+    CHECK(json_object_size(managed) == 23);
+    CHECK(says(managed, "mode", "managed") && says(managed, "system", "nvidia"));
+    CHECK(integer(managed, "memory") == 4 << 20 && integer(managed, "devices") == 1);
+    CHECK(json_is_string(json_object_get(managed, "description")));
+    CHECK(real(managed, "seconds") > 0 && real(managed, "fault_seconds") > 0);
+    CHECK(real(managed, "hit_rate") >= 0 && real(managed, "hit_rate") <= 1);
+    static const char *const active[] = {"footprint",      "faults",          "batches",
+                                         "bytes_in",       "bytes_out",       "bytes_dropped",
+                                         "evictions",      "populated_bytes", "launches",
+                                         "demanded_bytes", "resident_peak",   "refaults"};
+    for (size_t i = 0; i < sizeof active / sizeof active[0]; i++)
+        CHECK(integer(managed, active[i]) > 0);
+    CHECK(integer(managed, "resident_peak") <= integer(managed, "memory"));
+    integer(managed, "prefetched_bytes");
+    integer(managed, "advice_dropped");
+    CHECK(json_object_size(json_object_get(managed, "fallbacks")) == 0);
+
+    CHECK(RUN(client("maps"), "FARFAULT_MODE=passive", "FARFAULT_SUMMARY=out.json") == 0);
+    CHECK(said_lines == 0);
+    json_t *passive = summary("out.json");
+    CHECK(says(passive, "mode", "passive") && says(passive, "system", "none"));
+    CHECK(integer(passive, "faults") == 0 && integer(passive, "bytes_in") == 0);
+    CHECK(integer(passive, "launches") == integer(managed, "launches"));
+    CHECK(integer(passive, "footprint") == integer(managed, "footprint"));
+    CHECK(real(passive, "seconds") > 0);
+    CHECK(json_object_size(json_object_get(passive, "fallbacks")) == 0);
+    json_decref(managed);
+    json_decref(passive);
+}
+
+static void test_fallbacks(void) {
+    CHECK(RUN(client("commands"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
+    json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
+    CHECK(integer(fallbacks, "clCreateImage") == 1 && json_object_size(fallbacks) == 1);
+    json_decref(root);
+}
+
+static void test_text(void) {
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1") == 0);
+    CHECK(strncmp(said, "farfault: nvidia on 1 x 4.0 MiB", 31) == 0 && said_lines > 4);
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=text") == 0);
+    CHECK(strncmp(said, "farfault: nvidia on 1 x 4.0 MiB", 31) == 0 && said_lines > 4);
+    CHECK(RUN(client("buffers"), "FARFAULT_MODE=passive") == 0);
+    CHECK(strncmp(said, "farfault: passive\n", 18) == 0);
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=none") == 0);
+    CHECK(said_lines == 0);
+    CHECK(RUN("/bin/true", "FARFAULT_REQUIRE=1") == 0); /* never comes near OpenCL */
+    CHECK(said_lines == 0);
+}
+
+static void test_unwritable(void) {
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=/nowhere/out.json") == 0);
+    CHECK(said_lines == 1 && strstr(said, "farfault: ") && strstr(said, "/nowhere/out.json"));
+}
+
+/* With FARFAULT_REQUIRE=1 that is the end; without, the program runs, and the summary says how. */
+static void test_failure(const char *setting, const char *about) {
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", setting) == 1);
+    CHECK(said_lines == 1 && strncmp(said, "farfault: ", 10) == 0 && strstr(said, about));
+    unsetenv("FARFAULT_REQUIRE");
+    CHECK(RUN(client("buffers"), "FARFAULT_SUMMARY=out.json", setting) == 0);
+    CHECK(said_lines == 1 && strncmp(said, "farfault: ", 10) == 0 && strstr(said, about));
+    json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
+    CHECK(says(root, "mode", "unmanaged"));
+    CHECK(integer(fallbacks, "clCreateBuffer") > 0);
+    CHECK(integer(fallbacks, "clEnqueueNDRangeKernel") == integer(root, "launches"));
+    json_decref(root);
+}
+
+static bool can_manage(void) {
+    struct ff_config config;
+    struct ff_context *context;
+    ff_config_init(&config);
+    config.memory = 4 << 20;
+    int status = ff_open(&config, &context, NULL);
+    if (status == 0)
+        ff_close(context);
+    return status != -EPERM && status != -ENOSYS;
+}
+
+int main(int argc, char **argv) {
+    CHECK(argc == 3);
+    if (!can_manage())
+        return EXIT_SKIP;
+    library = argv[1];
+    folder = argv[2];
+    CHECK(mkdtemp(scratch));
+    test_json();
+    test_fallbacks();
+    test_text();
+    test_unwritable();
+    test_failure("FARFAULT_SYSTEM=nonesuch", "nonesuch");
+    test_failure("FARFAULT_MEMORY=many", "many");
+    test_failure("FARFAULT_MEMORY=1000000G", "memory");
+    test_failure("FARFAULT_MODE=sideways", "FARFAULT_MODE");
+    CHECK(rmdir(scratch) == 0);
+    return 0;
+}
