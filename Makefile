@@ -1,6 +1,6 @@
 # The short commands. CMake does the work; the presets are in CMakePresets.json.
 
-.PHONY: all setup run test sanitize bench format clean
+.PHONY: all setup run test sanitize stress bench format clean
 .SILENT:
 
 all: setup
@@ -14,13 +14,16 @@ run: all
 
 test: all
 	$(call build,clang)
-	ctest --test-dir build --output-on-failure --timeout 300
+	ctest --test-dir build --output-on-failure --timeout 600
 	$(MAKE) sanitize
 
 sanitize: setup
 	$(call build,asan)
 	$(call build,tsan)
 	scripts/sanitize.sh
+
+stress: all
+	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 
 bench: all
 	build/bench/farfault-bench --output build/bench/results.json

@@ -174,7 +174,7 @@ struct ff_stats {
     uint64_t batches;             /* groups of faults served together */
     uint64_t populated;           /* pages given their first frame (read as zeros) */
     uint64_t pages_in, pages_out; /* pages whose bytes were copied to, from a device */
-    uint64_t pages_dropped;       /* evicted clean or dead: no copy */
+    uint64_t pages_dropped;       /* evicted as the host had them: no copy */
     uint64_t prefetched;          /* pages brought in without having faulted */
     uint64_t refaults;            /* faulted pages that had been evicted before */
     uint64_t evictions;           /* blocks */

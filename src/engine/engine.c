@@ -429,10 +429,11 @@ static void finish_out(struct ff__engine *engine, const struct ff__move *out,
         ff__frames_free(&space->frames[out->tier], out->frame, leaves_of(engine, block));
     space->busy[block] = 0;
 
-    uint32_t pages = ff_mask_count(&out->pages), bytes_moved = ff_mask_count(copied);
-    stats->evictions++;
-    stats->pages_out += bytes_moved;
-    stats->pages_dropped += pages - bytes_moved;
+    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
+    stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
+    stats->pages_out += pages_copied;
+    stats->pages_dropped += pages - pages_copied;
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
                              .tier = out->tier,
                              .block = block,

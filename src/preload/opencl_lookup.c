@@ -88,8 +88,25 @@ typedef void *dlsym_fn(void *handle, const char *name);
 __attribute__((used)) dlsym_fn *ff__dlsym_real;
 __attribute__((used)) dlsym_fn ff__dlsym_choose;
 
+/* The run times of sanitizers look their own functions up before instrumented code can run. */
+#if defined __has_attribute && __has_attribute(disable_sanitizer_instrumentation)
+#define UNSANITIZED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNSANITIZED                                                                                \
+    __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
+#endif
+
+static void *choose_hook(void *handle, const char *name, dlsym_fn *real) {
+    const struct entry *entry = strncmp(name, "cl", 2) == 0 ? find_entry(name) : NULL;
+    if (loading || !entry || !entry->hook)
+        return NULL;
+    ff__real();
+    void *found = *place_of(entry);
+    return found && real(handle, name) == found ? entry->hook : NULL;
+}
+
 /* The hook, or NULL to go on to ff__dlsym_real. */
-void *ff__dlsym_choose(void *handle, const char *name) {
+UNSANITIZED void *ff__dlsym_choose(void *handle, const char *name) {
     dlsym_fn *real = __atomic_load_n(&ff__dlsym_real, __ATOMIC_ACQUIRE);
     if (!real) {
         real = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
@@ -97,14 +114,8 @@ void *ff__dlsym_choose(void *handle, const char *name) {
             real = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         __atomic_store_n(&ff__dlsym_real, real, __ATOMIC_RELEASE);
     }
-    if (loading || handle == RTLD_NEXT || handle == RTLD_DEFAULT || strncmp(name, "cl", 2) != 0)
-        return NULL;
-    const struct entry *entry = find_entry(name);
-    if (!entry || !entry->hook)
-        return NULL;
-    ff__real();
-    void *found = *place_of(entry);
-    return found && real(handle, name) == found ? entry->hook : NULL;
+    bool named = handle != RTLD_NEXT && handle != RTLD_DEFAULT && name;
+    return named ? choose_hook(handle, name, real) : NULL;
 }
 
 __asm__(".text\n"
