@@ -14,7 +14,7 @@ run: all
 
 test: all
 	$(call build,clang)
-	ctest --test-dir build --output-on-failure --timeout 600
+	ctest --test-dir build --output-on-failure --timeout 600 --parallel 2
 	$(MAKE) sanitize
 
 sanitize: setup

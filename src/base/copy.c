@@ -10,6 +10,9 @@
 /* Odd, so that multiplying by it is a bijection and no single change can be lost. */
 #define SUM_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
+/* A word of memory of any type. */
+typedef uint64_t any_word __attribute__((may_alias));
+
 static uint64_t mix(uint64_t state, uint64_t word) {
     uint64_t mixed = (state ^ word) * SUM_FACTOR;
     return mixed ^ (mixed >> 32);
@@ -23,8 +26,7 @@ static void sum_lanes(const char *page, uint64_t lanes[8]) {
             chain[c][i] = c + 1;
     for (size_t at = 0; at < FF_PAGE_SIZE; at += CHAINS * 64) {
         for (size_t c = 0; c < CHAINS; c++) {
-            uint64_t line[8];
-            memcpy(line, page + at + c * 64, sizeof line);
+            const any_word *line = (const any_word *)(const void *)(page + at + c * 64);
             for (int i = 0; i < 8; i++)
                 chain[c][i] = mix(chain[c][i], line[i]);
         }

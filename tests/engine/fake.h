@@ -1,0 +1,307 @@
+/* A backend that is only memory: no page has bytes, but every page has a version, so that a write
+ * that gets lost, or content that comes back from the dead, shows at the next read. It also checks
+ * everything that engine/backend.h lets a backend rely on, and remembers the first thing that was
+ * wrong. The caller serializes. */
+#ifndef FF_TESTS_ENGINE_FAKE_H
+#define FF_TESTS_ENGINE_FAKE_H
+
+#include "base/cases.h"
+
+#include "base/random.h"
+#include "engine/engine.h"
+
+#include <errno.h>
+
+#define FAKE_BASE (UINT64_C(0x5000) << 32)
+
+struct fake_block {
+    struct ff_mask
+        on[FF_TIERS_MAX]; /* where a page's content is; a host bit may be beside another */
+    struct ff_mask loose; /* declared dead: what is read next may be anything */
+    struct ff_mask came, went, copied; /* of a move that failed half-way and will be repeated */
+    uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* versions; 0: zeros */
+    uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
+    uint32_t frame[FF_TIERS_MAX];
+    bool at_work;
+};
+
+struct fake {
+    const struct ff__space *space;
+    struct fake_block *blocks;
+    uint32_t *owner[FF_TIERS_MAX]; /* [leaf] which block is there */
+    uint32_t leaf_count, version;
+    struct ff__random random;
+    uint64_t in, populated, out, dropped, evictions; /* pages, and blocks */
+    char violation[256];
+};
+
+/* ---- making, blaming ---- */
+
+static inline void *fake_zeroed(size_t size) {
+    size = (size + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, size);
+    if (!memory)
+        abort();
+    memset(memory, 0, size);
+    return memory;
+}
+
+static inline void fake_open(struct fake *fake, const struct ff__space *space, uint64_t seed) {
+    memset(fake, 0, sizeof *fake);
+    fake->space = space;
+    fake->random = ff__random_seeded(seed ^ 0xFA4E);
+    fake->blocks = fake_zeroed(space->block_limit * sizeof *fake->blocks);
+    fake->leaf_count = space->frames[1].root_count * FF__ROOT_LEAVES;
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        fake->owner[tier] = fake_zeroed(fake->leaf_count * sizeof(uint32_t));
+        memset(fake->owner[tier], 0xff, fake->leaf_count * sizeof(uint32_t));
+    }
+    for (uint32_t block = 0; block < space->block_limit; block++)
+        memset(fake->blocks[block].frame, 0xff, sizeof fake->blocks[block].frame);
+}
+
+static inline void fake_close(struct fake *fake) {
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
+        free(fake->owner[tier]);
+    free(fake->blocks);
+}
+
+__attribute__((format(printf, 2, 3))) static inline void fake_blame(struct fake *fake,
+                                                                    const char *format, ...) {
+    if (fake->violation[0])
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(fake->violation, sizeof fake->violation, format, args);
+    va_end(args);
+}
+
+static inline struct ff_mask fake_on_devices(const struct fake *fake, uint32_t block) {
+    struct ff_mask any = {{0}};
+    for (uint32_t tier = 1; tier < fake->space->tier_count; tier++)
+        any = ff_mask_or(&any, &fake->blocks[block].on[tier]);
+    return any;
+}
+
+/* ---- pre-conditions ---- */
+
+/* What must hold for either way. False: too wrong to go on. */
+static inline bool fake_check_move(struct fake *fake, const struct ff__move *move) {
+    const struct ff__space *space = fake->space;
+    uint32_t block = move->block;
+    if (block >= space->block_limit || space->blocks[block].page_count == 0 ||
+        move->tier == FF_TIER_HOST || move->tier >= space->tier_count) {
+        fake_blame(fake, "block %u on tier %u: no such block or device", block, move->tier);
+        return false;
+    }
+    struct ff_mask valid = ff__block_pages(space, block);
+    if (!space->busy[block])
+        fake_blame(fake, "block %u moves but is not marked busy", block);
+    if (!ff_mask_within(&move->pages, &valid))
+        fake_blame(fake, "block %u: pages beyond its end are moved", block);
+    if (!ff_mask_within(&move->held, &move->pages))
+        fake_blame(fake, "block %u: held pages that do not move", block);
+    if (move->frame == FF_NONE ||
+        move->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count) {
+        fake_blame(fake, "block %u: frame %u is outside of tier %u", block, move->frame,
+                   move->tier);
+        return false;
+    }
+    return true;
+}
+
+/* `held` is exactly what the host has, but for content that nobody wants any more. */
+static inline void fake_check_held(struct fake *fake, const struct ff__move *move) {
+    struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask has = ff_mask_and(&move->pages, &b->on[FF_TIER_HOST]);
+    struct ff_mask missed = ff_mask_minus(&has, &move->held);
+    if (!ff_mask_within(&move->held, &has))
+        fake_blame(fake, "block %u: held pages that the host has nothing for", move->block);
+    if (!ff_mask_within(&missed, &b->loose))
+        fake_blame(fake, "block %u: content on the host is forgotten", move->block);
+    b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], &missed);
+}
+
+/* Takes the leaves of the frame: nobody else may be there. */
+static inline void fake_occupy(struct fake *fake, const struct ff__move *move) {
+    struct fake_block *b = &fake->blocks[move->block];
+    uint32_t leaves = ff__frames_leaves(fake->space->blocks[move->block].page_count);
+    if (b->frame[move->tier] != FF_NONE && b->frame[move->tier] != move->frame)
+        fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block,
+                   move->tier, b->frame[move->tier], move->frame);
+    for (uint32_t i = 0; i < leaves; i++) {
+        uint32_t *owner = &fake->owner[move->tier][move->frame + i];
+        if (*owner != FF_NONE && *owner != move->block)
+            fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is",
+                       move->block, move->frame + i, move->tier, *owner);
+        *owner = move->block;
+    }
+    b->frame[move->tier] = move->frame;
+}
+
+static inline void fake_vacate(struct fake *fake, uint32_t block, uint32_t tier) {
+    for (uint32_t i = 0; i < fake->leaf_count; i++)
+        if (fake->owner[tier][i] == block)
+            fake->owner[tier][i] = FF_NONE;
+    fake->blocks[block].frame[tier] = FF_NONE;
+}
+
+/* ---- the verbs ---- */
+
+static inline void fake_bring(struct fake *fake, const struct ff__move *move,
+                              const struct ff_mask *pages) {
+    struct fake_block *b = &fake->blocks[move->block];
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        b->device[page] = ff_mask_test(&move->held, page) ? b->host[page] : 0;
+    }
+    b->on[move->tier] = ff_mask_or(&b->on[move->tier], pages);
+}
+
+/* With `part` of the pages only it fails, and must be repeated. */
+static inline int fake_in(struct fake *fake, const struct ff__move *move,
+                          const struct ff_mask *part) {
+    if (!fake_check_move(fake, move))
+        return 0;
+    struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask there = fake_on_devices(fake, move->block);
+    there = ff_mask_and(&there, &move->pages);
+    struct ff_mask before = ff_mask_minus(&b->on[move->tier], &b->came);
+    if (!ff_mask_within(&there, &b->came))
+        fake_blame(fake, "block %u: a page that comes is on a device already", move->block);
+    if (move->whole != ff_mask_empty(&before))
+        fake_blame(fake, "block %u: whole is %d", move->block, move->whole);
+    if (ff_mask_empty(&move->pages))
+        fake_blame(fake, "block %u: nothing comes", move->block);
+    fake_check_held(fake, move);
+    struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
+    now = ff_mask_minus(&now, &b->came);
+    if (!ff_mask_empty(&now))
+        fake_occupy(fake, move);
+    fake_bring(fake, move, &now);
+    if (part) {
+        b->came = ff_mask_or(&b->came, &now);
+        return -ENOMEM;
+    }
+    ff_mask_clear(&b->came);
+    fake->in += ff_mask_count(&move->held);
+    fake->populated += ff_mask_count(&move->pages) - ff_mask_count(&move->held);
+    return 0;
+}
+
+/* Whether the backend copies this page back: it must if the host's content is older. */
+static inline bool fake_copies_back(struct fake *fake, const struct ff__move *move, uint32_t page) {
+    const struct fake_block *b = &fake->blocks[move->block];
+    return !ff_mask_test(&move->held, page) || b->host[page] != b->device[page] ||
+           ff__random_below(&fake->random, 8) == 0;
+}
+
+static inline void fake_send(struct fake *fake, const struct ff__move *move,
+                             const struct ff_mask *pages) {
+    struct fake_block *b = &fake->blocks[move->block];
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        if (ff_mask_test(&move->dead, page) || !fake_copies_back(fake, move, page))
+            continue;
+        b->host[page] = b->device[page];
+        ff_mask_set(&b->on[FF_TIER_HOST], page);
+        ff_mask_set(&b->copied, page);
+    }
+    b->on[move->tier] = ff_mask_minus(&b->on[move->tier], pages);
+    b->went = ff_mask_or(&b->went, pages);
+}
+
+/* Dead pages: the host forgets them; what is nowhere any more reads as anything. */
+static inline void fake_bury(struct fake *fake, uint32_t block, const struct ff_mask *dead) {
+    struct fake_block *b = &fake->blocks[block];
+    struct ff_mask there = fake_on_devices(fake, block), gone = ff_mask_minus(dead, &there);
+    b->loose = ff_mask_or(&b->loose, &gone);
+    b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], dead);
+}
+
+static inline int fake_out(struct fake *fake, const struct ff__move *move,
+                           const struct ff_mask *part, struct ff_mask *copied) {
+    ff_mask_clear(copied);
+    if (!fake_check_move(fake, move))
+        return 0;
+    struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask all = ff_mask_or(&b->on[move->tier], &b->went);
+    if (!move->whole || !ff_mask_equal(&all, &move->pages))
+        fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, move->tier);
+    if (b->frame[move->tier] != move->frame)
+        fake_blame(fake, "block %u leaves frame %u of tier %u but is in %u", move->block,
+                   move->frame, move->tier, b->frame[move->tier]);
+    if (ff_mask_empty(&b->went))
+        fake_check_held(fake, move);
+    struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
+    now = ff_mask_minus(&now, &b->went);
+    fake_send(fake, move, &now);
+    if (part)
+        return -ENOMEM;
+    fake_bury(fake, move->block, &move->dead);
+    fake_vacate(fake, move->block, move->tier);
+    *copied = b->copied;
+    fake->out += ff_mask_count(copied);
+    struct ff_mask live = ff_mask_minus(&move->pages, &move->dead);
+    fake->dropped += ff_mask_count(&live) - ff_mask_count(copied);
+    fake->evictions += !ff_mask_empty(&live); /* only dead content: no eviction */
+    ff_mask_clear(&b->went);
+    ff_mask_clear(&b->copied);
+    return 0;
+}
+
+/* ---- the program ---- */
+
+/* Reads or writes a page if it is on a device. False: that is a far fault. */
+static inline bool fake_touch(struct fake *fake, uint32_t block, uint32_t page, bool write) {
+    struct fake_block *b = &fake->blocks[block];
+    struct ff_mask present = fake_on_devices(fake, block);
+    if (!ff_mask_test(&present, page))
+        return false;
+    if (ff_mask_test(&b->loose, page))
+        b->truth[page] = b->device[page];
+    ff_mask_unset(&b->loose, page);
+    if (b->device[page] != b->truth[page])
+        fake_blame(fake, "block %u page %u reads version %u, %u was written", block, page,
+                   b->device[page], b->truth[page]);
+    if (write)
+        b->truth[page] = b->device[page] = ++fake->version;
+    return true;
+}
+
+/* The program writes absent pages straight to the host. */
+static inline void fake_write_host(struct fake *fake, uint32_t block, const struct ff_mask *pages) {
+    struct fake_block *b = &fake->blocks[block];
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        b->truth[page] = b->host[page] = ++fake->version;
+    }
+    b->on[FF_TIER_HOST] = ff_mask_or(&b->on[FF_TIER_HOST], pages);
+    b->loose = ff_mask_minus(&b->loose, pages);
+}
+
+/* The block's range is gone: whoever comes next starts with zeros. */
+static inline void fake_forget(struct fake *fake, uint32_t block) {
+    struct fake_block *b = &fake->blocks[block];
+    struct ff_mask there = fake_on_devices(fake, block);
+    if (!ff_mask_empty(&there) || b->at_work)
+        fake_blame(fake, "block %u: its range is removed while it is in use", block);
+    memset(b, 0, sizeof *b);
+    memset(b->frame, 0xff, sizeof b->frame);
+}
+
+/* Whether the engine believes of an idle block what is the case. */
+static inline void fake_compare(struct fake *fake, uint32_t block) {
+    const struct ff__space *space = fake->space;
+    const struct fake_block *b = &fake->blocks[block];
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        if (!ff_mask_equal(&space->resident[tier][block], &b->on[tier]))
+            fake_blame(fake, "block %u: the engine is wrong about tier %u", block, tier);
+        if (space->frame[tier][block] != b->frame[tier])
+            fake_blame(fake, "block %u: the engine is wrong about its frame on tier %u", block,
+                       tier);
+    }
+    const struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
+    struct ff_mask missed = ff_mask_minus(&b->on[FF_TIER_HOST], host);
+    if (!ff_mask_within(host, &b->on[FF_TIER_HOST]) || !ff_mask_within(&missed, &b->loose))
+        fake_blame(fake, "block %u: the engine is wrong about the host", block);
+}
+
+#endif

@@ -1,0 +1,567 @@
+/* The engine's calls one by one: what each answers, and what it leaves behind. */
+#include "engine/fake.h"
+#include "engine/rogues.h"
+
+#define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
+#define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
+
+static struct ff__engine engine;
+static struct fake fake;
+static struct ff__job job, other;
+
+static struct ff__engine_config config_for(const char *system, uint64_t roots) {
+    struct ff__engine_config config = {
+        .base = FAKE_BASE,
+        .address_space = 64 * BLOCK_BYTES,
+        .devices = 2,
+        .memory = roots * BLOCK_BYTES,
+        .stock = 1,
+        .shows = ALL_SEEN,
+        .check = true,
+    };
+    struct ff_error error = {""};
+    if (ff__system_parse(system, &config.system, &error))
+        fail_msg("%s", error.message);
+    return config;
+}
+
+static void open_engine(const char *system, uint64_t roots) {
+    struct ff__engine_config config = config_for(system, roots);
+    struct ff_error error = {""};
+    if (ff__engine_init(&engine, &config, &error))
+        fail_msg("%s", error.message);
+    fake_open(&fake, &engine.space, 1);
+}
+
+static void close_engine(void) {
+    struct ff_error error = {""};
+    if (ff__engine_check(&engine, &error))
+        fail_msg("%s", error.message);
+    assert_string_equal(engine.failure.message, "");
+    assert_string_equal(fake.violation, "");
+    fake_close(&fake);
+    ff__engine_fini(&engine);
+}
+
+/* Its first block. */
+static uint32_t add_range(uint64_t pages) {
+    uint32_t range = 0;
+    assert_int_equal(ff__engine_range_add(&engine, pages, 0, 1, &range), 0);
+    return engine.space.ranges[range].first_block;
+}
+
+static struct ff_fault_group group_of(uint32_t block, uint32_t first, uint32_t end) {
+    return (struct ff_fault_group){block, FF_NONE, FF_NONE, ff_mask_of_run(first, end), {{0}}};
+}
+
+static int fault(uint32_t block, uint32_t first, uint32_t end, struct ff__job *to) {
+    struct ff_fault_group group = group_of(block, first, end);
+    return ff__engine_fault(&engine, 1000, &group, to);
+}
+
+static void carry_out(struct ff__job *what) {
+    for (uint32_t i = 0; i < what->out_count; i++)
+        fake_out(&fake, &what->out[i], NULL, &what->copied[i]);
+    if (what->has_in)
+        fake_in(&fake, &what->in, NULL);
+    ff__engine_finish(&engine, 2000, what, true);
+}
+
+static void bring(uint32_t block, uint32_t first, uint32_t end) {
+    assert_int_equal(fault(block, first, end, &job), FF__JOB_RUN);
+    carry_out(&job);
+}
+
+/* ---- opening ---- */
+
+static void test_visibility(void **state) {
+    (void)state;
+    static const struct ff_prefetch_policy sees = {
+        .base = {.name = "sees-accesses", .api = FF_POLICY_API, .needs = FF_SEES_ACCESSES}};
+    struct ff_error error = {""};
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &sees.base, &error), 0);
+    struct ff__engine_config config = config_for("nvidia:prefetch=sees-accesses", 4);
+    config.shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
+    assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
+    assert_non_null(strstr(error.message, "sees-accesses"));
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), -ENOTSUP);
+    config.shows |= FF_SEES_ACCESSES;
+    assert_int_equal(ff__engine_init(&engine, &config, &error), 0);
+    ff__engine_fini(&engine);
+}
+
+static void test_bad_shapes(void **state) {
+    (void)state;
+    struct ff_error error = {""};
+    struct ff__engine_config good = config_for("nvidia", 4), bad = good;
+    bad.devices = 0;
+    assert_int_equal(ff__engine_init(&engine, &bad, &error), -EINVAL);
+    assert_true(error.message[0] != '\0');
+    bad = good, bad.memory = 4096;
+    assert_int_equal(ff__engine_init(&engine, &bad, &error), -EINVAL);
+    bad = good, bad.base += 4096;
+    assert_int_equal(ff__engine_init(&engine, &bad, NULL), -EINVAL);
+}
+
+static int init_fails(void *state, const struct ff_policy_env *env) {
+    (void)state, (void)env;
+    return -E2BIG;
+}
+
+static int finis;
+
+static void count_fini(void *state) {
+    (void)state;
+    finis++;
+}
+
+static int init_works(void *state, const struct ff_policy_env *env) {
+    (void)state, (void)env;
+    return 0;
+}
+
+static const struct ff_place_policy place_fails = {
+    .base = {.name = "place-fails", .api = FF_POLICY_API, .init = init_fails, .fini = count_fini},
+    .place = nowhere_place,
+};
+
+static const struct ff_prefetch_policy prefetch_counts = {
+    .base = {.name = "counts-fini", .api = FF_POLICY_API, .init = init_works, .fini = count_fini},
+};
+
+static void register_failing(void) {
+    if (ff__policy_find(FF__PLACE, "place-fails"))
+        return;
+    assert_int_equal(ff__policy_register(FF__PLACE, &place_fails.base, NULL), 0);
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &prefetch_counts.base, NULL), 0);
+}
+
+static void test_policy_that_cannot_start(void **state) {
+    (void)state;
+    register_failing();
+    struct ff_error error = {""};
+    struct ff__engine_config config =
+        config_for("nvidia:prefetch=counts-fini,place=place-fails", 4);
+    finis = 0;
+    assert_int_equal(ff__engine_init(&engine, &config, &error), -E2BIG);
+    assert_non_null(strstr(error.message, "place-fails"));
+    assert_true(finis >= 1); /* the one that had started has ended */
+}
+
+static void test_only_what_started_is_ended(void **state) {
+    (void)state;
+    open_bug("engine.c, unmake_policy: fini is called for an instance whose init has failed");
+    register_failing();
+    struct ff__engine_config config =
+        config_for("nvidia:prefetch=counts-fini,place=place-fails", 4);
+    finis = 0;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), -E2BIG);
+    assert_int_equal(finis, 1);
+}
+
+/* ---- faults ---- */
+
+static void test_fault_brings_pages(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t block = add_range(600);
+    assert_int_equal(fault(block, 3, 5, &job), FF__JOB_RUN);
+    assert_true(job.has_in && job.got_memory && !job.took_root);
+    assert_int_equal(job.out_count, 0);
+    assert_int_equal(ff_mask_count(&job.in.pages), 2);
+    assert_true(ff_mask_empty(&job.in.held) && job.in.whole);
+    assert_true(engine.space.busy[block]);
+    carry_out(&job);
+    assert_false(engine.space.busy[block]);
+    assert_int_equal(fault(block, 3, 5, &job), FF__JOB_NONE);
+    assert_int_equal(engine.space.stats.spurious, 1);
+    assert_int_equal(fault(block, 4, 7, &job), FF__JOB_RUN); /* the rest of the group */
+    assert_int_equal(ff_mask_count(&job.in.pages), 2);
+    assert_false(job.got_memory || job.in.whole);
+    carry_out(&job);
+    assert_int_equal(engine.space.stats.faults, 4);
+    assert_int_equal(engine.space.stats.populated, 4);
+    close_engine();
+}
+
+static void test_fault_outside(void **state) {
+    (void)state;
+    open_engine("nvidia", 4);
+    uint32_t block = add_range(10);
+    assert_int_equal(fault(block + 1, 0, 1, &job), -EFAULT);
+    assert_int_equal(fault(64, 0, 1, &job), -EFAULT);
+    assert_int_equal(fault(FF_NONE, 0, 1, &job), -EFAULT);
+    close_engine();
+}
+
+static void test_fault_goes_home(void **state) {
+    (void)state;
+    open_engine("nvidia", 4);
+    uint32_t range = 0;
+    assert_int_equal(ff__engine_range_add(&engine, 512, 0, 2, &range), 0);
+    struct ff_fault_group group = group_of(engine.space.ranges[range].first_block, 0, 1);
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
+    assert_int_equal(group.tier, 2);
+    assert_int_equal(job.in.tier, 2);
+    carry_out(&job);
+    close_engine();
+}
+
+/* A group may be older than the block: its thread was let go by another job, the range was freed,
+ * and a shorter one was made in its place. */
+static void test_stale_fault_is_clipped(void **state) {
+    (void)state;
+    open_bug("engine.c, ff__engine_fault: faulted pages beyond the block's end are served");
+    open_engine("demand", 4);
+    uint32_t block = add_range(10);
+    assert_int_equal(fault(block, 100, 101, &job), FF__JOB_NONE);
+    assert_int_equal(fault(block, 8, 20, &job), FF__JOB_RUN);
+    assert_int_equal(ff_mask_count(&job.in.pages), 2);
+    carry_out(&job);
+    close_engine();
+}
+
+/* policy.h: `written` are the faulted pages that were to be written. */
+static struct ff_fault_group told;
+
+static void tell_on_fault(void *policy_state, const struct ff_view *view,
+                          const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    (void)policy_state, (void)view, (void)advice;
+    told = *group;
+}
+
+static void test_written_is_part_of_faulted(void **state) {
+    (void)state;
+    open_bug("engine.c, ff__engine_fault: `written` keeps pages that are taken out of `faulted`");
+    static const struct ff_prefetch_policy tells = {.base = {.name = "tells", .api = FF_POLICY_API},
+                                                    .on_fault = tell_on_fault};
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &tells.base, NULL), 0);
+    open_engine("demand:prefetch=tells", 4);
+    uint32_t block = add_range(100);
+    bring(block, 0, 10);
+    struct ff_fault_group group = group_of(block, 5, 15);
+    group.written = group.faulted;
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_true(ff_mask_within(&told.written, &told.faulted));
+    close_engine();
+}
+
+/* ---- late faults ---- */
+
+static void test_late_faults_come_back_once(void **state) {
+    (void)state;
+    struct ff_fault_group late;
+    open_engine("demand", 4);
+    uint32_t block = add_range(512);
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+    assert_int_equal(fault(block, 5, 7, &other), FF__JOB_LATER);
+    struct ff_fault_group group = group_of(block, 6, 9);
+    group.written = ff_mask_of_run(8, 9);
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &other), FF__JOB_LATER);
+    assert_false(ff__engine_take_late(&engine, &late)); /* not before the job has ended */
+    carry_out(&job);
+    assert_true(ff__engine_take_late(&engine, &late));
+    struct ff_mask expected = ff_mask_of_run(5, 9), written = ff_mask_of_run(8, 9);
+    assert_int_equal(late.block, block);
+    assert_true(ff_mask_equal(&late.faulted, &expected));
+    assert_true(ff_mask_equal(&late.written, &written));
+    assert_false(ff__engine_take_late(&engine, &late));
+    close_engine();
+}
+
+/* Makes `count` ranges of one block, each with a fault that came while it was busy. */
+static void make_late(uint32_t count, uint32_t ranges[]) {
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(ff__engine_range_add(&engine, 512, 0, 1, &ranges[i]), 0);
+        uint32_t block = engine.space.ranges[ranges[i]].first_block;
+        assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+        assert_int_equal(fault(block, 1, 2, &other), FF__JOB_LATER);
+        carry_out(&job);
+    }
+}
+
+static void remove_range(uint32_t range) {
+    uint32_t block = engine.space.ranges[range].first_block;
+    for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
+        if (ff__engine_evict(&engine, 3000, block, tier, NULL, &job) == FF__JOB_RUN)
+            carry_out(&job);
+    fake_forget(&fake, block);
+    ff__engine_range_remove(&engine, range);
+}
+
+/* Whichever of three waiting blocks goes away, the other two are served, and then whoever comes. */
+static void test_removal_forgets_late_faults(void **state) {
+    (void)state;
+    for (uint32_t gone = 0; gone < 8; gone++) {
+        uint32_t ranges[3], more[1], left = 0;
+        struct ff_fault_group late;
+        open_engine("demand", 8);
+        make_late(3, ranges);
+        for (uint32_t i = 0; i < 3; i++) {
+            if (gone >> i & 1)
+                remove_range(ranges[i]);
+            left += !(gone >> i & 1);
+        }
+        make_late(1, more);
+        for (uint32_t i = 0; i < left + 1; i++) {
+            assert_true(ff__engine_take_late(&engine, &late));
+            assert_int_equal(ff__engine_fault(&engine, 4000, &late, &job), FF__JOB_RUN);
+            carry_out(&job);
+        }
+        assert_false(ff__engine_take_late(&engine, &late));
+        close_engine();
+    }
+}
+
+static void test_closed_block_stays_closed(void **state) {
+    (void)state;
+    struct ff_fault_group late;
+    uint32_t range = 0;
+    open_engine("nvidia", 4);
+    assert_int_equal(ff__engine_range_add(&engine, 512, 0, 1, &range), 0);
+    uint32_t block = engine.space.ranges[range].first_block;
+    ff__engine_close_block(&engine, block);
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_LATER);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &job), FF__JOB_LATER);
+    struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 512)};
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+    assert_false(ff__engine_take_late(&engine, &late));
+    ff__engine_range_remove(&engine, range);
+    assert_false(ff__engine_take_late(&engine, &late));
+    assert_int_equal(add_range(512), block); /* as good as new */
+    bring(block, 0, 1);
+    close_engine();
+}
+
+static void test_released_block_has_content(void **state) {
+    (void)state;
+    struct ff_fault_group late;
+    open_engine("demand", 4);
+    uint32_t block = add_range(512);
+    struct ff_mask held = ff_mask_of_run(10, 20);
+    engine.space.busy[block] = 1;
+    assert_int_equal(fault(block, 15, 25, &job), FF__JOB_LATER);
+    fake_write_host(&fake, block, &held);
+    ff__engine_release_block(&engine, block, &held);
+    assert_true(ff__engine_take_late(&engine, &late));
+    assert_int_equal(ff__engine_fault(&engine, 1000, &late, &job), FF__JOB_RUN);
+    assert_int_equal(ff_mask_count(&job.in.held), 5);
+    carry_out(&job);
+    assert_true(fake_touch(&fake, block, 15, false) && fake_touch(&fake, block, 24, false));
+    close_engine();
+}
+
+/* ---- memory ---- */
+
+static void test_no_room_while_all_is_in_flight(void **state) {
+    (void)state;
+    open_engine("demand", 1);
+    uint32_t block = add_range(1024);
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+    assert_int_equal(fault(block + 1, 0, 1, &other), FF__JOB_NO_ROOM);
+    assert_int_equal(fault(block + 1, 0, 1, &other), FF__JOB_NO_ROOM);
+    carry_out(&job);
+    assert_int_equal(fault(block + 1, 0, 1, &other), FF__JOB_RUN);
+    assert_int_equal(other.out_count, 1);
+    assert_int_equal(other.out[0].block, block);
+    carry_out(&other);
+    assert_int_equal(engine.space.stats.resident, BLOCK_BYTES);
+    assert_int_equal(engine.space.stats.resident_peak, BLOCK_BYTES);
+    assert_int_equal(engine.space.stats.refaults, 0);
+    bring(block, 0, 1);
+    assert_int_equal(engine.space.stats.refaults, 1);
+    close_engine();
+}
+
+/* Blocks that share a root leave it together, and a short newcomer gives the rest back. */
+static void test_shared_root_goes_as_one(void **state) {
+    (void)state;
+    uint32_t blocks[4];
+    open_engine("demand", 1);
+    for (int i = 0; i < 4; i++) {
+        blocks[i] = add_range(100); /* 7 leaves */
+        bring(blocks[i], 0, 100);
+    }
+    uint32_t fifth = add_range(90); /* 6 leaves; 4 are left */
+    assert_int_equal(fault(fifth, 0, 1, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 4);
+    assert_true(job.took_root);
+    assert_int_equal(engine.space.frames[1].leaves_used, FF__ROOT_LEAVES);
+    carry_out(&job);
+    assert_int_equal(engine.space.frames[1].leaves_used, 6);
+    bring(blocks[2], 0, 1);
+    assert_int_equal(engine.space.frames[1].leaves_used, 13);
+    close_engine();
+}
+
+static void test_failed_prefetch_gives_memory_back(void **state) {
+    (void)state;
+    open_engine("demand", 2);
+    uint32_t block = add_range(100);
+    struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 50)};
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    assert_int_equal(engine.space.frames[1].leaves_used, 7);
+    assert_int_equal(fault(block, 3, 4, &other), FF__JOB_LATER);
+    ff__engine_finish(&engine, 2000, &job, false);
+    assert_int_equal(engine.space.frames[1].leaves_used, 0);
+    assert_int_equal(engine.space.stats.prefetched + engine.space.stats.populated, 0);
+    struct ff_fault_group late;
+    assert_true(ff__engine_take_late(&engine, &late)); /* and who waits for it is not forgotten */
+    assert_int_equal(ff__engine_fault(&engine, 3000, &late, &job), FF__JOB_RUN);
+    carry_out(&job);
+    close_engine();
+}
+
+static void test_advice_that_does_not_fit(void **state) {
+    (void)state;
+    open_engine("demand:evict=rogue-quiet", 1);
+    uint32_t block = add_range(512 + 10);
+    bring(block, 0, 10);
+    const struct ff_advice rows[] = {
+        {block, 1, FF_NONE, ff_mask_of_run(0, 10)},       /* all there */
+        {block, 2, FF_NONE, ff_mask_of_run(0, 10)},       /* on another device */
+        {block, 1, FF_NONE, ff_mask_of_run(0, 0)},        /* nothing */
+        {block, 0, FF_NONE, ff_mask_of_run(0, 512)},      /* to the host */
+        {block, 3, FF_NONE, ff_mask_of_run(0, 512)},      /* no such device */
+        {block + 1, 1, FF_NONE, ff_mask_of_run(10, 512)}, /* beyond the end */
+        {block + 1, 1, FF_NONE, ff_mask_of_run(0, 512)},  /* no room: nobody is named */
+        {block + 2, 1, FF_NONE, ff_mask_of_run(0, 512)},  /* no such block */
+        {64, 1, FF_NONE, ff_mask_of_run(0, 512)},         /* no such window */
+        {FF_NONE, FF_NONE, FF_NONE, ff_mask_of_run(0, 512)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(ff__engine_prefetch(&engine, 1000, &rows[i], &job), FF__JOB_DROPPED);
+        assert_int_equal(engine.space.stats.advice_dropped, i + 1);
+    }
+    bring(block + 1, 0, 10); /* demand gets what advice did not */
+    close_engine();
+}
+
+/* Pre-eviction starts under pressure only, stops when the stock is there, and not at all while
+ * everything fits. */
+static void test_restock(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t block = add_range(4 * 512);
+    for (uint32_t i = 0; i < 4; i++)
+        bring(block + i, 0, 1);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
+    uint32_t more = add_range(512);
+    bring(more, 0, 1);
+    assert_int_equal(engine.space.frames[1].free_count, 0);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_RUN);
+    assert_false(job.has_in);
+    assert_int_equal(job.out_count, 1);
+    carry_out(&job);
+    assert_int_equal(engine.space.frames[1].free_count, 1);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 2, &job), FF__JOB_NONE);
+    close_engine();
+}
+
+static void test_dead_pages_are_not_copied(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t block = add_range(512);
+    bring(block, 0, 20);
+    struct ff_mask dead = ff_mask_of_run(10, 30);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &dead, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(engine.space.stats.pages_out, 10);
+    assert_int_equal(ff_mask_count(&engine.space.resident[FF_TIER_HOST][block]), 10);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &dead, &job), FF__JOB_NONE);
+    bring(block, 0, 20);
+    assert_int_equal(engine.space.stats.pages_in, 10); /* the dead read as zeros */
+    assert_int_equal(engine.space.stats.populated, 30);
+    close_engine();
+}
+
+/* ---- launches and events ---- */
+
+static void test_launches_get_ids(void **state) {
+    (void)state;
+    open_engine("nvidia", 4);
+    assert_int_equal(engine.launch[1], FF_NONE);
+    assert_int_equal(ff__engine_launch(&engine, 1, 1, 0, true), 0); /* 0 is an identity, too */
+    assert_int_equal(engine.launch[1], 0);
+    assert_int_equal(ff__engine_launch(&engine, 2, 2, UINT64_MAX, true), 0);
+    assert_int_equal(engine.launch[2], 1);
+    assert_int_equal(ff__engine_launch(&engine, 3, 1, 0, false), 0);
+    assert_int_equal(engine.launch[1], FF_NONE);
+    assert_int_equal(ff__engine_launch(&engine, 4, 1, UINT64_MAX, true), 0);
+    assert_int_equal(engine.launch[1], 1);
+    struct ff_fault_group group = group_of(add_range(10), 0, 1);
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
+    assert_int_equal(group.launch, 1);
+    carry_out(&job);
+    assert_int_equal(engine.space.stats.launches, 3);
+    close_engine();
+}
+
+static void test_learner_gets_events_in_order(void **state) {
+    (void)state;
+    struct ff_event events[4];
+    rogue_finding[0] = '\0';
+    open_engine("demand:prefetch=watch,evict=watch", 1);
+    uint32_t block = add_range(1024);
+    assert_int_equal(ff__engine_learn(&engine, 5, events, 4), 0);
+    assert_int_equal(ff__engine_launch(&engine, 10, 1, 77, true), 0);
+    bring(block, 7, 9);
+    bring(block + 1, 0, 1);
+    assert_int_equal(ff__engine_learn(&engine, 5000, events, 4), 4);
+    assert_int_equal(events[0].kind, FF_EVENT_LAUNCH);
+    assert_int_equal(events[1].kind, FF_EVENT_FAULT);
+    assert_int_equal(events[1].block, block);
+    assert_int_equal(events[1].page, 7);
+    assert_int_equal(events[1].launch, 0);
+    assert_int_equal(events[2].kind, FF_EVENT_FAULT);
+    assert_int_equal(events[3].kind, FF_EVENT_EVICTED);
+    assert_int_equal(events[3].block, block);
+    assert_string_equal(rogue_finding, "");
+    close_engine();
+}
+
+/* A learner that does not keep up loses events; faults go on. */
+static void test_event_queue_overflows(void **state) {
+    (void)state;
+    static struct ff_event events[20000];
+    open_engine("demand:prefetch=next", 4);
+    for (int i = 0; i < 20000; i++)
+        assert_int_equal(ff__engine_launch(&engine, 10, 1, 5, i % 2 == 0), 0);
+    uint32_t count = ff__engine_learn(&engine, 20, events, 20000);
+    assert_true(count > 1000 && count < 20000);
+    assert_int_equal(engine.space.stats.launches, 10000);
+    bring(add_range(10), 0, 1);
+    assert_int_equal(ff__engine_learn(&engine, 30, events, 20000), 1);
+    close_engine();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_visibility),
+        cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_policy_that_cannot_start),
+        cmocka_unit_test(test_only_what_started_is_ended),
+        cmocka_unit_test(test_fault_brings_pages),
+        cmocka_unit_test(test_fault_outside),
+        cmocka_unit_test(test_fault_goes_home),
+        cmocka_unit_test(test_stale_fault_is_clipped),
+        cmocka_unit_test(test_written_is_part_of_faulted),
+        cmocka_unit_test(test_late_faults_come_back_once),
+        cmocka_unit_test(test_removal_forgets_late_faults),
+        cmocka_unit_test(test_closed_block_stays_closed),
+        cmocka_unit_test(test_released_block_has_content),
+        cmocka_unit_test(test_no_room_while_all_is_in_flight),
+        cmocka_unit_test(test_shared_root_goes_as_one),
+        cmocka_unit_test(test_failed_prefetch_gives_memory_back),
+        cmocka_unit_test(test_advice_that_does_not_fit),
+        cmocka_unit_test(test_restock),
+        cmocka_unit_test(test_dead_pages_are_not_copied),
+        cmocka_unit_test(test_launches_get_ids),
+        cmocka_unit_test(test_learner_gets_events_in_order),
+        cmocka_unit_test(test_event_queue_overflows),
+    };
+    rogues_register();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

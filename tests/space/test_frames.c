@@ -1,0 +1,263 @@
+/* The memory of one device against a plain map of who holds which leaf. */
+#include "base/cases.h"
+
+#include "base/random.h"
+#include "space/frames.h"
+
+#define ROOTS     6u
+#define LEAVES    FF__ROOT_LEAVES
+#define BLOCKS    120u
+#define HELD_NONE 0u
+
+struct holding {
+    uint32_t frame, leaves; /* leaves 0: the block holds nothing */
+};
+
+struct twin {
+    uint32_t owner[ROOTS * LEAVES];
+    struct holding block[BLOCKS];
+};
+
+static void twin_open(struct twin *twin) {
+    memset(twin, 0, sizeof *twin);
+    for (uint32_t i = 0; i < ROOTS * LEAVES; i++)
+        twin->owner[i] = FF_NONE;
+}
+
+static void twin_take(struct twin *twin, uint32_t frame, uint32_t leaves, uint32_t block) {
+    assert_true(leaves > 0 && frame + leaves <= ROOTS * LEAVES);
+    assert_int_equal(frame / LEAVES, (frame + leaves - 1) / LEAVES); /* within one root */
+    for (uint32_t i = 0; i < leaves; i++) {
+        assert_int_equal(twin->owner[frame + i], FF_NONE);
+        twin->owner[frame + i] = block;
+    }
+    twin->block[block] = (struct holding){frame, leaves};
+}
+
+static void twin_drop(struct twin *twin, uint32_t block) {
+    struct holding *held = &twin->block[block];
+    for (uint32_t i = 0; i < held->leaves; i++) {
+        assert_int_equal(twin->owner[held->frame + i], block);
+        twin->owner[held->frame + i] = FF_NONE;
+    }
+    *held = (struct holding){0, HELD_NONE};
+}
+
+/* Whether a run of so many free leaves exists in any root. */
+static bool twin_has_run(const struct twin *twin, uint32_t leaves) {
+    for (uint32_t root = 0; root < ROOTS; root++) {
+        uint32_t run = 0;
+        for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
+            run = twin->owner[root * LEAVES + leaf] == FF_NONE ? run + 1 : 0;
+            if (run >= leaves)
+                return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t twin_owners(const struct twin *twin, uint32_t root, uint32_t owners[LEAVES]) {
+    uint32_t count = 0;
+    for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
+        uint32_t owner = twin->owner[root * LEAVES + leaf];
+        bool known = owner == FF_NONE;
+        for (uint32_t i = 0; i < count; i++)
+            known = known || owners[i] == owner;
+        if (!known)
+            owners[count++] = owner;
+    }
+    return count;
+}
+
+/* ---- comparing ---- */
+
+static void check_root(const struct ff__frames *frames, const struct twin *twin, uint32_t root) {
+    uint32_t owners[LEAVES], expected[LEAVES];
+    uint32_t count = ff__frames_owners(frames, root, owners);
+    assert_int_equal(count, twin_owners(twin, root, expected));
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(owners[i], expected[i]);
+    for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
+        uint32_t owner = twin->owner[root * LEAVES + leaf];
+        assert_int_equal(frames->used[root] >> leaf & 1, owner != FF_NONE);
+        if (owner != FF_NONE)
+            assert_int_equal(frames->owner[root * LEAVES + leaf], owner);
+    }
+}
+
+static bool listed(const uint32_t *list, uint32_t count, uint32_t root) {
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < count; i++)
+        times += list[i] == root;
+    assert_true(times <= 1);
+    return times == 1;
+}
+
+static void check_same(const struct ff__frames *frames, const struct twin *twin) {
+    uint32_t used = 0, free_roots = 0, partial = 0;
+    for (uint32_t root = 0; root < ROOTS; root++) {
+        uint32_t leaves = 0;
+        for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
+            leaves += twin->owner[root * LEAVES + leaf] != FF_NONE;
+        check_root(frames, twin, root);
+        assert_int_equal(listed(frames->free, frames->free_count, root), leaves == 0);
+        bool is_partial = leaves > 0 && leaves < LEAVES;
+        assert_int_equal(listed(frames->partial, frames->partial_count, root), is_partial);
+        used += leaves;
+        free_roots += leaves == 0;
+        partial += is_partial;
+    }
+    assert_int_equal(frames->leaves_used, used);
+    assert_int_equal(frames->free_count, free_roots);
+    assert_int_equal(frames->partial_count, partial);
+}
+
+/* ---- random steps ---- */
+
+static void step_alloc(struct ff__frames *frames, struct twin *twin, struct ff__random *random) {
+    uint32_t block = ff__random_below(random, BLOCKS);
+    if (twin->block[block].leaves != HELD_NONE)
+        return;
+    uint32_t leaves = ff__random_below(random, 4) ? 1 + ff__random_below(random, 8)
+                                                  : 1 + ff__random_below(random, LEAVES);
+    uint32_t frame = ff__frames_alloc(frames, leaves, block);
+    if (frame == FF_NONE)
+        assert_false(twin_has_run(twin, leaves));
+    else
+        twin_take(twin, frame, leaves, block);
+}
+
+static void step_free(struct ff__frames *frames, struct twin *twin, struct ff__random *random) {
+    uint32_t block = ff__random_below(random, BLOCKS);
+    struct holding held = twin->block[block];
+    if (held.leaves == HELD_NONE)
+        return;
+    ff__frames_free(frames, held.frame, held.leaves);
+    twin_drop(twin, block);
+}
+
+/* As an eviction does: the root changes hands whole, and what the new block needs not comes back
+ * later. */
+static void step_take_root(struct ff__frames *frames, struct twin *twin,
+                           struct ff__random *random) {
+    uint32_t owners[LEAVES], root = ff__random_below(random, ROOTS), block = 0;
+    uint32_t count = twin_owners(twin, root, owners), leaves = 1 + ff__random_below(random, LEAVES);
+    while (block < BLOCKS && twin->block[block].leaves != HELD_NONE)
+        block++;
+    if (count == 0 || block == BLOCKS)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        twin_drop(twin, owners[i]);
+    assert_int_equal(ff__frames_take_root(frames, root, block), root * LEAVES);
+    twin_take(twin, root * LEAVES, LEAVES, block);
+    check_same(frames, twin);
+    ff__frames_trim_root(frames, root, leaves);
+    twin_drop(twin, block);
+    twin_take(twin, root * LEAVES, leaves, block);
+}
+
+static void test_twin(void **state) {
+    (void)state;
+    struct ff__frames frames;
+    static struct twin twin;
+    struct ff__random random = ff__random_seeded(1);
+    twin_open(&twin);
+    assert_int_equal(ff__frames_init(&frames, ROOTS), 0);
+    for (unsigned long i = 0, count = scaled_cases(120000, 8000); i < count; i++) {
+        uint32_t choice = ff__random_below(&random, 100), filling = (i / 400) % 2 ? 35 : 60;
+        if (choice < filling)
+            step_alloc(&frames, &twin, &random);
+        else if (choice < 97)
+            step_free(&frames, &twin, &random);
+        else
+            step_take_root(&frames, &twin, &random);
+        check_same(&frames, &twin);
+    }
+    for (uint32_t block = 0; block < BLOCKS; block++) {
+        if (twin.block[block].leaves != HELD_NONE)
+            ff__frames_free(&frames, twin.block[block].frame, twin.block[block].leaves);
+    }
+    assert_int_equal(frames.free_count, ROOTS); /* all of it came back */
+    assert_int_equal(frames.leaves_used, 0);
+    ff__frames_fini(&frames);
+}
+
+/* ---- by hand ---- */
+
+static void test_whole_roots(void **state) {
+    (void)state;
+    struct ff__frames frames;
+    uint32_t frame[3];
+    assert_int_equal(ff__frames_init(&frames, 3), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        frame[i] = ff__frames_alloc(&frames, LEAVES, i);
+        assert_int_equal(frame[i] % LEAVES, 0);
+    }
+    assert_int_equal(ff__frames_alloc(&frames, LEAVES, 9), FF_NONE);
+    assert_int_equal(ff__frames_alloc(&frames, 1, 9), FF_NONE);
+    ff__frames_free(&frames, frame[1], LEAVES);
+    assert_int_equal(ff__frames_alloc(&frames, LEAVES, 9), frame[1]); /* the warmest */
+    ff__frames_fini(&frames);
+}
+
+/* A block of more than 31 leaves of pages takes a whole root; the others share. */
+static void test_short_blocks_share_a_root(void **state) {
+    (void)state;
+    struct ff__frames frames;
+    assert_int_equal(ff__frames_leaves(1), 1);
+    assert_int_equal(ff__frames_leaves(16), 1);
+    assert_int_equal(ff__frames_leaves(17), 2);
+    assert_int_equal(ff__frames_leaves(496), 31);
+    assert_int_equal(ff__frames_leaves(497), 32);
+    assert_int_equal(ff__frames_leaves(512), 32);
+    assert_int_equal(ff__frames_init(&frames, 2), 0);
+    for (uint32_t i = 0; i < LEAVES; i++)
+        assert_int_not_equal(ff__frames_alloc(&frames, 1, i), FF_NONE);
+    assert_int_equal(frames.free_count, 1);
+    assert_int_not_equal(ff__frames_alloc(&frames, 31, 40), FF_NONE);
+    assert_int_equal(frames.free_count, 0);
+    assert_int_not_equal(ff__frames_alloc(&frames, 1, 41), FF_NONE);
+    assert_int_equal(ff__frames_alloc(&frames, 1, 42), FF_NONE);
+    assert_int_equal(frames.leaves_used, 2 * LEAVES);
+    ff__frames_fini(&frames);
+}
+
+/* A hole in the middle is found if, and only if, it is long enough. */
+static void test_holes_of_every_length(void **state) {
+    (void)state;
+    for (uint32_t length = 1; length < LEAVES; length++) {
+        for (uint32_t first = 0; first + length <= LEAVES; first++) {
+            struct ff__frames frames;
+            assert_int_equal(ff__frames_init(&frames, 1), 0);
+            assert_int_equal(ff__frames_alloc(&frames, LEAVES, 1), 0);
+            ff__frames_free(&frames, first, length);
+            assert_int_equal(ff__frames_alloc(&frames, length + 1, 2), FF_NONE);
+            assert_int_equal(ff__frames_alloc(&frames, length, 2), first);
+            assert_int_equal(ff__frames_alloc(&frames, 1, 3), FF_NONE);
+            ff__frames_fini(&frames);
+        }
+    }
+}
+
+static void test_trim_to_a_whole_root_keeps_it(void **state) {
+    (void)state;
+    struct ff__frames frames;
+    assert_int_equal(ff__frames_init(&frames, 1), 0);
+    assert_int_equal(ff__frames_alloc(&frames, 5, 1), 0);
+    assert_int_equal(ff__frames_take_root(&frames, 0, 2), 0);
+    ff__frames_trim_root(&frames, 0, LEAVES);
+    assert_int_equal(frames.leaves_used, LEAVES);
+    assert_int_equal(frames.free_count + frames.partial_count, 0);
+    ff__frames_fini(&frames);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_whole_roots),
+        cmocka_unit_test(test_short_blocks_share_a_root),
+        cmocka_unit_test(test_holes_of_every_length),
+        cmocka_unit_test(test_trim_to_a_whole_root_keeps_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
