@@ -164,8 +164,8 @@ static void test_next_block_comes_ahead(void **state) {
     uint32_t block = live_add(&live, 12 * 512, 1);
     for (uint32_t i = 0; i < 12; i += 3) { /* each fault teaches, and brings two blocks more */
         assert_int_equal(live_touch(&live, block + i, 7, true), TOUCHED);
-        assert_true(live_come(&live, block + i + 1, &all, UINT64_C(5000000000)));
-        assert_true(live_come(&live, block + i + 2, &all, UINT64_C(5000000000)));
+        assert_true(live_come(&live, block + i + 1, &all, UINT64_C(20000000000)));
+        assert_true(live_come(&live, block + i + 2, &all, UINT64_C(20000000000)));
     }
     pthread_mutex_lock(&live.pipeline.lock);
     assert_int_equal(live.engine.space.stats.faults, 4);
@@ -305,7 +305,7 @@ static bool all_come_before_the_end(uint32_t count) {
     struct ff_mask page = ff_mask_of_run(3, 4);
     bool come = true;
     for (uint32_t block = 0; block < count && come; block++)
-        come = live_come(&live, block, &page, UINT64_C(3000000000));
+        come = live_come(&live, block, &page, UINT64_C(10000000000));
     live_let_go(&live);
     ff__pipeline_stop(&live.pipeline);
     live_free(&live);
@@ -467,7 +467,7 @@ static void test_advice_from_outside(void **state) {
     uint32_t block = live_add(&live, 2 * 512, 1);
     struct ff_advice advice = {block + 1, 1, FF_NONE, ff_mask_of_run(10, 90)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
-    assert_true(live_come(&live, block + 1, &advice.pages, UINT64_C(5000000000)));
+    assert_true(live_come(&live, block + 1, &advice.pages, UINT64_C(20000000000)));
     live_close(&live);
 }
 

@@ -18,6 +18,7 @@
 
 #include <farfault/policy.h>
 
+#include "base/cases.h"
 #include "policy/registry.h"
 #include "soft/fixture.h"
 
@@ -245,10 +246,10 @@ static void use_range(struct ff_context *context, unsigned char *bytes, size_t s
 
 static void use_context(struct ff_context *context) {
     void *small = NULL, *large = NULL;
-    int status = ff_mem_alloc(context, 6 * MB, &large);
+    int status = ff_mem_alloc(context, 4 * MB, &large);
     assert_true(status <= 0);
     if (status == 0)
-        use_range(context, large, 6 * MB);
+        use_range(context, large, 4 * MB);
     if (ff_mem_alloc(context, 70000, &small) == 0)
         use_range(context, small, 17 * 4096);
     ff_mem_advise(context, large, 3 * MB, FF_ADVISE_EVICT, 0);
@@ -307,23 +308,25 @@ static void open_and_close(const struct ff_config *config) {
 
 static void check_config(const struct ff_config *config) {
     open_and_close(config); /* what is made once and kept is made here */
-    long at = 0;
-    for (bool hit = true; hit; at++) {
-        hit = run_round(config, at);
-        if (hit && at % 4 == 0)
+    const long step = SANITIZED ? 3 : 1;
+    long at = 0, sticky = 0;
+    while (run_round(config, at)) {
+        if (at % 4 == 0)
             open_and_close(config);
+        at += step;
         assert_true(at < 5000);
     }
-    for (long sticky = 0; run_sticky(config, sticky); sticky++)
-        open_and_close(config);
-    print_message("%s, %s: %ld calls\n", config->system,
-                  config->mechanism == FF_MECHANISM_COPY ? "copy" : "move", at - 1);
+    while (run_sticky(config, sticky))
+        sticky += step;
+    open_and_close(config);
+    print_message("%s, %s: %ld calls, %ld to open\n", config->system,
+                  config->mechanism == FF_MECHANISM_COPY ? "copy" : "move", at, sticky);
 }
 
 /* ---- configurations ---- */
 
 static struct ff_config small_config(const char *system) {
-    struct ff_config config = standard_config(4 * MB);
+    struct ff_config config = standard_config(2 * MB);
     config.address_space = 64 * MB;
     config.system = system;
     config.workers = 2;
