@@ -206,7 +206,7 @@ struct ff_policy {
     const struct ff_param *params; /* NULL: none */
     /* 0 or negative errno. NULL: zeroed state will do. */
     int (*init)(void *state, const struct ff_policy_env *env);
-    /* NULL: nothing to release. */
+    /* Only after `init` has succeeded. NULL: nothing to release. */
     void (*fini)(void *state);
     /* The block's range is gone. NULL: nothing is kept by block. */
     void (*block_freed)(void *state, uint32_t block);

@@ -139,13 +139,14 @@ void ff__zero_pages(void *to, uint32_t pages) {
 
 /* ---- copying what changed ---- */
 
+/* Both halves take in every lane, in opposite orders: what cancels out in one shows in the other. */
 static struct ff__sum fold(const uint64_t lanes[8]) {
     struct ff__sum sum = {0, 1};
-    for (int i = 0; i < 8; i += 2) {
+    for (int i = 0; i < 8; i++) {
         sum.low = mix(sum.low, lanes[i]);
-        sum.high = mix(sum.high, lanes[i + 1]);
+        sum.high = mix(sum.high, lanes[7 - i]);
     }
-    sum.low |= 1; /* never "not known" */
+    sum.low |= 1; /* never "not known"; `high` alone still shows a change of one lane */
     return sum;
 }
 

@@ -13,9 +13,10 @@ void ff__copy_pages(void *to, const void *from, uint32_t pages);
 /* Zeroes whole pages, likewise. */
 void ff__zero_pages(void *to, uint32_t pages);
 
-/* What a page held when it was last copied: 128 bits in which a change of any one 64-byte line
- * shows with certainty, and changes of several cancel out with a chance of about 2^-128. All
- * zero: not known. */
+/* What a page held when it was last copied: 128 bits in which a change of any one 8-byte word
+ * shows with certainty. Changes of several words of one 64-byte line cancel out with a chance of
+ * about 2^-128; those of words a multiple of 64 bytes apart meet in 64 bits before. All zero: not
+ * known. */
 struct ff__sum {
     uint64_t low, high;
 };

@@ -1,22 +1,35 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <float.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+/* Numbers with units go through the widest type there is, so that whole ones stay exact. */
+_Static_assert(LDBL_MANT_DIG >= 64, "a long double must hold every 64-bit integer");
+
 struct unit {
     const char *name;
-    double factor;
+    long double factor;
 };
+
+/* strtold(3) with a decimal point, whatever locale the program has set. */
+static long double read_number(const char *text, char **end) {
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant: cannot fail */
+    errno = 0;
+    long double number = strtold_l(text, end, plain);
+    freelocale(plain);
+    return number;
+}
 
 /* Reads "<number><unit>" where the unit is one of the list (ends with a NULL name); no unit is
  * the factor 1. */
-static int parse_with_unit(const char *text, const struct unit *units, double *out) {
+static int parse_with_unit(const char *text, const struct unit *units, long double *out) {
     char *end;
-    errno = 0;
-    double number = strtod(text, &end);
+    long double number = read_number(text, &end);
     if (end == text || errno || !isfinite(number) || number < 0)
         return -EINVAL;
     if (*end == '\0') {
@@ -33,10 +46,10 @@ static int parse_with_unit(const char *text, const struct unit *units, double *o
 }
 
 static int parse_whole(const char *text, const struct unit *units, uint64_t *out) {
-    double value;
-    if (parse_with_unit(text, units, &value) || value > 9.0e18)
+    long double value;
+    if (parse_with_unit(text, units, &value) || value > 9.0e18L)
         return -EINVAL;
-    *out = (uint64_t)(value + 0.5);
+    *out = (uint64_t)(value + 0.5L);
     return 0;
 }
 
@@ -67,10 +80,10 @@ int ff__parse_ns(const char *text, uint64_t *out) {
 int ff__parse_rate(const char *text, double *out) {
     static const struct unit units[] = {{"B/s", 1},    {"KB/s", 1e3},  {"MB/s", 1e6},
                                         {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
-    double value;
-    if (parse_with_unit(text, units, &value) || value <= 0)
+    long double value;
+    if (parse_with_unit(text, units, &value) || value < DBL_MIN || value > DBL_MAX)
         return -EINVAL;
-    *out = value;
+    *out = (double)value;
     return 0;
 }
 

@@ -12,16 +12,19 @@
 
 /* ---- making and unmaking ---- */
 
-/* Allocates and initializes one policy instance. */
+/* Allocates and initializes one policy instance; *state stays NULL, and nothing is owed to it, if
+ * that fails. */
 static int make_policy(struct ff__engine *engine, const struct ff__engine_config *config,
                        enum ff__slot slot, uint32_t tier, void **state, struct ff_error *error) {
     const struct ff_policy *policy = engine->system.policy[slot];
     uint32_t at = tier == FF_NONE ? 0 : tier;
     engine->block_state[slot][at] =
         ff__lazy_map(policy->block_state_size * engine->space.block_limit);
-    *state = calloc(1, policy->state_size ? policy->state_size : 1);
-    if (!*state || !engine->block_state[slot][at])
+    void *born = calloc(1, policy->state_size ? policy->state_size : 1);
+    if (!born || !engine->block_state[slot][at]) {
+        free(born);
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
+    }
     struct ff_policy_env env = {
         .tier_count = engine->space.tier_count,
         .tier = tier,
@@ -30,10 +33,14 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .seed = config->seed,
         .params = engine->system.params[slot],
     };
-    int status = policy->init ? policy->init(*state, &env) : 0;
-    return status ? ff__fail(error, status, "policy '%s' could not start: %s", policy->name,
-                             strerror(-status))
-                  : 0;
+    int status = policy->init ? policy->init(born, &env) : 0;
+    if (status) {
+        free(born);
+        return ff__fail(error, status, "policy '%s' could not start: %s", policy->name,
+                        strerror(-status));
+    }
+    *state = born;
+    return 0;
 }
 
 static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_t tier,
@@ -337,6 +344,9 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     if (group->tier == FF_NONE)
         group->tier = space->ranges[space->blocks[block].range].home_tier;
     group->launch = engine->launch[group->tier];
+    struct ff_mask valid = ff__block_pages(space, block);
+    group->faulted = ff_mask_and(&group->faulted, &valid);
+    group->written = ff_mask_and(&group->written, &group->faulted);
     if (space->busy[block]) {
         remember_late(engine, group);
         return FF__JOB_LATER;
@@ -344,6 +354,7 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     struct ff_mask present = ff__block_present(space, block);
     struct ff_fault_group absent = *group;
     absent.faulted = ff_mask_minus(&group->faulted, &present);
+    absent.written = ff_mask_minus(&group->written, &present);
     if (ff_mask_empty(&absent.faulted)) {
         space->stats.spurious++;
         return FF__JOB_NONE;

@@ -85,7 +85,8 @@ void ff__engine_fini(struct ff__engine *engine);
 
 /* ---- jobs ---- */
 
-/* A group of faults of one block. group->tier FF_NONE: the home of its range. RUN, NONE, LATER,
+/* A group of faults of one block. group->tier FF_NONE: the home of its range. Pages beyond the
+ * block's end, of an older block in its place, are taken out of the group. RUN, NONE, LATER,
  * NO_ROOM or WAIT; -EFAULT: no such block. */
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job);

@@ -101,7 +101,7 @@ static bool has_required_hooks(enum ff__slot slot, const struct ff_policy *polic
     return true;
 }
 
-int ff__policy_register(enum ff__slot slot, const struct ff_policy *policy,
+static int check_policy(enum ff__slot slot, const struct ff_policy *policy,
                         struct ff_error *error) {
     const char *kind = ff__slot_name(slot);
     if (policy->api != FF_POLICY_API)
@@ -122,25 +122,42 @@ int ff__policy_register(enum ff__slot slot, const struct ff_policy *policy,
     if (loaded_count[slot] == LOADED_MAX)
         return ff__fail(error, -ENOSPC, "no more than %d %s policies can be loaded", LOADED_MAX,
                         kind);
-    loaded[slot][loaded_count[slot]++] = policy;
     return 0;
 }
 
+int ff__policy_register(enum ff__slot slot, const struct ff_policy *policy,
+                        struct ff_error *error) {
+    int status = check_policy(slot, policy, error);
+    if (!status)
+        loaded[slot][loaded_count[slot]++] = policy;
+    return status;
+}
+
+static bool is_registered(enum ff__slot slot, const struct ff_policy *policy) {
+    for (unsigned i = 0; i < loaded_count[slot]; i++)
+        if (loaded[slot][i] == policy)
+            return true;
+    return false;
+}
+
+/* All tables of the module, or none. */
 static int register_module(const struct ff_policy_module *module, struct ff_error *error) {
-    const struct ff_policy *const tables[FF__SLOTS] = {
+    const struct ff_policy *tables[FF__SLOTS] = {
         module->prefetch ? &module->prefetch->base : NULL,
         module->evict ? &module->evict->base : NULL,
         module->place ? &module->place->base : NULL,
         module->discard ? &module->discard->base : NULL,
     };
     for (int slot = 0; slot < FF__SLOTS; slot++) {
-        if (!tables[slot] ||
-            ff__policy_find((enum ff__slot)slot, tables[slot]->name) == tables[slot])
-            continue; /* loading the same object twice is harmless */
-        int status = ff__policy_register((enum ff__slot)slot, tables[slot], error);
+        if (tables[slot] && is_registered((enum ff__slot)slot, tables[slot]))
+            tables[slot] = NULL; /* loading the same object twice is harmless */
+        int status = tables[slot] ? check_policy((enum ff__slot)slot, tables[slot], error) : 0;
         if (status)
             return status;
     }
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (tables[slot])
+            loaded[slot][loaded_count[slot]++] = tables[slot];
     return 0;
 }
 
@@ -158,19 +175,31 @@ int ff__policy_load(const char *path, struct ff_error *error) {
                      "policy file %s was built for API %u, this farfault has API %u: rebuild it",
                      path, module->api, FF_POLICY_API);
     else
-        return register_module(module, error); /* stays open: tables point into it */
-    dlclose(object);
+        status = register_module(module, error);
+    if (status)
+        dlclose(object); /* else it stays open: tables point into it */
     return status;
 }
 
 /* ---- system specifications ---- */
 
+/* Lists every policy of the slot, for the error line. */
+static int unknown_policy(enum ff__slot slot, const char *name, struct ff_error *error) {
+    char list[160] = "";
+    const struct ff_policy *policy;
+    for (unsigned i = 0; (policy = ff__policy_at(slot, i)); i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", policy->name);
+    }
+    return ff__fail(error, -EINVAL, "unknown %s policy '%.60s'; there are: %s", ff__slot_name(slot),
+                    name, list);
+}
+
 static int set_policy(struct ff__system *system, enum ff__slot slot, const char *name,
                       struct ff_error *error) {
     const struct ff_policy *policy = ff__policy_find(slot, name);
     if (!policy)
-        return ff__fail(error, -ENOENT, "unknown %s policy '%s' (see: farfault list policies)",
-                        ff__slot_name(slot), name);
+        return unknown_policy(slot, name, error);
     system->policy[slot] = policy;
     for (unsigned i = 0; i < param_count(policy); i++)
         system->params[slot][i] = policy->params[i].standard;

@@ -39,17 +39,17 @@ const struct ff__system_row *ff__system_at(unsigned index);
 const struct ff_policy *ff__policy_at(enum ff__slot slot, unsigned index);
 const struct ff_policy *ff__policy_find(enum ff__slot slot, const char *name);
 
-/* Loads every table of a shared object's `ff_policy_module`. They stay for the life of the
- * process. -ENOENT: no such file or no module in it. -EINVAL: wrong API version or a malformed
- * table. -EEXIST: name taken. */
+/* Loads every table of a shared object's `ff_policy_module`, or none if one is refused. They stay
+ * for the life of the process. -ENOENT: no such file or no module in it. -EINVAL: wrong API version
+ * or a malformed table. -EEXIST: name taken. */
 int ff__policy_load(const char *path, struct ff_error *error);
 
 /* Checks and registers one table; used by the loader and by tests. */
 int ff__policy_register(enum ff__slot slot, const struct ff_policy *policy, struct ff_error *error);
 
 /* "NAME[:key=value,...]": a key is a slot (evict=lrm), or a parameter of one of the four
- * policies. -ENOENT: unknown system. -EINVAL: unknown key, bad value. Both messages list what is
- * valid. */
+ * policies. -ENOENT: unknown system. -EINVAL: unknown key or policy, bad value. The messages list
+ * what is valid. */
 int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *error);
 
 #endif

@@ -29,6 +29,15 @@ static bool map_arrays(struct ff__space *space) {
     return mapped;
 }
 
+/* Policies may look at any window, and zero is a range and a frame like others. */
+static void mark_unused(struct ff__space *space) {
+    for (uint32_t block = 0; block < space->block_limit; block++)
+        space->blocks[block].range = FF_NONE;
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
+        for (uint32_t block = 0; block < space->block_limit; block++)
+            space->frame[tier][block] = FF_NONE;
+}
+
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory) {
     memset(space, 0, sizeof *space);
@@ -46,6 +55,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
         ff__space_fini(space);
         return status;
     }
+    mark_unused(space);
     space->holes[0] = (struct ff__hole){0, space->block_limit};
     space->hole_count = 1;
     space->stats.capacity = roots * FF_BLOCK_SIZE * devices;

@@ -2,7 +2,8 @@
  *
  * The managed address space is cut into windows of 2 MiB; the window's number is the block's id,
  * so that an address finds its block by a shift. A window belongs to one range only. All state
- * lies in flat arrays indexed by block id, as large as the address space and paid for as touched.
+ * lies in flat arrays indexed by block id, as large as the address space and paid for as touched;
+ * `blocks` and `frame`, a few bytes a window, say from the start that nothing is there.
  *
  * Residency, per page of a block:
  *   a device bit         the page is in that device's memory; at most one device has it

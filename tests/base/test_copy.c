@@ -207,18 +207,37 @@ static void set_lane(uint64_t *page, size_t i, uint64_t lane) {
     page[63 * 8 + i] = unmix(chain[3], last);
 }
 
+/* Changes the first word of the last line, and another of that line so that in one half of the sum
+ * the two cancel out. The other half shows them. */
 static void test_changes_of_one_line_show(void **state) {
     (void)state;
-    open_bug(
-        "copy.h promises that a change of one line shows with certainty; two words of one line "
-        "can cancel out (columns 0, 2, 4, 6 share `low`), and so can bit 0 of `low`");
-    _Alignas(64) uint64_t page[WORDS] = {0};
+    for (size_t other = 1; other < 8; other++) {
+        _Alignas(64) uint64_t page[WORDS] = {0};
+        struct ff__sum before = ff__page_sum(page);
+        uint64_t lane0 = lane_of(page, 0), lane = lane_of(page, other);
+        page[63 * 8] ^= 1;
+        uint64_t drift = mix(0, lane_of(page, 0)) ^ mix(0, lane0);
+        set_lane(page, other, lane ^ drift);
+        struct ff__sum after = ff__page_sum(page);
+        if (other == 1)
+            assert_int_equal(before.low, after.low);
+        assert_false(same_sum(before, after));
+    }
+}
+
+/* Signs of floating point numbers that change in two words of one column and chain: multiplying
+ * keeps a difference in the highest bit as it is. */
+static void test_changes_of_signs_show(void **state) {
+    (void)state;
+    open_bug("copy.c, mix: bit 63 of a word, with bits 63 and 31 of the word 256 bytes on, always "
+             "cancels out, so that such a write is lost");
+    struct area area = area_open(8);
+    uint64_t *page = (uint64_t *)(void *)area.bytes;
     struct ff__sum before = ff__page_sum(page);
-    uint64_t lane0 = lane_of(page, 0), lane2 = lane_of(page, 2);
-    page[63 * 8] ^= 1;
-    uint64_t drift = mix(0, lane_of(page, 0)) ^ mix(0, lane0);
-    set_lane(page, 2, lane2 ^ drift);
+    page[40] ^= UINT64_C(1) << 63;
+    page[72] ^= UINT64_C(1) << 63 | UINT64_C(1) << 31;
     assert_false(same_sum(before, ff__page_sum(page)));
+    area_close(&area);
 }
 
 /* ---- against a twin ---- */
@@ -362,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_every_byte_counts),
         cmocka_unit_test(test_order_counts),
         cmocka_unit_test(test_changes_of_one_line_show),
+        cmocka_unit_test(test_changes_of_signs_show),
         cmocka_unit_test(test_copy_changed_against_a_twin),
         cmocka_unit_test(test_nothing_wanted_does_nothing),
         cmocka_unit_test(test_clean_block_is_not_copied),

@@ -124,7 +124,6 @@ static void test_whole_numbers_are_exact(void **state) {
 
 static void test_large_whole_numbers_are_exact(void **state) {
     (void)state;
-    open_bug("parse.c, parse_whole: integers from 2^52 on go through a double and are off by one");
     static const struct good good[] = {
         {"4503599627370497", UINT64_C(4503599627370497)},
         {"9007199254740993", UINT64_C(9007199254740993)},
@@ -160,10 +159,12 @@ static void test_rates(void **state) {
 
 static void test_rates_are_finite(void **state) {
     (void)state;
-    open_bug("parse.c, ff__parse_rate: a number that overflows with its unit is infinity");
-    double value = 0.25;
-    assert_int_equal(ff__parse_rate("1e300TB/s", &value), -EINVAL);
-    assert_true(isfinite(value));
+    static const char *const bad[] = {"1e300TB/s", "1e309B/s", "1e4930TB/s", "1e-400B/s"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        double value = 0.25;
+        if (ff__parse_rate(bad[i], &value) != -EINVAL || value < 0.25 || value > 0.25)
+            fail_msg("'%s' is a rate of %g", bad[i], value);
+    }
 }
 
 static void test_integers(void **state) {
@@ -266,7 +267,6 @@ static bool enter_locale_with_comma(void) {
  * the same everywhere. */
 static void test_locale_does_not_matter(void **state) {
     (void)state;
-    open_bug("parse.c, parse_with_unit: strtod() reads the decimal point of the locale");
     if (!enter_locale_with_comma())
         skip();
     uint64_t size = 0, comma = 0;

@@ -150,7 +150,6 @@ static void test_policy_that_cannot_start(void **state) {
 
 static void test_only_what_started_is_ended(void **state) {
     (void)state;
-    open_bug("engine.c, unmake_policy: fini is called for an instance whose init has failed");
     register_failing();
     struct ff__engine_config config =
         config_for("nvidia:prefetch=counts-fini,place=place-fails", 4);
@@ -211,7 +210,6 @@ static void test_fault_goes_home(void **state) {
  * and a shorter one was made in its place. */
 static void test_stale_fault_is_clipped(void **state) {
     (void)state;
-    open_bug("engine.c, ff__engine_fault: faulted pages beyond the block's end are served");
     open_engine("demand", 4);
     uint32_t block = add_range(10);
     assert_int_equal(fault(block, 100, 101, &job), FF__JOB_NONE);
@@ -232,7 +230,6 @@ static void tell_on_fault(void *policy_state, const struct ff_view *view,
 
 static void test_written_is_part_of_faulted(void **state) {
     (void)state;
-    open_bug("engine.c, ff__engine_fault: `written` keeps pages that are taken out of `faulted`");
     static const struct ff_prefetch_policy tells = {.base = {.name = "tells", .api = FF_POLICY_API},
                                                     .on_fault = tell_on_fault};
     assert_int_equal(ff__policy_register(FF__PREFETCH, &tells.base, NULL), 0);

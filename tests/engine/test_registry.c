@@ -203,9 +203,8 @@ static void test_unknown_policy(void **state) {
 
 static void test_unknown_policy_is_a_bad_value(void **state) {
     (void)state;
-    open_bug("registry.h: an unknown policy is a bad value, -EINVAL, with a list of what is valid; "
-             "registry.c, set_policy says -ENOENT and lists nothing");
     check_refused("nvidia:evict=bogus", -EINVAL, "lrm");
+    check_refused("nvidia:prefetch=bogus", -EINVAL, "none, tree");
 }
 
 /* However long: refused, or taken, never written past an end. */
