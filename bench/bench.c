@@ -328,8 +328,12 @@ static double decision_ns(const char *spec) {
     void *block_state =
         aligned_alloc(64, (policy->base.block_state_size * DECISION_BLOCKS + 127) / 64 * 64);
     memset(block_state, 0, policy->base.block_state_size * DECISION_BLOCKS);
-    struct ff_policy_env env = {2,           FF_NONE, DECISION_BLOCKS,
-                                block_state, 1,       system.params[FF__PREFETCH]};
+    struct ff_policy_env env = {.tier_count = 2,
+                                .tier = FF_NONE,
+                                .block_limit = DECISION_BLOCKS,
+                                .block_state = block_state,
+                                .seed = 1,
+                                .params = system.params[FF__PREFETCH]};
     if (policy->base.init && policy->base.init(state, &env))
         exit(1);
     uint64_t used = 0, start = ff__clock_ns();

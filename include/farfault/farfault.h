@@ -176,6 +176,8 @@ struct ff_stats {
     uint64_t pages_in, pages_out; /* pages whose bytes were copied to, from a device */
     uint64_t pages_dropped;       /* evicted as the host had them: no copy */
     uint64_t prefetched;          /* pages brought in without having faulted */
+    /* Of these, accessed before they left, and not; 0 where accesses cannot be seen. */
+    uint64_t prefetch_used, prefetch_useless;
     uint64_t refaults;            /* faulted pages that had been evicted before */
     uint64_t evictions;           /* blocks */
     uint64_t advice_dropped;      /* pieces of advice that did not fit */

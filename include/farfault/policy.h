@@ -28,7 +28,7 @@
 #include <farfault/mask.h>
 #include <stddef.h>
 
-#define FF_POLICY_API 1u
+#define FF_POLICY_API 2u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -45,6 +45,7 @@ enum ff_visibility {
     FF_SEES_LAUNCHES = 1u << 1,
     FF_SEES_ACCESSES = 1u << 2,
     FF_SEES_INSTRUCTIONS = 1u << 3, /* PC, SM and warp of an access */
+    FF_SEES_FUTURE = 1u << 4,       /* a recorded run of the same work */
 };
 
 /* ---- parameters ---- */
@@ -93,8 +94,14 @@ struct ff_view {
     const struct ff_mask *resident[FF_TIERS_MAX];
     /* [tier][block]; FF_NONE while the block holds no memory there. */
     const uint32_t *frame[FF_TIERS_MAX];
-    const uint8_t *busy;               /* [block]; in flight, not to be evicted now */
-    uint32_t free_roots[FF_TIERS_MAX]; /* whole 2 MiB pieces of memory nobody holds, by tier */
+    const uint8_t *busy; /* [block]; at work as a whole, not to be evicted now */
+    /* Memory is handed out by the page: an eviction may take a part of a block, and several moves of
+     * one block may be under way. Otherwise by the block, and one at a time. */
+    bool by_page;
+    const struct ff_mask *coming;      /* [block]; by page: on their way to a device */
+    uint32_t free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
+    uint64_t free_pages[FF_TIERS_MAX]; /* by tier; by page: nobody's pages */
+    uint64_t capacity[FF_TIERS_MAX];   /* by tier, in pages; 0 for the host: no limit */
 };
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
@@ -102,9 +109,18 @@ static inline const struct ff_mask *ff_view_resident(const struct ff_view *view,
     return &view->resident[tier][block];
 }
 
-/* Whether the engine would accept `block` as a victim on `tier` now. */
+/* Pages of the block that are on the tier or on their way there. */
+static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32_t tier,
+                                              uint32_t block) {
+    return view->by_page ? ff_mask_or(&view->resident[tier][block], &view->coming[block])
+                         : view->resident[tier][block];
+}
+
+/* Whether the engine would accept `block`, or by page what is resident of it, as a victim on `tier`
+ * now. */
 static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    return view->frame[tier][block] != FF_NONE && !view->busy[block];
+    return view->frame[tier][block] != FF_NONE && !view->busy[block] &&
+           (!view->by_page || !ff_mask_empty(&view->resident[tier][block]));
 }
 
 /* ---- what hooks are told ---- */
@@ -122,16 +138,31 @@ enum ff_event_kind {
     FF_EVENT_FAULT,      /* block, page, tier, launch: a far fault, as served */
     FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
     FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
-    FF_EVENT_EVICTED,    /* block, tier: it has left the device */
-    FF_EVENT_ACCESS,     /* page, pc, sm, warp: only where the backend shows accesses */
+    FF_EVENT_EVICTED,    /* block, tier: it has left the device, or some of its pages have */
 };
 
 struct ff_event {
     enum ff_event_kind kind;
     uint32_t tier, block, page;
     uint32_t launch;
-    uint32_t pc, sm, warp;
     uint64_t now_ns;
+};
+
+enum ff_access_flags {
+    FF_ACCESS_WRITE = 1u << 0,
+    FF_ACCESS_MISS = 1u << 1,   /* the page was not there: a far fault */
+    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is */
+};
+
+/* One access of one warp to one page. Only where the backend shows accesses; pc, sm and warp only
+ * where it shows instructions. */
+struct ff_access {
+    uint32_t block;
+    uint16_t page;
+    uint8_t tier;  /* the device that accesses */
+    uint8_t flags; /* enum ff_access_flags, or-ed */
+    uint32_t pc;
+    uint16_t sm, warp; /* warp: its slot in the SM */
 };
 
 /* ---- what hooks answer ---- */
@@ -143,13 +174,14 @@ struct ff_fault_advice {
     /* Faulted pages not to serve before throttle_until_ns. */
     struct ff_mask throttle;
     uint64_t throttle_until_ns;
-    /* Faulted pages to keep on, or bring to, remote_tier and to map from there. A backend that
-     * cannot map remotely migrates them like the others. */
+    /* Faulted pages to leave where they are and to use from there, until advice brings them. A
+     * backend that cannot map remotely migrates them like the others. */
     struct ff_mask remote;
-    uint32_t remote_tier;
+    uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
 };
 
-/* One piece of advice: bring these pages of the block to the tier, or evict the block from it. */
+/* One piece of advice: bring these pages of the block to the tier, or evict them from it (no pages
+ * named: the whole block). */
 struct ff_advice {
     uint32_t block, tier;
     uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
@@ -180,9 +212,20 @@ struct ff_evict_request {
     enum ff_evict_cause cause;
     uint32_t tier;
     uint32_t for_block; /* who will get the memory; FF_NONE for FF_EVICT_AHEAD */
+    uint64_t pages;     /* how many are wanted; where memory is handed out by the block, its size */
 };
 
 /* ---- the four tables ---- */
+
+/* When every page will be used: a recorded run of the same work, as positions in its sequence of
+ * page accesses. Page `p` of block `b` is used at position[i] for first[b * 512 + p] <= i <
+ * first[b * 512 + p + 1], ascending. `order` is the sequence itself, as block * 512 + page. */
+struct ff_future {
+    uint64_t page_count, length;
+    const uint64_t *first;    /* [page_count + 1] */
+    const uint64_t *position; /* [length] */
+    const uint64_t *order;    /* [length] */
+};
 
 /* What a policy instance is born with. `block_state` is block_state_size bytes for every block
  * id, zero at first. */
@@ -192,7 +235,8 @@ struct ff_policy_env {
     uint32_t block_limit;
     void *block_state;
     uint64_t seed;
-    const int64_t *params; /* values, in the order of the declared table */
+    const int64_t *params;          /* values, in the order of the declared table */
+    const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
 };
 
 /* The head of every table. */
@@ -224,6 +268,10 @@ struct ff_prefetch_policy {
                        const struct ff_mask *pages, bool faulted);
     /* A kernel starts or ends; on the launch path. NULL: ignored. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
+    /* Accesses, in batches, hits and misses alike, oldest first; what it advises is carried out at
+     * once. NULL: does not watch. */
+    void (*on_access)(void *state, const struct ff_view *view, const struct ff_access *accesses,
+                      uint32_t count, struct ff_advice_list *advice);
     /* The correlator thread's step: learn from events, oldest first. NULL: learns nothing, no
      * such thread. */
     void (*learn)(void *state, const struct ff_view *view, const struct ff_event *events,
@@ -238,18 +286,29 @@ struct ff_evict_policy {
     struct ff_policy base;
     /* The block got memory on the device (NVIDIA: chunk activated). NULL: ignored. */
     void (*on_activate)(void *state, const struct ff_view *view, uint32_t block);
-    /* The block was served there: a fault or a prefetch for it was completed (chunk used). NULL:
-     * ignored. */
-    void (*on_used)(void *state, const struct ff_view *view, uint32_t block);
+    /* The block was served there: a fault or a prefetch for it was completed (chunk used), and
+     * these pages have arrived. NULL: ignored. */
+    void (*on_used)(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages);
+    /* Accesses to the device, in batches, oldest first. NULL: does not watch. */
+    void (*on_access)(void *state, const struct ff_view *view, const struct ff_access *accesses,
+                      uint32_t count);
     /* All content of the block on the device is dead, but still there. A backend that takes dead
      * content away at once, as the software device does, reports on_release instead. NULL: ignored. */
     void (*on_discarded)(void *state, const struct ff_view *view, uint32_t block);
+    /* These pages are leaving. NULL: ignored. */
+    void (*on_leave)(void *state, const struct ff_view *view, uint32_t block,
+                     const struct ff_mask *pages);
     /* The block's memory there was taken away. NULL: ignored. */
     void (*on_release)(void *state, const struct ff_view *view, uint32_t block);
     /* A kernel starts or ends. NULL: ignored. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
-    /* Names victims, best first; the engine takes the first that can go. Required. The engine
-     * falls back on the lowest evictable block if a fault waits and the list helps nobody. */
+    /* How many pages to keep free ahead of need. NULL: what the backend chose. */
+    uint64_t (*stock)(void *state, const struct ff_view *view);
+    /* Names victims, best first. Required. Where memory is handed out by the block, the engine takes
+     * the first block that can go, and all of it; where by the page, it takes the named pages in
+     * turn until there is enough room. It falls back on the lowest evictable block if a fault
+     * waits and the list helps nobody. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims);
 };

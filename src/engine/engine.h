@@ -14,10 +14,11 @@
 #include "space/space.h"
 
 enum ff__job_status {
-    FF__JOB_RUN,     /* carry it out, then finish it */
-    FF__JOB_NONE,    /* nothing to move: the pages are there; replay the faults */
-    FF__JOB_LATER,   /* the block is busy; the faults are remembered and come back when its job is
-                        finished */
+    FF__JOB_RUN,   /* carry it out, then finish it */
+    FF__JOB_NONE,  /* nothing to move: the pages are there, or used from where they are; replay the
+                        faults */
+    FF__JOB_LATER, /* the block is busy; the faults are remembered and come back when its job is
+                        finished. Or the pages are on their way: they end the faults */
     FF__JOB_NO_ROOM, /* everything that could leave is in flight: try again after some job has
                         finished */
     FF__JOB_WAIT,    /* the policy throttles these pages until job->retry_ns */
@@ -27,12 +28,13 @@ enum ff__job_status {
 struct ff__job {
     bool has_in;
     bool took_root; /* `in` got a whole root from evicted blocks and may have to give back a part */
-    bool got_memory; /* `in` got its frame with this job */
+    uint64_t owed;  /* by page: pages of `in` whose memory the outs free */
     uint32_t out_count;
     uint64_t retry_ns;
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
+    struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
     struct ff_mask copied[FF__ROOT_LEAVES]; /* set by the backend for each out */
     struct ff__move out[FF__ROOT_LEAVES];
 };
@@ -40,11 +42,15 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory; /* bytes a device */
-    uint32_t stock;  /* roots to keep free ahead of need, once there is pressure */
-    uint32_t shows;  /* the backend's visibility */
+    uint64_t memory;    /* bytes a device */
+    bool by_page;       /* memory is handed out by the page, and jobs of one block may overlap */
+    bool separate;      /* a device does not reach what another one has */
+    bool maps_remotely; /* a device can use pages from where they are */
+    uint32_t stock;     /* roots to keep free ahead of need, once there is pressure */
+    uint32_t shows;     /* the backend's visibility */
     uint64_t seed;
     bool check;
+    const struct ff_future *future; /* NULL: not known */
     struct ff__system system;
 };
 
@@ -69,6 +75,8 @@ struct ff__engine {
     struct ff__late *late;         /* [block] */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
+    bool separate, maps_remotely;
+    bool watched;               /* the backend shows accesses, and keeps space.unused */
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint32_t launch[FF_TIERS_MAX]; /* execution ID running on the device, FF_NONE */
     struct ff__map launches;       /* identity -> execution ID */
@@ -104,13 +112,15 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        struct ff__job *job);
 
-/* Makes a carried out job true; `done` false: `in` failed and nothing of it came. Then serve the
- * late faults. */
-void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job, bool done);
+/* Makes a carried out job true. Then serve the late faults. */
+void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
+
+/* Drops the block's late faults, and the block from the queue of those. */
+void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
 
 /* ---- ranges, launches, events ---- */
 
@@ -136,6 +146,13 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
  * remembered). */
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
                       bool begins);
+
+/* Shows accesses of the tier to the policies that watch, oldest first; at most FF__ACCESSES_MAX at a
+ * time. Their advice is to be carried out now. */
+#define FF__ACCESSES_MAX 256u
+void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                       const struct ff_access *accesses, uint32_t count,
+                       struct ff_advice_list *advice);
 
 /* Runs the correlator's step: up to `limit` events to `learn`. Returns how many there were. */
 uint32_t ff__engine_learn(struct ff__engine *engine, uint64_t now_ns, struct ff_event *scratch,

@@ -66,7 +66,7 @@ static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     pthread_mutex_unlock(&pipeline->lock);
     carry_out(pipeline, job);
     pthread_mutex_lock(&pipeline->lock);
-    ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job, true);
+    ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job);
     notify(pipeline);
 }
 

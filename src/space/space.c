@@ -11,22 +11,36 @@ struct ff__hole {
     uint32_t first, count;
 };
 
-static bool map_arrays(struct ff__space *space) {
+/* Every flat array: `visit` maps or unmaps it. */
+static bool each_array(struct ff__space *space, bool (*visit)(void *array, size_t size)) {
     size_t blocks = space->block_limit;
-    space->blocks = ff__lazy_map(blocks * sizeof *space->blocks);
-    space->ranges = ff__lazy_map(blocks * sizeof *space->ranges);
-    space->evicted = ff__lazy_map(blocks * sizeof *space->evicted);
-    space->busy = ff__lazy_map(blocks * sizeof *space->busy);
-    space->free_ranges = ff__lazy_map(blocks * sizeof *space->free_ranges);
-    space->holes = ff__lazy_map(blocks * sizeof *space->holes);
-    bool mapped = space->blocks && space->ranges && space->evicted && space->busy &&
-                  space->free_ranges && space->holes;
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        space->resident[tier] = ff__lazy_map(blocks * sizeof(struct ff_mask));
-        space->frame[tier] = ff__lazy_map(blocks * sizeof(uint32_t));
-        mapped = mapped && space->resident[tier] && space->frame[tier];
-    }
-    return mapped;
+    bool all = visit(&space->blocks, blocks * sizeof *space->blocks) &
+               visit(&space->ranges, blocks * sizeof *space->ranges) &
+               visit(&space->evicted, blocks * sizeof *space->evicted) &
+               visit(&space->busy, blocks * sizeof *space->busy) &
+               visit(&space->coming, blocks * sizeof *space->coming) &
+               visit(&space->leaving, blocks * sizeof *space->leaving) &
+               visit(&space->unused, blocks * sizeof *space->unused) &
+               visit(&space->free_ranges, blocks * sizeof *space->free_ranges) &
+               visit(&space->holes, blocks * sizeof *space->holes);
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
+        all &= visit(&space->resident[tier], blocks * sizeof(struct ff_mask)) &
+               visit(&space->remote[tier], blocks * sizeof(struct ff_mask)) &
+               visit(&space->frame[tier], blocks * sizeof(uint32_t));
+    return all;
+}
+
+static bool map_array(void *array, size_t size) {
+    void *mapped = ff__lazy_map(size);
+    memcpy(array, &mapped, sizeof mapped);
+    return mapped != NULL;
+}
+
+static bool unmap_array(void *array, size_t size) {
+    void *mapped;
+    memcpy(&mapped, array, sizeof mapped);
+    ff__lazy_unmap(mapped, size);
+    return true;
 }
 
 /* Policies may look at any window, and zero is a range and a frame like others. */
@@ -39,7 +53,7 @@ static void mark_unused(struct ff__space *space) {
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory) {
+                   uint64_t memory, bool by_page) {
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || roots == 0 || roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 ||
@@ -48,8 +62,10 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     space->base = base;
     space->block_limit = (uint32_t)blocks;
     space->tier_count = 1 + devices;
-    int status = map_arrays(space) ? 0 : -ENOMEM;
-    for (uint32_t tier = 1; tier < space->tier_count && !status; tier++)
+    space->by_page = by_page;
+    space->capacity = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
+    int status = each_array(space, map_array) ? 0 : -ENOMEM;
+    for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
         status = ff__frames_init(&space->frames[tier], (uint32_t)roots);
     if (status) {
         ff__space_fini(space);
@@ -58,23 +74,14 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     mark_unused(space);
     space->holes[0] = (struct ff__hole){0, space->block_limit};
     space->hole_count = 1;
-    space->stats.capacity = roots * FF_BLOCK_SIZE * devices;
+    space->stats.capacity = space->capacity * FF_PAGE_SIZE * devices;
     return 0;
 }
 
 void ff__space_fini(struct ff__space *space) {
-    size_t blocks = space->block_limit;
-    ff__lazy_unmap(space->blocks, blocks * sizeof *space->blocks);
-    ff__lazy_unmap(space->ranges, blocks * sizeof *space->ranges);
-    ff__lazy_unmap(space->evicted, blocks * sizeof *space->evicted);
-    ff__lazy_unmap(space->busy, blocks * sizeof *space->busy);
-    ff__lazy_unmap(space->free_ranges, blocks * sizeof *space->free_ranges);
-    ff__lazy_unmap(space->holes, blocks * sizeof *space->holes);
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        ff__lazy_unmap(space->resident[tier], blocks * sizeof(struct ff_mask));
-        ff__lazy_unmap(space->frame[tier], blocks * sizeof(uint32_t));
+    each_array(space, unmap_array);
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
         ff__frames_fini(&space->frames[tier]);
-    }
     memset(space, 0, sizeof *space);
 }
 
@@ -128,8 +135,12 @@ static void make_block(struct ff__space *space, uint32_t block, uint32_t range, 
     space->blocks[block] = (struct ff_block){range, (uint16_t)page_count, (uint16_t)lead};
     space->busy[block] = 0;
     ff_mask_clear(&space->evicted[block]);
+    ff_mask_clear(&space->coming[block]);
+    ff_mask_clear(&space->leaving[block]);
+    ff_mask_clear(&space->unused[block]);
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         ff_mask_clear(&space->resident[tier][block]);
+        ff_mask_clear(&space->remote[tier][block]);
         space->frame[tier][block] = FF_NONE;
     }
 }
@@ -197,8 +208,17 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
 
 /* ---- invariants ---- */
 
+static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
+    struct ff_mask moving = ff_mask_or(&space->coming[block], &space->leaving[block]);
+    struct ff_mask there = ff__block_present(space, block);
+    struct ff_mask both = ff_mask_and(&moving, &there);
+    if (!ff_mask_empty(&both))
+        return ff__fail(error, -EUCLEAN, "block %u: pages both on a device and on the way", block);
+    return 0;
+}
+
 static int check_block(const struct ff__space *space, uint32_t block, uint32_t leaves[],
-                       struct ff_error *error) {
+                       uint64_t pages[], struct ff_error *error) {
     struct ff_mask valid = ff__block_pages(space, block), seen = {{0}};
     uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
@@ -213,11 +233,14 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
             return ff__fail(error, -EUCLEAN, "block %u: a page is on two devices", block);
         seen = ff_mask_or(&seen, resident);
         uint32_t frame = space->frame[tier][block];
+        pages[tier] += ff_mask_count(resident);
         if (frame == FF_NONE) {
             if (!ff_mask_empty(resident) && !space->busy[block])
                 return ff__fail(error, -EUCLEAN, "block %u: resident without memory", block);
             continue;
         }
+        if (space->by_page)
+            continue;
         /* a busy block may hold a whole root until its job ends */
         const struct ff__frames *frames = &space->frames[tier];
         for (uint32_t i = 0; i < need; i++)
@@ -226,16 +249,30 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
                                 block, frame + i, frames->owner[frame + i]);
         leaves[tier] += need;
     }
+    return check_moves(space, block, error);
+}
+
+static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t leaves,
+                        uint64_t pages, struct ff_error *error) {
+    const struct ff__frames *frames = &space->frames[tier];
+    if (space->by_page && (pages > space->used[tier] || space->used[tier] > space->capacity))
+        return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu handed out of %llu",
+                        tier, (unsigned long long)pages, (unsigned long long)space->used[tier],
+                        (unsigned long long)space->capacity);
+    if (!space->by_page && (leaves > frames->leaves_used ||
+                            frames->leaves_used > frames->root_count * FF__ROOT_LEAVES))
+        return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u",
+                        tier, leaves, frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
     return 0;
 }
 
 int ff__space_check(const struct ff__space *space, struct ff_error *error) {
     uint32_t leaves[FF_TIERS_MAX] = {0};
-    uint64_t pages = 0;
+    uint64_t resident[FF_TIERS_MAX] = {0}, pages = 0;
     for (uint32_t range = 0; range < space->range_limit; range++) {
         const struct ff_range *r = &space->ranges[range];
         for (uint32_t i = 0; i < r->block_count; i++) {
-            int status = check_block(space, r->first_block + i, leaves, error);
+            int status = check_block(space, r->first_block + i, leaves, resident, error);
             if (status)
                 return status;
             pages += space->blocks[r->first_block + i].page_count;
@@ -244,13 +281,8 @@ int ff__space_check(const struct ff__space *space, struct ff_error *error) {
     if (pages * FF_PAGE_SIZE != space->stats.allocated)
         return ff__fail(error, -EUCLEAN, "ranges hold %llu pages, %llu bytes are counted",
                         (unsigned long long)pages, (unsigned long long)space->stats.allocated);
-    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
-        const struct ff__frames *frames = &space->frames[tier];
-        if (leaves[tier] > frames->leaves_used ||
-            frames->leaves_used > frames->root_count * FF__ROOT_LEAVES)
-            return ff__fail(
-                error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u", tier,
-                leaves[tier], frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
-    }
-    return 0;
+    int status = 0;
+    for (uint32_t tier = 1; tier < space->tier_count && !status; tier++)
+        status = check_memory(space, tier, leaves[tier], resident[tier], error);
+    return status;
 }

@@ -30,6 +30,13 @@ struct ff__space {
     struct ff_mask *evicted;       /* [block] pages that were evicted and have not come back */
     uint32_t *frame[FF_TIERS_MAX]; /* [tier][block] */
     uint8_t *busy;                 /* [block] */
+    bool by_page;                  /* as in struct ff_view */
+    struct ff_mask *coming;        /* [block] by page: on their way to a device, */
+    struct ff_mask *leaving;       /* and away from one */
+    struct ff_mask *remote[FF_TIERS_MAX]; /* [tier][block] absent pages that the tier may use */
+    struct ff_mask
+        *unused; /* [block] prefetched, and not accessed since; kept by who sees accesses */
+    uint64_t capacity, used[FF_TIERS_MAX];  /* by page: pages of a device, and pages held */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
@@ -39,9 +46,10 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: bytes of each device, at least one block. -EINVAL, -ENOMEM. */
+/* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page. -EINVAL,
+ * -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory);
+                   uint64_t memory, bool by_page);
 void ff__space_fini(struct ff__space *space);
 
 /* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but

@@ -190,8 +190,10 @@ static void watch_on_activate(void *state, const struct ff_view *view, uint32_t 
     watch->active[block] = 1;
 }
 
-static void watch_on_used(void *state, const struct ff_view *view, uint32_t block) {
+static void watch_on_used(void *state, const struct ff_view *view, uint32_t block,
+                          const struct ff_mask *pages) {
     struct watch *watch = state;
+    ROGUE_EXPECT(!ff_mask_empty(pages), "nothing has arrived");
     ROGUE_EXPECT(view->frame[watch->tier][block] != FF_NONE, "the block has no memory");
     ROGUE_EXPECT(watch->active[block], "the block is not active");
 }

@@ -64,7 +64,7 @@ static void carry_out(struct ff__job *what) {
         fake_out(&fake, &what->out[i], NULL, &what->copied[i]);
     if (what->has_in)
         fake_in(&fake, &what->in, NULL);
-    ff__engine_finish(&engine, 2000, what, true);
+    ff__engine_finish(&engine, 2000, what);
 }
 
 static void bring(uint32_t block, uint32_t first, uint32_t end) {
@@ -165,7 +165,7 @@ static void test_fault_brings_pages(void **state) {
     open_engine("demand", 4);
     uint32_t block = add_range(600);
     assert_int_equal(fault(block, 3, 5, &job), FF__JOB_RUN);
-    assert_true(job.has_in && job.got_memory && !job.took_root);
+    assert_true(job.has_in && !job.took_root);
     assert_int_equal(job.out_count, 0);
     assert_int_equal(ff_mask_count(&job.in.pages), 2);
     assert_true(ff_mask_empty(&job.in.held) && job.in.whole);
@@ -176,7 +176,7 @@ static void test_fault_brings_pages(void **state) {
     assert_int_equal(engine.space.stats.spurious, 1);
     assert_int_equal(fault(block, 4, 7, &job), FF__JOB_RUN); /* the rest of the group */
     assert_int_equal(ff_mask_count(&job.in.pages), 2);
-    assert_false(job.got_memory || job.in.whole);
+    assert_false(job.in.whole);
     carry_out(&job);
     assert_int_equal(engine.space.stats.faults, 4);
     assert_int_equal(engine.space.stats.populated, 4);
@@ -392,24 +392,6 @@ static void test_shared_root_goes_as_one(void **state) {
     close_engine();
 }
 
-static void test_failed_prefetch_gives_memory_back(void **state) {
-    (void)state;
-    open_engine("demand", 2);
-    uint32_t block = add_range(100);
-    struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 50)};
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
-    assert_int_equal(engine.space.frames[1].leaves_used, 7);
-    assert_int_equal(fault(block, 3, 4, &other), FF__JOB_LATER);
-    ff__engine_finish(&engine, 2000, &job, false);
-    assert_int_equal(engine.space.frames[1].leaves_used, 0);
-    assert_int_equal(engine.space.stats.prefetched + engine.space.stats.populated, 0);
-    struct ff_fault_group late;
-    assert_true(ff__engine_take_late(&engine, &late)); /* and who waits for it is not forgotten */
-    assert_int_equal(ff__engine_fault(&engine, 3000, &late, &job), FF__JOB_RUN);
-    carry_out(&job);
-    close_engine();
-}
-
 static void test_advice_that_does_not_fit(void **state) {
     (void)state;
     open_engine("demand:evict=rogue-quiet", 1);
@@ -551,7 +533,6 @@ int main(void) {
         cmocka_unit_test(test_released_block_has_content),
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_root_goes_as_one),
-        cmocka_unit_test(test_failed_prefetch_gives_memory_back),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
         cmocka_unit_test(test_dead_pages_are_not_copied),

@@ -18,7 +18,7 @@
 struct flight {
     struct ff__job job;
     uint32_t stage; /* moves done */
-    bool advised, done;
+    bool advised;
 };
 
 /* Faults to be tried again. */
@@ -54,8 +54,7 @@ static inline struct ff__space *space_of(struct world *world) {
 
 /* What happened in any of the lives: a test that never met a case has not tested it. */
 enum {
-    SEEN_IN_FAILED = FF__JOB_DROPPED + 1, /* behind the job statuses of faults and advice */
-    SEEN_LATE,
+    SEEN_LATE = FF__JOB_DROPPED + 1, /* behind the job statuses of faults and advice */
     SEEN_RESTOCK,
     SEEN_SHARED_ROOT,
     SEEN_TRIMMED,
@@ -174,12 +173,12 @@ static inline void check_new_job(struct world *world, const struct ff__job *job)
 
 static inline void finish_flight(struct world *world, struct flight *flight) {
     claim_job(world, &flight->job, false);
-    if (flight->job.has_in && flight->done) {
+    if (flight->job.has_in) {
         uint32_t pages = ff_mask_count(&flight->job.in.pages);
         world->prefetched += pages - ff_mask_count(&flight->job.faulted);
         log_number(world, pages);
     }
-    ff__engine_finish(&world->engine, world->now_ns, &flight->job, flight->done);
+    ff__engine_finish(&world->engine, world->now_ns, &flight->job);
     *flight = world->flights[--world->flight_count];
 }
 
@@ -188,16 +187,11 @@ static inline struct ff_mask random_part(struct world *world) {
     return ff_mask_of_run(first, first + below(world, FF_BLOCK_PAGES));
 }
 
-/* The way in of a flight; may fail. False: not yet. */
+/* The way in of a flight. False: not yet. */
 static inline bool carry_in(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);
-    if (flight->advised && below(world, 8) == 0) {
-        flight->done = false; /* given up before anything came */
-        seen[SEEN_IN_FAILED]++;
-        return true;
-    }
-    if (!flight->advised && below(world, 6) == 0) {
+    if (below(world, 6) == 0) {
         fake_in(&world->fake, &job->in, &part);
         return false;
     }
@@ -241,7 +235,6 @@ static inline void start_flight(struct world *world, bool advised) {
     struct flight *flight = &world->flights[world->flight_count++];
     flight->stage = 0;
     flight->advised = advised;
-    flight->done = true;
     check_new_job(world, &flight->job);
     claim_job(world, &flight->job, true);
 }

@@ -36,7 +36,7 @@ static void activate(struct bench *bench, uint32_t block) {
 }
 
 static void use(struct bench *bench, uint32_t block) {
-    ff__evict_lrm.on_used(bench->instance.state, &bench->fake.view, block);
+    ff__evict_lrm.on_used(bench->instance.state, &bench->fake.view, block, NULL);
 }
 
 static void discard(struct bench *bench, uint32_t block) {
@@ -53,7 +53,7 @@ static uint32_t pick(struct bench *bench, uint32_t capacity, uint32_t for_block,
                      enum ff_evict_cause cause, uint32_t out[BLOCKS]) {
     static struct ff_advice items[BLOCKS];
     struct ff_advice_list list = {items, 0, capacity};
-    struct ff_evict_request request = {cause, TIER, for_block};
+    struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES};
     ff__evict_lrm.pick(bench->instance.state, &bench->fake.view, &request, &list);
     for (uint32_t i = 0; i < list.count; i++) {
         assert_int_equal(items[i].tier, TIER);

@@ -24,7 +24,8 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK), 0);
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false),
+                     0);
 }
 
 static void check_holds(const struct ff__space *space) {
@@ -176,13 +177,13 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false), -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);

@@ -69,7 +69,9 @@ static bool is_movable(const struct lrm *lrm, const struct ff_view *view, uint32
     return lrm->links[block].list != LIST_NONE && view->blocks[block].page_count == FF_BLOCK_PAGES;
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block) {
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    (void)pages;
     if (is_movable(state, view, block))
         move_to_tail(state, block, LIST_USED);
 }

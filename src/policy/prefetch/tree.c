@@ -249,7 +249,8 @@ static bool has_min_faults(const struct tree *tree, struct block *record, uint32
 /* What the driver calls resident. A host page beside a device's is the clean copy of that page,
  * which the driver would not have kept. */
 static struct ff_mask resident_at(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    struct ff_mask resident = *ff_view_resident(view, tier, block);
+    struct ff_mask resident = tier == FF_TIER_HOST ? *ff_view_resident(view, tier, block)
+                                                   : ff_view_expected(view, tier, block);
     if (tier != FF_TIER_HOST)
         return resident;
     for (uint32_t device = 1; device < view->tier_count; device++)

@@ -1,0 +1,354 @@
+/* Jobs: what a fault, a piece of advice or pressure leads to, and how it becomes true. */
+#include "engine/internal.h"
+
+#include <errno.h>
+
+static void clear_job(struct ff__job *job) {
+    job->has_in = job->took_root = false;
+    job->out_count = 0;
+    job->retry_ns = job->owed = 0;
+    ff_mask_clear(&job->faulted);
+    ff_mask_clear(&job->throttled);
+    ff_mask_clear(&job->remote);
+}
+
+/* ---- late faults ---- */
+
+static void remember_late(struct ff__engine *engine, const struct ff_fault_group *group,
+                          const struct ff_mask *pages) {
+    struct ff__late *late = &engine->late[group->block];
+    struct ff_mask written = ff_mask_and(&group->written, pages);
+    late->faulted = ff_mask_or(&late->faulted, pages);
+    late->written = ff_mask_or(&late->written, &written);
+    late->tier = group->tier;
+}
+
+/* The block's job has ended: faults that came meanwhile can be served. */
+static void queue_late(struct ff__engine *engine, uint32_t block) {
+    struct ff__late *late = &engine->late[block];
+    if (ff_mask_empty(&late->faulted) || late->queued)
+        return;
+    late->queued = true;
+    late->next = FF_NONE;
+    if (engine->late_head == FF_NONE)
+        engine->late_head = block;
+    else
+        engine->late[engine->late_tail].next = block;
+    engine->late_tail = block;
+}
+
+bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group) {
+    uint32_t block = engine->late_head;
+    if (block == FF_NONE)
+        return false;
+    struct ff__late *late = &engine->late[block];
+    engine->late_head = late->next;
+    late->queued = false;
+    *group = (struct ff_fault_group){block, late->tier, FF_NONE, late->faulted, late->written};
+    ff_mask_clear(&late->faulted);
+    ff_mask_clear(&late->written);
+    return true;
+}
+
+void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
+    struct ff__late *late = &engine->late[block];
+    ff_mask_clear(&late->faulted);
+    ff_mask_clear(&late->written);
+    if (!late->queued)
+        return;
+    late->queued = false;
+    uint32_t before = FF_NONE;
+    for (uint32_t at = engine->late_head; at != FF_NONE; before = at, at = engine->late[at].next) {
+        if (at != block)
+            continue;
+        if (before == FF_NONE)
+            engine->late_head = late->next;
+        else
+            engine->late[before].next = late->next;
+        if (engine->late_tail == block)
+            engine->late_tail = before;
+        return;
+    }
+}
+
+/* ---- bringing in ---- */
+
+/* Pages that a touch from the tier finds in place. */
+static struct ff_mask reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    return engine->separate ? engine->space.resident[tier][block]
+                            : ff__block_present(&engine->space, block);
+}
+
+/* Pages that are on another device leave it first. */
+static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                                       const struct ff_mask *pages, struct ff__job *job) {
+    struct ff_mask fetched = {{0}};
+    for (uint32_t peer = 1; peer < engine->space.tier_count; peer++) {
+        struct ff_mask there = ff_mask_and(pages, &engine->space.resident[peer][block]);
+        if (peer != tier && !ff_mask_empty(&there) &&
+            ff__memory_leave(engine, block, peer, &there, NULL, job))
+            fetched = ff_mask_or(&fetched, &there);
+    }
+    return fetched;
+}
+
+static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                   const struct ff_mask *pages, struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask fetched = fetch_from_peers(engine, block, tier, pages, job);
+    struct ff_mask content = ff_mask_or(&space->resident[FF_TIER_HOST][block], &fetched);
+    job->has_in = true;
+    job->in.block = block;
+    job->in.tier = tier;
+    job->in.frame = space->frame[tier][block];
+    job->in.pages = *pages;
+    job->in.held = ff_mask_and(pages, &content);
+    job->in.whole = ff_mask_empty(&space->resident[tier][block]);
+    space->remote[tier][block] = ff_mask_minus(&space->remote[tier][block], pages);
+    if (space->by_page)
+        space->coming[block] = ff_mask_or(&space->coming[block], pages);
+    else
+        space->busy[block] = 1;
+}
+
+/* Asks the policy about absent pages: which others to bring, which to use from where they are, which
+ * not to serve yet. */
+static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fault_group *absent,
+                                   const struct ff_mask *present, struct ff__job *job) {
+    struct ff_fault_advice advice = {0};
+    if (engine->prefetch->on_fault)
+        engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, &advice);
+    struct ff_mask block = ff__block_pages(&engine->space, absent->block);
+    struct ff_mask wanted = ff_mask_and(&advice.prefetch, &block);
+    wanted = ff_mask_minus(&wanted, present);
+    wanted = ff_mask_minus(&wanted, &engine->space.coming[absent->block]);
+    wanted = ff_mask_minus(&wanted, &engine->space.leaving[absent->block]);
+    wanted = ff_mask_or(&wanted, &absent->faulted);
+    if (engine->maps_remotely)
+        job->remote = ff_mask_and(&advice.remote, &absent->faulted);
+    if (advice.throttle_until_ns > engine->view.now_ns) {
+        job->throttled = ff_mask_and(&advice.throttle, &absent->faulted);
+        job->throttled = ff_mask_minus(&job->throttled, &job->remote);
+        job->retry_ns = advice.throttle_until_ns;
+    }
+    wanted = ff_mask_minus(&wanted, &job->remote);
+    return ff_mask_minus(&wanted, &job->throttled);
+}
+
+static void count_faults(struct ff__engine *engine, const struct ff_fault_group *absent,
+                         const struct ff__job *job) {
+    struct ff_stats *stats = &engine->space.stats;
+    struct ff_mask again = ff_mask_and(&job->faulted, &engine->space.evicted[absent->block]);
+    stats->faults += ff_mask_count(&job->faulted);
+    struct ff_mask written = ff_mask_and(&job->faulted, &absent->written);
+    stats->write_faults += ff_mask_count(&written);
+    stats->refaults += ff_mask_count(&again);
+    stats->batches++;
+    struct ff_event event = {.kind = FF_EVENT_FAULT,
+                             .tier = absent->tier,
+                             .block = absent->block,
+                             .page = ff_mask_next(&absent->faulted, 0),
+                             .launch = absent->launch,
+                             .now_ns = engine->view.now_ns};
+    ff__engine_tell(engine, &event);
+}
+
+/* Takes the faults that are not to be served now out of the group: of a block at work, of pages that
+ * are on their way. Those that come wake their threads when they have come; those that leave are
+ * served afterwards. */
+static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = absent->block;
+    if (space->busy[block]) {
+        remember_late(engine, absent, &absent->faulted);
+        ff_mask_clear(&absent->faulted);
+        return true;
+    }
+    struct ff_mask coming = ff_mask_and(&absent->faulted, &space->coming[block]);
+    struct ff_mask leaving = ff_mask_and(&absent->faulted, &space->leaving[block]);
+    remember_late(engine, absent, &leaving);
+    absent->faulted = ff_mask_minus(&absent->faulted, &coming);
+    absent->faulted = ff_mask_minus(&absent->faulted, &leaving);
+    absent->written = ff_mask_and(&absent->written, &absent->faulted);
+    return !ff_mask_empty(&coming) || !ff_mask_empty(&leaving);
+}
+
+static int begin_in(struct ff__engine *engine, const struct ff_fault_group *absent,
+                    struct ff_mask *wanted, struct ff__job *job) {
+    uint32_t block = absent->block, tier = absent->tier;
+    struct ff_mask asked = ff_mask_and(wanted, &absent->faulted);
+    if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_FAULT, &asked, wanted, job))
+        return FF__JOB_NO_ROOM;
+    set_in(engine, block, tier, wanted, job);
+    job->faulted = ff_mask_and(wanted, &asked);
+    struct ff_mask left_out = ff_mask_minus(&asked, wanted);
+    remember_late(engine, absent, &left_out);
+    count_faults(engine, absent, job);
+    return FF__JOB_RUN;
+}
+
+int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                     struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = group->block;
+    clear_job(job);
+    if (block >= space->block_limit || space->blocks[block].page_count == 0)
+        return -EFAULT;
+    if (group->tier == FF_NONE)
+        group->tier = space->ranges[space->blocks[block].range].home_tier;
+    group->launch = engine->launch[group->tier];
+    struct ff_mask valid = ff__block_pages(space, block);
+    group->faulted = ff_mask_and(&group->faulted, &valid);
+    group->written = ff_mask_and(&group->written, &group->faulted);
+    struct ff_fault_group absent = *group;
+    if (space->busy[block] && put_off(engine, &absent))
+        return FF__JOB_LATER;
+    struct ff_mask present = reachable(engine, block, group->tier);
+    absent.faulted = ff_mask_minus(&group->faulted, &present);
+    absent.written = ff_mask_minus(&group->written, &present);
+    bool later = put_off(engine, &absent);
+    if (ff_mask_empty(&absent.faulted)) {
+        space->stats.spurious += !later;
+        return later ? FF__JOB_LATER : FF__JOB_NONE;
+    }
+    ff__engine_view(engine, now_ns);
+    struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
+    struct ff_mask *remote = &space->remote[group->tier][block];
+    *remote = ff_mask_or(remote, &job->remote);
+    if (!ff_mask_empty(&wanted))
+        return begin_in(engine, &absent, &wanted, job);
+    return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
+}
+
+int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
+                        struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = advice->block, tier = advice->tier;
+    clear_job(job);
+    if (block < space->block_limit && space->blocks[block].page_count > 0 && !space->busy[block] &&
+        tier > FF_TIER_HOST && tier < space->tier_count) {
+        struct ff_mask present = reachable(engine, block, tier), none = {{0}};
+        struct ff_mask valid = ff__block_pages(space, block);
+        struct ff_mask wanted = ff_mask_and(&advice->pages, &valid);
+        wanted = ff_mask_minus(&wanted, &present);
+        wanted = ff_mask_minus(&wanted, &space->coming[block]);
+        wanted = ff_mask_minus(&wanted, &space->leaving[block]);
+        ff__engine_view(engine, now_ns);
+        if (!ff_mask_empty(&wanted) &&
+            ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
+            set_in(engine, block, tier, &wanted, job);
+            return FF__JOB_RUN;
+        }
+    }
+    space->stats.advice_dropped++;
+    return FF__JOB_DROPPED;
+}
+
+int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
+                     const struct ff_mask *dead, struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    clear_job(job);
+    if (space->busy[block] || !ff_mask_empty(&space->coming[block]) ||
+        !ff_mask_empty(&space->leaving[block]))
+        return FF__JOB_LATER;
+    if (space->frame[tier][block] == FF_NONE)
+        return FF__JOB_NONE;
+    ff__engine_view(engine, now_ns);
+    ff__memory_leave(engine, block, tier, NULL, dead, job);
+    return FF__JOB_RUN;
+}
+
+int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                       struct ff__job *job) {
+    clear_job(job);
+    if (!engine->pressed[tier])
+        return FF__JOB_NONE;
+    ff__engine_view(engine, now_ns);
+    if (ff__memory_restock(engine, tier, job))
+        return FF__JOB_RUN;
+    engine->pressed[tier] = false;
+    return FF__JOB_NONE;
+}
+
+/* ---- finishing ---- */
+
+static void count_useless(struct ff__space *space, const struct ff__move *out) {
+    struct ff_mask useless = ff_mask_and(&space->unused[out->block], &out->pages);
+    space->stats.prefetch_useless += ff_mask_count(&useless);
+    space->unused[out->block] = ff_mask_minus(&space->unused[out->block], &out->pages);
+}
+
+static void finish_out(struct ff__engine *engine, const struct ff__job *job,
+                       const struct ff__move *out, const struct ff_mask *copied) {
+    struct ff__space *space = &engine->space;
+    struct ff_stats *stats = &space->stats;
+    uint32_t block = out->block;
+    struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
+    struct ff_mask *resident = &space->resident[out->tier][block];
+    *resident = ff_mask_minus(resident, &out->pages);
+    *host = ff_mask_or(host, copied);
+    *host = ff_mask_minus(host, &out->dead);
+    space->evicted[block] = ff_mask_or(&space->evicted[block], &out->pages);
+    if (engine->watched)
+        count_useless(space, out);
+    ff__memory_left(engine, job, out);
+
+    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
+    stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
+    stats->pages_out += pages_copied;
+    stats->pages_dropped += pages - pages_copied;
+    struct ff_event event = {.kind = FF_EVENT_EVICTED,
+                             .tier = out->tier,
+                             .block = block,
+                             .launch = FF_NONE,
+                             .now_ns = engine->view.now_ns};
+    ff__engine_tell(engine, &event);
+}
+
+static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    const struct ff__move *in = &job->in;
+    uint32_t block = in->block, tier = in->tier;
+    struct ff_stats *stats = &space->stats;
+    uint32_t pages = ff_mask_count(&in->pages), held = ff_mask_count(&in->held);
+    struct ff_mask *resident = &space->resident[tier][block];
+    ff__memory_arrived(engine, job);
+    *resident = ff_mask_or(resident, &in->pages);
+    space->evicted[block] = ff_mask_minus(&space->evicted[block], &in->pages);
+    if (engine->watched) {
+        struct ff_mask ahead = ff_mask_minus(&in->pages, &job->faulted);
+        space->unused[block] = ff_mask_or(&space->unused[block], &ahead);
+    }
+    stats->pages_in += held;
+    stats->populated += pages - held;
+    stats->prefetched += pages - ff_mask_count(&job->faulted);
+    if (engine->evict->on_used)
+        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, &in->pages);
+    if (engine->prefetch->on_arrival)
+        engine->prefetch->on_arrival(engine->prefetch_state, &engine->view, block, tier, &in->pages,
+                                     !ff_mask_empty(&job->faulted));
+}
+
+void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job) {
+    ff__engine_view(engine, now_ns);
+    for (uint32_t i = 0; i < job->out_count; i++)
+        finish_out(engine, job, &job->out[i], &job->copied[i]);
+    if (job->has_in)
+        finish_in(engine, job);
+    for (uint32_t i = 0; i < job->out_count; i++)
+        queue_late(engine, job->out[i].block);
+    if (job->has_in)
+        queue_late(engine, job->in.block);
+    ff__memory_count(engine);
+    if (engine->check && !engine->failure.message[0])
+        ff__engine_check(engine, &engine->failure);
+}
+
+void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
+                              const struct ff_mask *held) {
+    struct ff_mask *host = &engine->space.resident[FF_TIER_HOST][block];
+    *host = ff_mask_or(host, held);
+    engine->space.busy[block] = 0;
+    queue_late(engine, block);
+}

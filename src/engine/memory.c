@@ -1,0 +1,315 @@
+/* Memory of the devices: who holds it, and who leaves when somebody needs it.
+ *
+ * It is handed out in one of two ways. By the block, as in the NVIDIA driver: one touched page of a
+ * full block takes 2 MiB, and evicting a victim empties its whole root. Or by the page, as in
+ * UVMSmart's device: a move takes as many pages as it brings, and an eviction frees as many as the
+ * policy names. */
+#include "engine/internal.h"
+
+#define VICTIMS_MAX 16u
+
+void ff__memory_count(struct ff__engine *engine) {
+    struct ff__space *space = &engine->space;
+    uint64_t bytes = 0;
+    for (uint32_t tier = 1; tier < space->tier_count; tier++)
+        bytes += space->by_page ? space->used[tier] * FF_PAGE_SIZE
+                                : (uint64_t)space->frames[tier].leaves_used * FF_LEAF_SIZE;
+    space->stats.resident = bytes;
+    if (bytes > space->stats.resident_peak)
+        space->stats.resident_peak = bytes;
+}
+
+/* ---- leaving ---- */
+
+static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
+    for (uint32_t i = 0; i < job->out_count; i++)
+        if (job->out[i].block == block && job->out[i].tier == tier)
+            return &job->out[i];
+    if (job->out_count == FF__ROOT_LEAVES)
+        return NULL;
+    struct ff__move *out = &job->out[job->out_count++];
+    *out = (struct ff__move){.block = block, .tier = tier};
+    return out;
+}
+
+/* The block holds nothing on the device any more. */
+static void release(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    engine->space.frame[tier][block] = FF_NONE;
+    if (engine->evict->on_release)
+        engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
+}
+
+static void release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    const struct ff__space *space = &engine->space;
+    if (space->by_page && space->frame[tier][block] != FF_NONE &&
+        ff_mask_empty(&space->resident[tier][block]) && ff_mask_empty(&space->coming[block]))
+        release(engine, block, tier);
+}
+
+bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, const struct ff_mask *dead,
+                      struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask *resident = &space->resident[tier][block];
+    struct ff__move *out = find_out(job, block, tier);
+    if (!out)
+        return false;
+    struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
+    struct ff_mask staying = ff_mask_minus(resident, &going);
+    out->frame = space->frame[tier][block];
+    out->pages = ff_mask_or(&out->pages, &going);
+    out->held = ff_mask_and(&out->pages, &space->resident[FF_TIER_HOST][block]);
+    out->whole = ff_mask_empty(&staying);
+    /* no backend has a peer tier yet: a place policy that names one is not followed */
+    if (engine->place->place(engine->place_state, &engine->view, block, tier) != FF_TIER_HOST)
+        space->stats.advice_dropped++;
+    ff_mask_clear(&out->dead);
+    if (engine->discard->dead)
+        engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
+    if (dead)
+        out->dead = ff_mask_or(&out->dead, dead);
+    if (engine->evict->on_leave)
+        engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, &going);
+    if (space->by_page) {
+        *resident = staying;
+        space->leaving[block] = ff_mask_or(&space->leaving[block], &going);
+        release_if_empty(engine, block, tier);
+        return true;
+    }
+    space->busy[block] = 1;
+    if (out->whole)
+        release(engine, block, tier);
+    return true;
+}
+
+void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
+                     const struct ff__move *out) {
+    struct ff__space *space = &engine->space;
+    if (space->by_page) {
+        space->leaving[out->block] = ff_mask_minus(&space->leaving[out->block], &out->pages);
+        space->used[out->tier] -= ff_mask_count(&out->pages);
+    } else {
+        if (out->whole && !job->took_root)
+            ff__frames_free(&space->frames[out->tier], out->frame,
+                            ff__engine_leaves(engine, out->block));
+        space->busy[out->block] = 0;
+    }
+}
+
+void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    const struct ff__move *in = &job->in;
+    if (space->by_page) {
+        space->coming[in->block] = ff_mask_minus(&space->coming[in->block], &in->pages);
+        space->used[in->tier] += job->owed;
+        for (uint32_t tier = 1; tier < space->tier_count; tier++)
+            if (tier != in->tier)
+                release_if_empty(engine, in->block, tier);
+        return;
+    }
+    space->busy[in->block] = 0;
+    if (job->took_root)
+        ff__frames_trim_root(&space->frames[in->tier], in->frame / FF__ROOT_LEAVES,
+                             ff__engine_leaves(engine, in->block));
+}
+
+/* ---- by the block ---- */
+
+/* Whether every block in the root could leave now; `owners` are they. */
+static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
+                           uint32_t owners[FF__ROOT_LEAVES], uint32_t *count) {
+    *count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    for (uint32_t i = 0; i < *count; i++)
+        if (!ff_view_evictable(&engine->view, tier, owners[i]))
+            return false;
+    return *count > 0;
+}
+
+/* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
+static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
+    uint32_t owners[FF__ROOT_LEAVES], count;
+    for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
+        if (root_evictable(engine, tier, root, owners, &count))
+            return root;
+    return FF_NONE;
+}
+
+static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    return block < engine->space.block_limit && engine->space.blocks[block].page_count > 0 &&
+           ff_view_evictable(&engine->view, tier, block);
+}
+
+static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
+    struct ff_advice items[VICTIMS_MAX];
+    struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
+    uint32_t tier = request->tier, owners[FF__ROOT_LEAVES], count;
+    engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
+    for (uint32_t i = 0; i < victims.count; i++) {
+        uint32_t block = items[i].block;
+        if (block == request->for_block || !is_victim(engine, tier, block))
+            continue;
+        uint32_t root = engine->space.frame[tier][block] / FF__ROOT_LEAVES;
+        if (root_evictable(engine, tier, root, owners, &count))
+            return root;
+    }
+    return request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+}
+
+/* Sends everything in one root away, for the policy's best victim. The driver, too, evicts whole
+ * roots: all blocks that share one. Returns the root, or FF_NONE. */
+static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
+                           struct ff__job *job) {
+    uint32_t root = choose_root(engine, request);
+    if (root == FF_NONE)
+        return FF_NONE;
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[request->tier], root, owners);
+    for (uint32_t i = 0; i < count; i++)
+        ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
+    return root;
+}
+
+/* How many pages to keep free. */
+static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
+    return engine->evict->stock ? engine->evict->stock(engine->evict_state[tier], &engine->view)
+                                : (uint64_t)engine->stock * FF_BLOCK_PAGES;
+}
+
+static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
+    return space->by_page ? space->capacity - space->used[tier]
+                          : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
+}
+
+static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                       enum ff_evict_cause cause, struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff__frames *frames = &space->frames[tier];
+    if (space->frame[tier][block] != FF_NONE)
+        return true;
+    uint32_t frame = ff__frames_alloc(frames, ff__engine_leaves(engine, block), block);
+    if (frame == FF_NONE) {
+        struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
+        uint32_t root = evict_root(engine, &request, job);
+        if (root == FF_NONE)
+            return false;
+        frame = ff__frames_take_root(frames, root, block);
+        job->took_root = true;
+    }
+    space->frame[tier][block] = frame;
+    if (engine->evict->on_activate)
+        engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+    return true;
+}
+
+/* ---- by the page ---- */
+
+/* Evicts for `need` pages; returns how many will leave. */
+static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_request *request,
+                            uint64_t need, struct ff__job *job) {
+    uint32_t tier = request->tier;
+    uint64_t found = 0, before;
+    do {
+        struct ff_advice items[VICTIMS_MAX];
+        struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
+        struct ff_evict_request rest = *request;
+        rest.pages = need - found;
+        before = found;
+        engine->evict->pick(engine->evict_state[tier], &engine->view, &rest, &victims);
+        for (uint32_t i = 0; i < victims.count && found < need; i++) {
+            if (!is_victim(engine, tier, items[i].block))
+                continue;
+            const struct ff_mask *resident = &engine->space.resident[tier][items[i].block];
+            struct ff_mask pages =
+                ff_mask_empty(&items[i].pages) ? *resident : ff_mask_and(&items[i].pages, resident);
+            if (ff_mask_empty(&pages))
+                continue;
+            if (!ff__memory_leave(engine, items[i].block, tier, &pages, NULL, job))
+                return found;
+            found += ff_mask_count(&pages);
+        }
+    } while (found < need && found > before);
+    return found;
+}
+
+/* When the policy names nobody, a waiting fault takes the lowest block. */
+static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
+    for (uint32_t block = 0; block < engine->space.block_limit; block++) {
+        if (!is_victim(engine, tier, block))
+            continue;
+        uint64_t pages = ff_mask_count(&engine->space.resident[tier][block]);
+        return ff__memory_leave(engine, block, tier, NULL, NULL, job) ? pages : 0;
+    }
+    return 0;
+}
+
+/* Keeps `room` of the pages, the low ones of those that must come first. */
+static void keep_some(struct ff_mask *wanted, const struct ff_mask *must, uint64_t room) {
+    struct ff_mask kept = {{0}}, others = ff_mask_minus(wanted, must);
+    struct ff_mask first = ff_mask_and(wanted, must);
+    FF_MASK_FOR_EACH_PAGE(&first, page)
+    if (room > 0) {
+        ff_mask_set(&kept, page);
+        room--;
+    }
+    FF_MASK_FOR_EACH_PAGE(&others, page)
+    if (room > 0) {
+        ff_mask_set(&kept, page);
+        room--;
+    }
+    *wanted = kept;
+}
+
+static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                       enum ff_evict_cause cause, const struct ff_mask *must,
+                       struct ff_mask *wanted, struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    uint64_t need = ff_mask_count(wanted), there = free_of(space, tier), leaving = 0;
+    if (need > there) {
+        struct ff_evict_request request = {cause, tier, block, need - there};
+        leaving = evict_pages(engine, &request, need - there, job);
+        if (there + leaving == 0 && cause == FF_EVICT_FOR_FAULT)
+            leaving = evict_any(engine, tier, job);
+        if (there + leaving < need) {
+            keep_some(wanted, must, there + leaving);
+            space->stats.advice_dropped++;
+            need = there + leaving;
+        }
+    }
+    if (need == 0)
+        return false;
+    uint64_t now = need < there ? need : there;
+    space->used[tier] += now;
+    job->owed = need - now;
+    if (space->frame[tier][block] == FF_NONE) {
+        space->frame[tier][block] = 0;
+        if (engine->evict->on_activate)
+            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+    }
+    return true;
+}
+
+/* ---- either ---- */
+
+bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                     struct ff__job *job) {
+    bool taken = engine->space.by_page ? take_pages(engine, block, tier, cause, must, wanted, job)
+                                       : take_frame(engine, block, tier, cause, job);
+    if (taken) {
+        engine->pressed[tier] = free_of(&engine->space, tier) < stock_of(engine, tier);
+        ff__memory_count(engine);
+    }
+    return taken;
+}
+
+bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
+    struct ff__space *space = &engine->space;
+    uint64_t stock = stock_of(engine, tier), there = free_of(space, tier);
+    /* what fits as a whole needs no room for more */
+    bool all_fits = space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
+    if (all_fits || there >= stock)
+        return false;
+    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, stock - there};
+    return space->by_page ? evict_pages(engine, &request, stock - there, job) > 0
+                          : evict_root(engine, &request, job) != FF_NONE;
+}
