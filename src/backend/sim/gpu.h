@@ -3,6 +3,7 @@
 #define FF_BACKEND_SIM_GPU_H
 
 #include <farfault/farfault.h>
+#include <stddef.h>
 
 enum ff__fault_cost {
     FF__FAULT_BATCH, /* the driver's: a cost per batch, block and page, replay after the batch */
@@ -54,7 +55,14 @@ struct ff__gpu {
  * (the message lists what there is), -EINVAL: what is wrong with which member. */
 int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
 
-/* Time a transfer holds the link. */
+/* The same for text that is already in memory; `file` is what messages call it. */
+int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
+                  struct ff_error *error);
+
+/* The presets of a folder, in the order of their names, `max` at most. Returns their number. */
+unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
+
+/* Time a transfer holds the link; latency comes on top, and overlaps with the next transfer. */
 uint64_t ff__link_ns(const struct ff__link_model *link, uint64_t bytes);
 
 #endif

@@ -1,0 +1,41 @@
+/* The members of a device preset: one row each. */
+#ifndef FF_BACKEND_SIM_GPU_FIELDS_H
+#define FF_BACKEND_SIM_GPU_FIELDS_H
+
+#include "backend/sim/gpu.h"
+
+#include <stddef.h>
+
+#define FF__GPU_NAME_SHOWN 48
+
+enum ff__field_type {
+    FF__FIELD_TEXT,
+    FF__FIELD_COUNT, /* uint32_t */
+    FF__FIELD_WHOLE, /* uint64_t */
+    FF__FIELD_REAL,
+    FF__FIELD_BOOL,
+    FF__FIELD_WORD, /* an enum of two */
+    FF__FIELD_CURVE,
+};
+
+enum ff__field_only { FF__ONLY_ANY, FF__ONLY_FLAT, FF__ONLY_BATCH }; /* for which fault_cost */
+
+struct ff__gpu_field {
+    const char *name;
+    enum ff__field_type type;
+    size_t offset;
+    double min, max; /* of a number; of a text, max is the size of its place */
+    enum ff__field_only only;
+    const char *words[2];
+};
+
+struct ff__gpu_link {
+    const char *name;
+    size_t offset;
+};
+
+/* All end with a NULL name. fault_cost comes before what depends on it. */
+extern const struct ff__gpu_field ff__gpu_fields[], ff__gpu_link_fields[];
+extern const struct ff__gpu_link ff__gpu_links[];
+
+#endif
