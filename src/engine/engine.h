@@ -103,10 +103,10 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                         struct ff__job *job);
 
-/* Takes the block's pages off the device; `dead`: these without a copy (may be NULL). RUN, NONE,
- * or LATER (busy). */
+/* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these without a
+ * copy (may be NULL). RUN, NONE, or LATER (busy). */
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
-                     const struct ff_mask *dead, struct ff__job *job);
+                     const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
 /* Pre-evicts a block if free memory is short. RUN, or NONE. */
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,

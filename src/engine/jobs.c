@@ -245,7 +245,7 @@ int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct
 }
 
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
-                     const struct ff_mask *dead, struct ff__job *job) {
+                     const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     clear_job(job);
     if (space->busy[block] || !ff_mask_empty(&space->coming[block]) ||
@@ -254,7 +254,7 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
     if (space->frame[tier][block] == FF_NONE)
         return FF__JOB_NONE;
     ff__engine_view(engine, now_ns);
-    ff__memory_leave(engine, block, tier, NULL, dead, job);
+    ff__memory_leave(engine, block, tier, pages, dead, job);
     return FF__JOB_RUN;
 }
 

@@ -396,7 +396,7 @@ static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t
     struct ff__job job;
     int status;
     while ((status = ff__engine_evict(pipeline->engine, pipeline->backend->now(pipeline->self),
-                                      block, tier, dead, &job)) == FF__JOB_LATER)
+                                      block, tier, NULL, dead, &job)) == FF__JOB_LATER)
         wait_for_progress(pipeline);
     if (status == FF__JOB_RUN)
         run_job(pipeline, &job);

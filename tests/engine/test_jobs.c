@@ -281,7 +281,7 @@ static void make_late(uint32_t count, uint32_t ranges[]) {
 static void remove_range(uint32_t range) {
     uint32_t block = engine.space.ranges[range].first_block;
     for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
-        if (ff__engine_evict(&engine, 3000, block, tier, NULL, &job) == FF__JOB_RUN)
+        if (ff__engine_evict(&engine, 3000, block, tier, NULL, NULL, &job) == FF__JOB_RUN)
             carry_out(&job);
     fake_forget(&fake, block);
     ff__engine_range_remove(&engine, range);
@@ -320,7 +320,7 @@ static void test_closed_block_stays_closed(void **state) {
     uint32_t block = engine.space.ranges[range].first_block;
     ff__engine_close_block(&engine, block);
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_LATER);
-    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &job), FF__JOB_LATER);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, NULL, &job), FF__JOB_LATER);
     struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 512)};
     assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
     assert_false(ff__engine_take_late(&engine, &late));
@@ -445,11 +445,11 @@ static void test_dead_pages_are_not_copied(void **state) {
     uint32_t block = add_range(512);
     bring(block, 0, 20);
     struct ff_mask dead = ff_mask_of_run(10, 30);
-    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &dead, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &dead, &job), FF__JOB_RUN);
     carry_out(&job);
     assert_int_equal(engine.space.stats.pages_out, 10);
     assert_int_equal(ff_mask_count(&engine.space.resident[FF_TIER_HOST][block]), 10);
-    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &dead, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &dead, &job), FF__JOB_NONE);
     bring(block, 0, 20);
     assert_int_equal(engine.space.stats.pages_in, 10); /* the dead read as zeros */
     assert_int_equal(engine.space.stats.populated, 30);

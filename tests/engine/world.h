@@ -402,7 +402,7 @@ static inline void step_evict(struct world *world) {
     struct ff_mask dead = some_pages(world, block);
     struct ff__job *job = next_job(world);
     int status =
-        ff__engine_evict(&world->engine, world->now_ns, block, tier, kills ? &dead : NULL, job);
+        ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, kills ? &dead : NULL, job);
     log_job(world, status, job);
     if (status == FF__JOB_RUN)
         start_flight(world, false);
@@ -496,7 +496,7 @@ static inline bool range_is_idle(struct world *world, const struct ff_range *ran
 static inline void clear_block(struct world *world, uint32_t block) {
     for (uint32_t tier = 1; tier < space_of(world)->tier_count; tier++) {
         struct ff__job *job = next_job(world);
-        if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, job) != FF__JOB_RUN)
+        if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, NULL, job) != FF__JOB_RUN)
             continue;
         start_flight(world, false);
         while (world->claimed[block])

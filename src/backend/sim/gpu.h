@@ -33,19 +33,21 @@ struct ff__gpu {
     uint32_t tlb_entries;          /* an SM */
     uint64_t tlb_page;             /* bytes one entry covers */
     uint64_t walk_ns;
-    uint64_t launch_ns;            /* from one kernel's end, or its launch, to its start */
+    uint64_t launch_ns; /* from one kernel's end, or its launch, to its start */
     enum ff__fault_cost fault_cost;
     enum ff__frames_kind frames;
     bool write_back_clean; /* evictions copy clean pages too */
+    bool copies_empty;     /* pages that have no content yet are copied in like others */
     /* flat */
     uint64_t fault_ns; /* one fault */
     /* batch */
-    uint32_t batch_faults;        /* fault buffer entries taken at a time */
-    uint64_t delivery_ns;         /* from the stall of a warp to its entry in the buffer */
-    uint64_t batch_ns, block_ns, page_ns; /* the driver's time for a batch, a block in it, a page in it */
-    uint64_t evict_ns;            /* the driver's time for one eviction */
+    uint32_t batch_faults; /* fault buffer entries taken at a time */
+    uint64_t delivery_ns;  /* from the stall of a warp to its entry in the buffer */
+    uint64_t batch_ns, block_ns,
+        page_ns;       /* the driver's time for a batch, a block in it, a page in it */
+    uint64_t evict_ns; /* the driver's time for one eviction */
     uint64_t replay_ns;
-    uint64_t remote_ns;           /* latency of a remote access; its bytes take their share of the link */
+    uint64_t remote_ns; /* latency of a remote access; its bytes take their share of the link */
     uint64_t remote_bytes;
     struct ff__link_model in, out; /* host to device and back, at the same time */
     struct ff__link_model peer;    /* between devices */

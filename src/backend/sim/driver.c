@@ -1,0 +1,357 @@
+/* The driver: from faults to jobs.
+ *
+ * With flat costs (UVMSmart) every fault is looked at in its own cycle and any number of transfers
+ * wait in the links' queues. With batch costs the driver is one thread, as the NVIDIA driver's
+ * bottom half (uvm_gpu_replayable_faults.c): it takes a batch from the buffer, serves it block by
+ * block, each copy to its end, and then has all stalled warps try again. */
+#include "backend/sim/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_flat(const struct sim *sim) {
+    return sim->gpu->fault_cost == FF__FAULT_FLAT;
+}
+
+/* ---- learning ---- */
+
+void ff__sim_learn(struct sim *sim, uint64_t time) {
+    struct ff_event events[64];
+    struct ff_advice items[64];
+    if (!sim->engine.events.items)
+        return;
+    while (ff__engine_learn(&sim->engine, ff__sim_ns(time), events, 64) == 64)
+        ;
+    struct ff_advice_list advice = {items, 0, 64};
+    ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
+    for (uint32_t i = 0; i < advice.count; i++)
+        ff__sim_advise(sim, &items[i], time);
+}
+
+/* ---- serving ---- */
+
+static void post_retry(struct sim *sim, const struct ff_fault_group *group,
+                       const struct ff_mask *pages, uint64_t due_ns) {
+    struct job *job = ff__sim_job(sim);
+    if (!job)
+        return;
+    job->group = *group;
+    job->group.faulted = *pages;
+    ff__sim_post(sim, due_ns * PS_PER_NS, EVENT_RETRY, group->tier - 1, job);
+}
+
+/* Keeps faults that found no room until some job has finished. */
+static void keep(struct sim *sim, const struct ff_fault_group *group, struct job *job) {
+    if (sim->retry_count == sim->retry_capacity) {
+        uint32_t capacity = sim->retry_capacity ? 2 * sim->retry_capacity : 64;
+        struct job **retries = realloc(sim->retries, capacity * sizeof *retries);
+        if (!retries) {
+            ff__sim_fail(sim, -ENOMEM, "faults");
+            return;
+        }
+        sim->retries = retries;
+        sim->retry_capacity = capacity;
+    }
+    job->group = *group;
+    sim->retries[sim->retry_count++] = job;
+}
+
+/* One group of faults. Returns the job that it started, or NULL. */
+static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
+    struct device *device = &sim->devices[group->tier - 1];
+    struct job *job = ff__sim_job(sim);
+    if (!job)
+        return NULL;
+    int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
+    job->cause = JOB_OF_BATCH;
+    job->device = group->tier - 1;
+    switch (status) {
+    case FF__JOB_RUN:
+        if (!ff_mask_empty(&job->job.remote))
+            ff__sms_wake(sim, device, group->block, &job->job.remote, time);
+        if (!ff_mask_empty(&job->job.throttled))
+            post_retry(sim, group, &job->job.throttled, job->job.retry_ns);
+        return job;
+    case FF__JOB_NO_ROOM:
+        keep(sim, group, job);
+        return NULL;
+    case FF__JOB_WAIT:
+        post_retry(sim, group, &job->job.throttled, job->job.retry_ns);
+        break;
+    case FF__JOB_NONE:
+        ff__sms_wake(sim, device, group->block, &group->faulted, time);
+        break;
+    case FF__JOB_LATER:
+        break;
+    default:
+        ff__sim_fail(sim, status, "a touch outside every array");
+        break;
+    }
+    ff__sim_job_free(sim, job);
+    return NULL;
+}
+
+static void serve_at_once(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
+    struct job *job = serve(sim, group, time);
+    if (!job)
+        return;
+    job->cause = JOB_ALONE;
+    ff__sim_start(sim, job, time);
+}
+
+void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time) {
+    struct ff_fault_group group = job->group;
+    ff__sim_job_free(sim, job);
+    serve_at_once(sim, &group, time);
+}
+
+/* ---- the fault buffer ---- */
+
+static int by_page(const void *a, const void *b) {
+    uint64_t x = ((const struct fault *)a)->page, y = ((const struct fault *)b)->page;
+    return (x > y) - (x < y);
+}
+
+/* Takes up to `limit` faults that are visible from the buffer. */
+static uint32_t take_faults(struct device *device, uint64_t time, struct fault *out,
+                            uint32_t limit) {
+    uint32_t count = 0;
+    while (count < limit && count < device->buffer_count && device->buffer[count].time <= time)
+        count++;
+    memcpy(out, device->buffer, count * sizeof *out);
+    device->buffer_count -= count;
+    memmove(device->buffer, device->buffer + count, device->buffer_count * sizeof *out);
+    qsort(out, count, sizeof *out, by_page);
+    return count;
+}
+
+/* The faults from `*next` on that are of one block. */
+static struct ff_fault_group next_group(const struct device *device, const struct fault *faults,
+                                        uint32_t count, uint32_t *next) {
+    uint32_t block = (uint32_t)(faults[*next].page / FF_BLOCK_PAGES);
+    struct ff_fault_group group = {.block = block, .tier = device->tier, .launch = FF_NONE};
+    for (; *next < count && faults[*next].page / FF_BLOCK_PAGES == block; ++*next) {
+        ff_mask_set(&group.faulted, faults[*next].page % FF_BLOCK_PAGES);
+        if (faults[*next].write)
+            ff_mask_set(&group.written, faults[*next].page % FF_BLOCK_PAGES);
+    }
+    return group;
+}
+
+static void observe_faults(struct sim *sim, const struct device *device, const struct fault *faults,
+                           uint32_t count, uint64_t time) {
+    const struct ff__space *space = &sim->engine.space;
+    for (uint32_t i = 0; sim->config->observe && i < count; i++) {
+        uint32_t range = space->blocks[faults[i].page / FF_BLOCK_PAGES].range;
+        uint64_t first = (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES;
+        struct ff_trace_event event = {.kind = FF_TRACE_FAULT,
+                                       .time_ns = ff__sim_ns(time),
+                                       .device = device->tier - 1,
+                                       .range = range,
+                                       .page = faults[i].page - first,
+                                       .write = faults[i].write};
+        sim->config->observe(sim->config->observer, &event);
+    }
+}
+
+static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
+    device->batch_count = take_faults(device, time, device->batch, sim->gpu->batch_faults);
+    device->batch_next = 0;
+    if (device->batch_count == 0)
+        return;
+    observe_faults(sim, device, device->batch, device->batch_count, time);
+    device->in_batch = true;
+    device->batch_start = time;
+    sim->result->batches++;
+    ff__sim_post(sim, time + sim->gpu->batch_ns * PS_PER_NS, EVENT_DRIVER, device->tier - 1, NULL);
+}
+
+static void serve_flat(struct sim *sim, struct device *device, uint64_t time) {
+    for (uint32_t count;
+         (count = take_faults(device, time, device->batch, sim->gpu->batch_faults)) > 0;) {
+        observe_faults(sim, device, device->batch, count, time);
+        sim->result->batches++;
+        for (uint32_t next = 0; next < count;) {
+            struct ff_fault_group group = next_group(device, device->batch, count, &next);
+            serve_at_once(sim, &group, time);
+        }
+    }
+    ff__sim_learn(sim, time);
+    ff__sim_idle(sim, device, time);
+}
+
+void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time) {
+    if (device->look_at <= time)
+        device->look_at = NEVER;
+    if (is_flat(sim))
+        serve_flat(sim, device, time);
+    else if (!device->in_batch)
+        start_batch(sim, device, time);
+}
+
+/* ---- a batch ---- */
+
+static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
+    uint64_t replay = time + sim->gpu->replay_ns * PS_PER_NS;
+    sim->result->fault_ns += ff__sim_ns(replay - device->batch_start);
+    ff__sim_post(sim, replay, EVENT_REPLAY, device->tier - 1, NULL);
+    ff__sim_learn(sim, time);
+}
+
+static uint64_t driver_cost(const struct sim *sim, const struct job *job) {
+    const struct ff__gpu *gpu = sim->gpu;
+    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&job->job.in.pages) +
+            gpu->evict_ns * job->job.out_count) *
+           PS_PER_NS;
+}
+
+void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
+    while (device->batch_next < device->batch_count) {
+        struct ff_fault_group group =
+            next_group(device, device->batch, device->batch_count, &device->batch_next);
+        struct job *job = serve(sim, &group, time);
+        if (!job) {
+            time += sim->gpu->block_ns * PS_PER_NS;
+            continue;
+        }
+        ff__sim_start(sim, job, time + driver_cost(sim, job));
+        return; /* the end of the job goes on with the next block */
+    }
+    end_batch(sim, device, time);
+}
+
+/* After a replay every stalled warp tries again; here those do whose fault was in the batch, which
+ * is the same without the others' useless turn. */
+static void replay(struct sim *sim, struct device *device, uint64_t time) {
+    for (uint32_t next = 0; next < device->batch_count;) {
+        struct ff_fault_group group = next_group(device, device->batch, device->batch_count, &next);
+        const struct ff__space *space = &sim->engine.space;
+        struct ff_mask there = ff_mask_or(&space->resident[device->tier][group.block],
+                                          &space->remote[device->tier][group.block]);
+        ff__sms_wake(sim, device, group.block, &there, time);
+    }
+    device->in_batch = false;
+    device->batch_count = 0;
+}
+
+void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time) {
+    replay(sim, device, time);
+    if (device->buffer_count > 0)
+        start_batch(sim, device, time + sim->gpu->delivery_ns * PS_PER_NS);
+    ff__sim_idle(sim, device, time);
+}
+
+/* ---- prefetches and pre-evictions ---- */
+
+void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
+    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
+        return;
+    struct device *device = &sim->devices[advice->tier - 1];
+    if (!ff__queue_push(&device->advice, advice))
+        sim->engine.space.stats.advice_dropped++;
+    ff__sim_idle(sim, device, time);
+}
+
+static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
+    struct ff_advice advice;
+    while (ff__queue_pop(&device->advice, &advice)) {
+        struct job *job = ff__sim_job(sim);
+        if (!job)
+            return false;
+        job->cause = JOB_PREFETCH;
+        job->device = device->tier - 1;
+        if (ff__engine_prefetch(&sim->engine, ff__sim_ns(time), &advice, &job->job) ==
+            FF__JOB_RUN) {
+            ff__sim_start(sim, job, time);
+            return true;
+        }
+        ff__sim_job_free(sim, job);
+    }
+    return false;
+}
+
+static bool start_restock(struct sim *sim, struct device *device, uint64_t time) {
+    if (!sim->engine.pressed[device->tier])
+        return false;
+    struct job *job = ff__sim_job(sim);
+    if (!job)
+        return false;
+    job->cause = JOB_RESTOCK;
+    job->device = device->tier - 1;
+    if (ff__engine_restock(&sim->engine, ff__sim_ns(time), device->tier, &job->job) ==
+        FF__JOB_RUN) {
+        ff__sim_start(sim, job, time);
+        return true;
+    }
+    ff__sim_job_free(sim, job);
+    return false;
+}
+
+void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
+    if (!device->prefetching && !device->in_batch)
+        device->prefetching = start_prefetch(sim, device, time) || start_restock(sim, device, time);
+}
+
+/* ---- the end of a job ---- */
+
+static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_trace_kind kind,
+                         uint64_t time) {
+    const struct ff__space *space = &sim->engine.space;
+    uint32_t range = space->blocks[move->block].range;
+    uint64_t before = (uint64_t)(move->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
+    FF_MASK_FOR_EACH_RUN(&move->pages, run) {
+        struct ff_trace_event event = {.kind = kind,
+                                       .time_ns = ff__sim_ns(time),
+                                       .device = move->tier - 1,
+                                       .range = range,
+                                       .page = before + run.first,
+                                       .pages = run.end - run.first};
+        sim->config->observe(sim->config->observer, &event);
+    }
+}
+
+static void observe_job(struct sim *sim, const struct ff__job *job, uint64_t time) {
+    if (!sim->config->observe)
+        return;
+    for (uint32_t i = 0; i < job->out_count; i++)
+        observe_move(sim, &job->out[i], FF_TRACE_EVICT, time);
+    if (job->has_in)
+        observe_move(sim, &job->in, FF_TRACE_MIGRATE, time);
+}
+
+/* Faults that came while their pages were leaving, or found no room. */
+static void serve_late(struct sim *sim, uint64_t time) {
+    struct ff_fault_group group;
+    while (ff__engine_take_late(&sim->engine, &group))
+        serve_at_once(sim, &group, time);
+    struct job **retries = sim->retries; /* those that still find no room begin a new list */
+    uint32_t count = sim->retry_count;
+    sim->retries = NULL;
+    sim->retry_count = sim->retry_capacity = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ff__sim_retry(sim, retries[i], time);
+    free(retries);
+}
+
+void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
+    struct device *device = &sim->devices[job->device];
+    enum job_cause cause = job->cause;
+    sim->jobs_at_work--;
+    ff__engine_finish(&sim->engine, ff__sim_ns(time), &job->job);
+    if (sim->engine.failure.message[0])
+        ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
+    for (uint32_t i = 0; i < job->job.out_count; i++)
+        sim->generation[job->job.out[i].block]++;
+    observe_job(sim, &job->job, time);
+    if (job->job.has_in && cause != JOB_OF_BATCH)
+        ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
+    ff__sim_job_free(sim, job);
+    serve_late(sim, time);
+    if (cause == JOB_OF_BATCH)
+        ff__sim_driver(sim, device, time);
+    if (cause == JOB_PREFETCH || cause == JOB_RESTOCK)
+        device->prefetching = false;
+    sim->host_jobs -= cause == JOB_HOST;
+    ff__sim_idle(sim, device, time);
+}

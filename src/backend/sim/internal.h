@@ -1,0 +1,244 @@
+/* What the simulator's files share.
+ *
+ * Time is virtual, in picoseconds (a cycle is less than a nanosecond). Everything that concerns more
+ * than one SM (faults, transfers, launches) is an event in one queue, ordered by time and then by the
+ * order of scheduling, so that a run is the same every time. Between events SMs run on their own: a
+ * fault becomes visible outside its SM only after the device's `visible` time, so that SMs may run
+ * that far ahead of each other without any of them noticing (a conservative window). */
+#ifndef FF_BACKEND_SIM_INTERNAL_H
+#define FF_BACKEND_SIM_INTERNAL_H
+
+#include "backend/sim/sim.h"
+
+#include "engine/engine.h"
+
+#define PS_PER_NS UINT64_C(1000)
+#define NEVER     UINT64_MAX
+
+struct sim;
+
+/* ---- warps and SMs: sm.c ---- */
+
+struct warp {
+    uint64_t ready; /* when it can issue */
+    uint64_t wait_page;
+    uint32_t next_waiter; /* the next warp that waits for a page of the same block */
+    uint32_t cta, warp, step;
+    uint16_t cta_slot;
+    bool again; /* its instruction has been issued and waits for pages */
+};
+
+#define TLB_WAYS 8u
+
+struct sm {
+    uint64_t now, memory_free;
+    uint64_t *heap; /* ready << 8 | slot, smallest first */
+    uint32_t heap_count;
+    struct warp *warps;   /* [slot] */
+    uint64_t *tlb;        /* [set][way], most recent first */
+    uint32_t *cta_warps;  /* [cta slot] warps that have not ended; 0: free */
+    uint16_t *free_slots; /* stack */
+    uint32_t free_count, ctas;
+};
+
+struct fault {
+    uint64_t time; /* when it is seen outside the SM */
+    uint64_t page;
+    bool write;
+};
+
+/* A launch that waits for its device. */
+struct launch {
+    struct ff__kernel kernel;
+    uint32_t number;
+};
+
+struct device {
+    uint32_t tier;
+    struct sm *sms;
+    uint64_t link_free[2]; /* in, out */
+    /* the running kernel */
+    bool running;
+    struct launch current;
+    uint32_t next_cta, ctas_left;
+    uint64_t started, last_end;
+    struct launch *queue; /* ring of launches to come */
+    uint32_t queue_head, queue_count, queue_capacity;
+    /* faults */
+    struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
+    uint32_t *waiters;       /* [block] first waiting warp (SM * warps + slot) + 1 */
+    uint64_t waiting;        /* warps */
+    struct fault *buffer;    /* faults nobody has taken yet, by time */
+    uint32_t buffer_count, buffer_capacity;
+    uint64_t look_at;    /* when the buffer will be looked at next; NEVER */
+    bool in_batch;       /* the driver is at work */
+    struct fault *batch; /* [batch_faults] what it works on */
+    uint32_t batch_count, batch_next;
+    uint64_t batch_start;
+    struct ff__queue advice; /* struct ff_advice: prefetches to come */
+    bool prefetching;
+    /* accesses that the policies have not seen yet */
+    struct ff_access *accesses;
+    uint32_t access_count;
+};
+
+/* ---- events: event.c ---- */
+
+enum event_kind {
+    EVENT_KERNEL, /* the device's next kernel starts */
+    EVENT_FAULTS, /* the device's fault buffer has something new */
+    EVENT_DRIVER, /* the driver turns to the next block of its batch */
+    EVENT_REPLAY, /* warps with answered faults try again */
+    EVENT_FINISH, /* a job's last byte has come */
+    EVENT_RETRY,  /* throttled faults are due: block, pages in `job` */
+    EVENT_HOST,   /* the host goes on */
+};
+
+struct job;
+
+struct event {
+    uint64_t time, order;
+    enum event_kind kind;
+    uint32_t device;
+    struct job *job;
+};
+
+struct events {
+    struct event *heap;
+    uint32_t count, capacity;
+    uint64_t order;
+};
+
+int ff__events_push(struct events *events, struct event event);
+bool ff__events_pop(struct events *events, struct event *out);
+static inline uint64_t ff__events_next(const struct events *events) {
+    return events->count ? events->heap[0].time : NEVER;
+}
+
+/* ---- jobs and links: moves.c ---- */
+
+enum job_cause {
+    JOB_OF_BATCH, /* the driver waits for it */
+    JOB_ALONE,    /* other faults */
+    JOB_PREFETCH,
+    JOB_RESTOCK,
+    JOB_HOST, /* the host waits for it */
+};
+
+struct job {
+    struct ff__job job;
+    enum job_cause cause;
+    uint32_t device;
+    struct ff_fault_group group; /* of a retry */
+    struct job *next;            /* free */
+};
+
+struct job *ff__sim_job(struct sim *sim);
+void ff__sim_job_free(struct sim *sim, struct job *job);
+
+/* Reserves the links for a job that can start at `time`; it ends with an EVENT_FINISH. */
+void ff__sim_start(struct sim *sim, struct job *job, uint64_t time);
+
+/* ---- the driver: driver.c ---- */
+
+/* Lets the policies learn from what has happened, and plan. */
+void ff__sim_learn(struct sim *sim, uint64_t time);
+void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time);
+void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time);
+void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time);
+void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time);
+void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time);
+/* Starts prefetches and pre-evictions if the driver has time. */
+void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time);
+/* Gives advice to be carried out. */
+void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
+
+/* ---- SMs: sm.c ---- */
+
+int ff__sms_init(struct sim *sim, struct device *device);
+void ff__sms_fini(struct sim *sim, struct device *device);
+/* Fills the SMs with the first CTAs of the current kernel. */
+void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
+/* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
+uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
+/* Warps that wait for these pages try again. */
+void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
+                  const struct ff_mask *pages, uint64_t time);
+/* Shows the accesses so far to the policies. */
+void ff__sms_show(struct sim *sim, struct device *device);
+
+/* ---- the future: future.c ---- */
+
+/* The pages that were accessed, in order; repetitions in a row are one. */
+struct recording {
+    uint64_t *order;
+    uint64_t count, capacity, last;
+};
+
+int ff__recording_add(struct recording *recording, uint64_t page);
+
+/* Indexes a recording; the future borrows its order. */
+int ff__future_make(const struct recording *recording, uint64_t page_count, struct ff_future *out);
+void ff__future_free(struct ff_future *future);
+
+/* ---- the whole: sim.c ---- */
+
+struct sim {
+    const struct ff__sim_config *config;
+    const struct ff__gpu *gpu;
+    struct ff__workload *workload;
+    struct ff__sim_result *result;
+    struct ff__engine engine;
+    struct events events;
+    struct device *devices;
+    uint64_t now;
+    uint64_t ps_per_instruction, walk, visible;
+    double ps_per_sector; /* an SM's share of the memory's bandwidth */
+    uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
+    uint32_t *generation;    /* [block] bumped when pages leave: a TLB entry of before is void */
+    struct ff_mask *dirty;   /* [block] written on a device since they came */
+    struct ff_mask *touched; /* [block] by the launch `touched_by` */
+    uint32_t *touched_by;    /* [block] */
+    bool shows_accesses;     /* some policy watches */
+    bool prefetch_watches;
+    /* the host */
+    uint64_t next_action, host_time;
+    bool host_waits, host_ended, freeing;
+    uint32_t *ranges; /* [array] */
+    uint32_t host_jobs, jobs_at_work;
+    uint32_t launch_count, launches_done;
+    struct job *free_jobs;
+    struct job **retries; /* faults that found no room */
+    uint32_t retry_count, retry_capacity;
+    struct recording *recording; /* NULL: not recorded */
+    int failure;                 /* the first error; everything ends */
+    struct ff_error *error;
+};
+
+/* Remembers the first failure. */
+void ff__sim_fail(struct sim *sim, int status, const char *what);
+
+static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
+                                uint32_t device, struct job *job) {
+    struct event event = {.time = time, .kind = kind, .device = device, .job = job};
+    int status = ff__events_push(&sim->events, event);
+    if (status)
+        ff__sim_fail(sim, status, "events");
+}
+
+static inline uint64_t ff__sim_ns(uint64_t ps) {
+    return ps / PS_PER_NS;
+}
+
+/* Whether a touch of the page by the device would find it, here or over a link. */
+static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64_t page) {
+    return ff_mask_test(&sim->engine.space.resident[tier][page / FF_BLOCK_PAGES],
+                        page % FF_BLOCK_PAGES);
+}
+
+static inline bool ff__sim_remote(const struct sim *sim, uint32_t tier, uint64_t page) {
+    return ff_mask_test(&sim->engine.space.remote[tier][page / FF_BLOCK_PAGES],
+                        page % FF_BLOCK_PAGES);
+}
+
+#endif

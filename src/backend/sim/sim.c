@@ -1,0 +1,579 @@
+/* The simulator: the host's program, launches, and the loop that lets time pass. */
+#include "backend/sim/internal.h"
+
+#include "base/error.h"
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADVICE_QUEUE 4096u
+#define SECTOR_BYTES 32.0
+
+void ff__sim_fail(struct sim *sim, int status, const char *what) {
+    if (sim->failure)
+        return;
+    sim->failure = status;
+    ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
+}
+
+static void observe(struct sim *sim, const struct ff_trace_event *event) {
+    if (sim->config->observe)
+        sim->config->observe(sim->config->observer, event);
+}
+
+/* ---- launches ---- */
+
+static int queue_launch(struct device *device, const struct launch *launch) {
+    if (device->queue_count == device->queue_capacity) {
+        uint32_t capacity = device->queue_capacity ? 2 * device->queue_capacity : 16;
+        struct launch *queue = malloc(capacity * sizeof *queue);
+        if (!queue)
+            return -ENOMEM;
+        for (uint32_t i = 0; i < device->queue_count; i++)
+            queue[i] = device->queue[(device->queue_head + i) % device->queue_capacity];
+        free(device->queue);
+        device->queue = queue;
+        device->queue_head = 0;
+        device->queue_capacity = capacity;
+    }
+    device->queue[(device->queue_head + device->queue_count++) % device->queue_capacity] = *launch;
+    return 0;
+}
+
+static void start_kernel(struct sim *sim, struct device *device, uint64_t time) {
+    device->current = device->queue[device->queue_head];
+    device->queue_head = (device->queue_head + 1) % device->queue_capacity;
+    device->queue_count--;
+    device->running = true;
+    device->started = device->last_end = time;
+    device->next_cta = 0;
+    device->ctas_left = device->current.kernel.ctas;
+    const struct ff__kernel *kernel = &device->current.kernel;
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH,
+                                   .time_ns = ff__sim_ns(time),
+                                   .device = device->tier - 1,
+                                   .identity = kernel->identity,
+                                   .name = kernel->name,
+                                   .ctas = kernel->ctas,
+                                   .warps = kernel->warps};
+    observe(sim, &event);
+    int status =
+        ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    ff__sms_start(sim, device, time);
+    ff__sim_learn(sim, time);
+}
+
+static void expect_kernel(struct sim *sim, struct device *device, uint64_t time) {
+    ff__sim_post(sim, time + sim->gpu->launch_ns * PS_PER_NS, EVENT_KERNEL, device->tier - 1, NULL);
+}
+
+static void end_kernel(struct sim *sim, struct device *device) {
+    uint64_t end = device->last_end > sim->now ? device->last_end : sim->now;
+    device->running = false;
+    ff__sms_show(sim, device);
+    sim->launches_done++;
+    sim->result->kernel_ns += ff__sim_ns(end - device->started) + sim->gpu->launch_ns;
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END,
+                                   .time_ns = ff__sim_ns(sim->now),
+                                   .device = device->tier - 1,
+                                   .identity = device->current.kernel.identity};
+    observe(sim, &event);
+    ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
+                      false);
+    if (device->queue_count > 0)
+        expect_kernel(sim, device, end);
+    if (sim->host_waits)
+        ff__sim_post(sim, end, EVENT_HOST, 0, NULL);
+}
+
+/* ---- the host ---- */
+
+/* Nothing runs, and nothing moves but what the host itself waits for. */
+static bool devices_idle(const struct sim *sim) {
+    for (uint32_t i = 0; i < sim->config->devices; i++)
+        if (sim->devices[i].running || sim->devices[i].queue_count > 0 || sim->devices[i].in_batch)
+            return false;
+    return sim->jobs_at_work == sim->host_jobs;
+}
+
+static void allocate(struct sim *sim, uint32_t array, uint64_t time) {
+    struct ff__array *a = &sim->workload->arrays[array];
+    uint64_t pages = (a->bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    int status = ff__engine_range_add(&sim->engine, pages, 0, 1, &sim->ranges[array]);
+    if (status) {
+        ff__sim_fail(sim, status, "an allocation");
+        return;
+    }
+    a->first_page =
+        (uint64_t)sim->engine.space.ranges[sim->ranges[array]].first_block * FF_BLOCK_PAGES;
+    struct ff_trace_event event = {.kind = FF_TRACE_RANGE,
+                                   .time_ns = ff__sim_ns(time),
+                                   .range = sim->ranges[array],
+                                   .bytes = a->bytes};
+    observe(sim, &event);
+}
+
+/* Takes pages of a block off every device. The host waits for the copies, unless they are dead. */
+static void take_home(struct sim *sim, uint32_t block, const struct ff_mask *pages, bool dead,
+                      uint64_t time) {
+    for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++) {
+        struct ff_mask there = ff_mask_and(&sim->engine.space.resident[tier][block], pages);
+        if (!dead && ff_mask_empty(&there))
+            continue;
+        struct job *job = ff__sim_job(sim);
+        if (!job)
+            return;
+        job->cause = JOB_HOST;
+        job->device = tier - 1;
+        if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
+                             dead ? pages : NULL, &job->job) != FF__JOB_RUN) {
+            ff__sim_job_free(sim, job);
+            continue;
+        }
+        sim->host_jobs++;
+        ff__sim_start(sim, job, time);
+    }
+}
+
+/* The host touches these bytes: what is on a device comes home. */
+static void host_access(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    const struct ff__array *array = &sim->workload->arrays[action->array];
+    if (action->bytes == 0)
+        return;
+    uint64_t page = array->first_page + action->offset / FF_PAGE_SIZE;
+    uint64_t end = array->first_page + (action->offset + action->bytes - 1) / FF_PAGE_SIZE + 1;
+    struct ff__space *space = &sim->engine.space;
+    struct ff_trace_event event = {
+        .kind = action->kind == FF__ACTION_HOST_WRITE ? FF_TRACE_HOST_WRITE : FF_TRACE_HOST_READ,
+        .time_ns = ff__sim_ns(time),
+        .range = sim->ranges[action->array],
+        .page = action->offset / FF_PAGE_SIZE,
+        .bytes = action->bytes};
+    observe(sim, &event);
+    for (uint32_t block; page < end; page = (uint64_t)(block + 1) * FF_BLOCK_PAGES) {
+        block = (uint32_t)(page / FF_BLOCK_PAGES);
+        uint64_t first = (uint64_t)block * FF_BLOCK_PAGES;
+        uint64_t last = end - first < FF_BLOCK_PAGES ? end - first : FF_BLOCK_PAGES;
+        struct ff_mask pages = ff_mask_of_run((uint32_t)(page - first), (uint32_t)last);
+        take_home(sim, block, &pages, false, time);
+        if (action->kind == FF__ACTION_HOST_WRITE) {
+            struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
+            *host = ff_mask_or(host, &pages);
+        }
+    }
+}
+
+static void free_array(struct sim *sim, uint32_t array, uint64_t time) {
+    const struct ff_range *range = &sim->engine.space.ranges[sim->ranges[array]];
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < range->block_count; i++)
+        take_home(sim, range->first_block + i, &all, true, time);
+}
+
+static void end_free(struct sim *sim, uint32_t array, uint64_t time) {
+    struct ff_trace_event event = {
+        .kind = FF_TRACE_FREE, .time_ns = ff__sim_ns(time), .range = sim->ranges[array]};
+    observe(sim, &event);
+    ff__engine_range_remove(&sim->engine, sim->ranges[array]);
+}
+
+static void host_prefetch(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    uint64_t page = sim->workload->arrays[action->array].first_page + action->offset / FF_PAGE_SIZE;
+    uint64_t count = (action->bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    while (count > 0) {
+        uint32_t first = page % FF_BLOCK_PAGES;
+        uint32_t end = first + count < FF_BLOCK_PAGES ? (uint32_t)(first + count) : FF_BLOCK_PAGES;
+        struct ff_advice advice = {(uint32_t)(page / FF_BLOCK_PAGES), 1 + action->device, FF_NONE,
+                                   ff_mask_of_run(first, end)};
+        ff__sim_advise(sim, &advice, time);
+        page += end - first;
+        count -= end - first;
+    }
+}
+
+static void launch(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    struct device *device = &sim->devices[action->device % sim->config->devices];
+    struct launch launch = {action->kernel, ++sim->launch_count};
+    bool idle = !device->running && device->queue_count == 0;
+    if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
+        action->kernel.ctas == 0) {
+        ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
+        return;
+    }
+    int status = queue_launch(device, &launch);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    else if (idle)
+        expect_kernel(sim, device, time > device->last_end ? time : device->last_end);
+}
+
+static bool needs_idle(const struct sim *sim, enum ff__action_kind kind) {
+    bool waits = kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE ||
+                 kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE;
+    return waits && !devices_idle(sim);
+}
+
+/* One action. False: the host has to wait. */
+static bool act(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    if (needs_idle(sim, action->kind))
+        return false;
+    switch (action->kind) {
+    case FF__ACTION_ALLOCATE:
+        allocate(sim, action->array, time);
+        return true;
+    case FF__ACTION_FREE:
+        free_array(sim, action->array, time);
+        return true;
+    case FF__ACTION_HOST_READ:
+    case FF__ACTION_HOST_WRITE:
+        host_access(sim, action, time);
+        return true;
+    case FF__ACTION_LAUNCH:
+        launch(sim, action, time);
+        return true;
+    case FF__ACTION_PREFETCH:
+        host_prefetch(sim, action, time);
+        return true;
+    case FF__ACTION_SYNCHRONIZE:
+    default:
+        return true;
+    }
+}
+
+/* An array is free when the last job on it has ended. */
+static void settle(struct sim *sim, uint64_t time) {
+    struct ff__action last;
+    if (sim->freeing && sim->host_jobs == 0) {
+        sim->workload->type->action(sim->workload, sim->next_action - 1, &last);
+        end_free(sim, last.array, time);
+        sim->freeing = false;
+    }
+}
+
+static void run_host(struct sim *sim, uint64_t time) {
+    struct ff__action action;
+    sim->host_waits = false;
+    for (settle(sim, time); !sim->failure && sim->host_jobs == 0; settle(sim, time)) {
+        if (!sim->workload->type->action(sim->workload, sim->next_action, &action)) {
+            sim->host_ended = true;
+            return;
+        }
+        if (!act(sim, &action, time))
+            break;
+        sim->next_action++;
+        sim->freeing = action.kind == FF__ACTION_FREE;
+    }
+    sim->host_waits = true;
+}
+
+/* ---- time ---- */
+
+static void handle(struct sim *sim, const struct event *event) {
+    struct device *device = &sim->devices[event->device];
+    switch (event->kind) {
+    case EVENT_KERNEL:
+        start_kernel(sim, device, event->time);
+        break;
+    case EVENT_FAULTS:
+        ff__sim_faults(sim, device, event->time);
+        break;
+    case EVENT_DRIVER:
+        ff__sim_driver(sim, device, event->time);
+        break;
+    case EVENT_REPLAY:
+        ff__sim_replay(sim, device, event->time);
+        break;
+    case EVENT_FINISH:
+        ff__sim_finish(sim, event->job, event->time);
+        break;
+    case EVENT_RETRY:
+        ff__sim_retry(sim, event->job, event->time);
+        break;
+    case EVENT_HOST:
+    default:
+        run_host(sim, event->time);
+        break;
+    }
+    if (sim->host_waits && sim->host_jobs == 0 && devices_idle(sim))
+        run_host(sim, event->time);
+}
+
+/* Sees to it that somebody looks at new faults. */
+static void expect_faults(struct sim *sim, struct device *device) {
+    if (device->in_batch || device->buffer_count == 0 || device->look_at <= device->buffer[0].time)
+        return;
+    device->look_at = device->buffer[0].time;
+    ff__sim_post(sim, device->look_at, EVENT_FAULTS, device->tier - 1, NULL);
+}
+
+/* Runs all SMs for a window; returns when one of them could go on. */
+static uint64_t run_devices(struct sim *sim) {
+    uint64_t until = ff__events_next(&sim->events), next = NEVER;
+    if (until > sim->now + sim->visible)
+        until = sim->now + sim->visible;
+    for (uint32_t i = 0; i < sim->config->devices; i++) {
+        struct device *device = &sim->devices[i];
+        if (!device->running)
+            continue;
+        uint64_t ready = ff__sms_run(sim, device, until);
+        ff__sms_show(sim, device);
+        if (device->ctas_left == 0)
+            end_kernel(sim, device);
+        else if (ready < next)
+            next = ready;
+        else if (ready == NEVER && ff__events_next(&sim->events) != NEVER &&
+                 ff__events_next(&sim->events) > until)
+            sim->result->stall_ns += ff__sim_ns(ff__events_next(&sim->events) - until);
+        expect_faults(sim, device);
+    }
+    return next;
+}
+
+static void report_progress(struct sim *sim) {
+    if (sim->config->progress && sim->launch_count > 0)
+        sim->config->progress(sim->config->progress_self,
+                              (double)sim->launches_done / sim->launch_count);
+}
+
+static void run(struct sim *sim) {
+    uint32_t rounds = 0;
+    ff__sim_post(sim, 0, EVENT_HOST, 0, NULL);
+    while (!sim->failure) {
+        uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
+        uint64_t target = event_time < next ? event_time : next;
+        if (target == NEVER)
+            break;
+        if (target > sim->now)
+            sim->now = target;
+        struct event event;
+        while (!sim->failure && ff__events_next(&sim->events) <= sim->now &&
+               ff__events_pop(&sim->events, &event))
+            handle(sim, &event);
+        if (++rounds % 4096 == 0)
+            report_progress(sim);
+    }
+    if (!sim->failure && !sim->host_ended)
+        ff__sim_fail(sim, -EDEADLK, "warps wait for pages that nobody brings");
+}
+
+/* ---- making ---- */
+
+static uint64_t address_space(const struct ff__workload *workload) {
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; i < workload->array_count; i++)
+        blocks += (workload->arrays[i].bytes + FF_BLOCK_SIZE - 1) / FF_BLOCK_SIZE;
+    return blocks * FF_BLOCK_SIZE;
+}
+
+static bool policy_watches(const struct ff__system *system) {
+    const struct ff_prefetch_policy *prefetch = (const void *)system->policy[FF__PREFETCH];
+    const struct ff_evict_policy *evict = (const void *)system->policy[FF__EVICT];
+    return prefetch->on_access || evict->on_access;
+}
+
+static int open_engine(struct sim *sim, const struct ff_future *future) {
+    const struct ff__sim_config *config = sim->config;
+    uint64_t space = address_space(sim->workload);
+    uint64_t memory = config->memory ? config->memory : space;
+    struct ff__engine_config engine = {
+        .base = 0,
+        .address_space = space,
+        .devices = config->devices,
+        .memory = memory < FF_BLOCK_SIZE ? FF_BLOCK_SIZE : memory,
+        .by_page = sim->gpu->frames == FF__FRAMES_PAGE,
+        .separate = true,
+        .maps_remotely = true,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 (future ? FF_SEES_FUTURE : 0u),
+        .seed = config->seed,
+        .check = config->check,
+        .future = future,
+        .system = config->system,
+    };
+    return ff__engine_init(&sim->engine, &engine, sim->error);
+}
+
+static void set_times(struct sim *sim) {
+    const struct ff__gpu *gpu = sim->gpu;
+    double ps_per_cycle = 1e12 / gpu->clock_hz;
+    sim->ps_per_instruction = (uint64_t)(ps_per_cycle / gpu->instructions_per_cycle + 0.5);
+    sim->ps_per_sector = SECTOR_BYTES * 1e12 / (gpu->memory_rate / gpu->sms);
+    sim->walk = gpu->walk_ns * PS_PER_NS;
+    uint64_t visible = gpu->fault_cost == FF__FAULT_FLAT ? gpu->walk_ns : gpu->delivery_ns;
+    sim->visible = (visible ? visible : 1) * PS_PER_NS;
+    uint64_t reach = gpu->tlb_entries * (gpu->tlb_page / FF_PAGE_SIZE);
+    sim->tlb_sets = 1;
+    while (sim->tlb_sets * 2 * TLB_WAYS <= reach && sim->tlb_sets < 4096)
+        sim->tlb_sets *= 2;
+    sim->warps_per_sm = gpu->warps_per_sm;
+    sim->ctas_per_sm = gpu->ctas_per_sm;
+}
+
+static int open_device(struct sim *sim, struct device *device, uint32_t tier) {
+    device->tier = tier;
+    device->look_at = NEVER;
+    device->batch = calloc(sim->gpu->batch_faults, sizeof *device->batch);
+    int status = device->batch ? ff__sms_init(sim, device) : -ENOMEM;
+    return status ? status
+                  : ff__queue_init(&device->advice, ADVICE_QUEUE, sizeof(struct ff_advice));
+}
+
+static int open_sim(struct sim *sim, const struct ff_future *future) {
+    int status = open_engine(sim, future);
+    if (status)
+        return status;
+    size_t blocks = sim->engine.space.block_limit;
+    set_times(sim);
+    sim->shows_accesses = policy_watches(&sim->config->system);
+    sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
+    sim->dirty = ff__lazy_map(blocks * sizeof *sim->dirty);
+    sim->touched = ff__lazy_map(blocks * sizeof *sim->touched);
+    sim->touched_by = ff__lazy_map(blocks * sizeof *sim->touched_by);
+    sim->ranges = calloc(sim->workload->array_count + 1, sizeof *sim->ranges);
+    sim->devices = calloc(sim->config->devices, sizeof *sim->devices);
+    if (!sim->generation || !sim->dirty || !sim->touched || !sim->touched_by || !sim->ranges ||
+        !sim->devices)
+        status = -ENOMEM;
+    for (uint32_t i = 0; i < sim->config->devices && !status; i++)
+        status = open_device(sim, &sim->devices[i], i + 1);
+    return status ? ff__fail(sim->error, status, "no memory for the simulated devices") : 0;
+}
+
+static void close_sim(struct sim *sim) {
+    size_t blocks = sim->engine.space.block_limit;
+    struct event event;
+    while (ff__events_pop(&sim->events, &event))
+        free(event.job);
+    for (uint32_t i = 0; i < sim->retry_count; i++)
+        free(sim->retries[i]);
+    for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
+        ff__sms_fini(sim, &sim->devices[i]);
+        ff__queue_fini(&sim->devices[i].advice);
+        free(sim->devices[i].batch);
+        free(sim->devices[i].buffer);
+        free(sim->devices[i].queue);
+    }
+    while (sim->free_jobs) {
+        struct job *next = sim->free_jobs->next;
+        free(sim->free_jobs);
+        sim->free_jobs = next;
+    }
+    free(sim->retries);
+    free(sim->events.heap);
+    free(sim->devices);
+    free(sim->ranges);
+    ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
+    ff__lazy_unmap(sim->dirty, blocks * sizeof *sim->dirty);
+    ff__lazy_unmap(sim->touched, blocks * sizeof *sim->touched);
+    ff__lazy_unmap(sim->touched_by, blocks * sizeof *sim->touched_by);
+    ff__engine_fini(&sim->engine);
+}
+
+static void sum_up(struct sim *sim) {
+    struct ff__sim_result *result = sim->result;
+    const struct ff_stats *stats = &sim->engine.space.stats;
+    result->stats = *stats;
+    result->faults = stats->faults;
+    result->pages_out = stats->pages_out;
+    result->pages_dropped = stats->pages_dropped;
+    result->prefetched = stats->prefetched;
+    result->prefetched_used = stats->prefetch_used;
+    result->prefetched_useless = stats->prefetch_useless;
+    result->time_ns = ff__sim_ns(sim->now);
+    if (sim->gpu->fault_cost == FF__FAULT_FLAT) { /* as UVMSmart accounts for faults */
+        result->fault_ns = result->faults * sim->gpu->fault_ns;
+        result->time_ns += result->fault_ns;
+    }
+}
+
+static int simulate(const struct ff__sim_config *config, struct ff__workload *workload,
+                    const struct ff_future *future, struct recording *recording,
+                    struct ff__sim_result *result, struct ff_error *error) {
+    struct sim sim = {.config = config,
+                      .gpu = config->gpu,
+                      .workload = workload,
+                      .result = result,
+                      .recording = recording,
+                      .error = error};
+    memset(result, 0, sizeof *result);
+    int status = open_sim(&sim, future);
+    if (!status) {
+        run(&sim);
+        sum_up(&sim);
+        status = sim.failure;
+    }
+    if (sim.engine.space.block_limit)
+        close_sim(&sim);
+    return status;
+}
+
+static uint32_t needs(const struct ff__system *system) {
+    uint32_t all = 0;
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        all |= system->policy[slot]->needs;
+    return all;
+}
+
+/* Who needs the future gets that of a run with memory for everything. */
+static int record_future(const struct ff__sim_config *config, struct ff__workload *workload,
+                         struct recording *recording, struct ff_future *future,
+                         struct ff_error *error) {
+    struct ff__sim_config rehearsal = *config;
+    struct ff__sim_result ignored;
+    rehearsal.memory = 0;
+    rehearsal.observe = NULL;
+    rehearsal.progress = NULL;
+    int status = ff__system_parse("demand", &rehearsal.system, error);
+    if (!status)
+        status = simulate(&rehearsal, workload, NULL, recording, &ignored, error);
+    if (!status && ff__future_make(recording, address_space(workload) / FF_PAGE_SIZE, future))
+        status = ff__fail(error, -ENOMEM, "no memory for the recorded future");
+    return status;
+}
+
+int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *workload,
+                struct ff__sim_result *result, struct ff_error *error) {
+    struct recording recording = {0};
+    struct ff_future future = {0};
+    bool foresees = needs(&config->system) & FF_SEES_FUTURE;
+    if (config->devices == 0 || config->devices >= FF_TIERS_MAX)
+        return ff__fail(error, -EINVAL, "%u devices; there can be 1 to %u", config->devices,
+                        FF_TIERS_MAX - 1);
+    int status = foresees ? record_future(config, workload, &recording, &future, error) : 0;
+    if (!status)
+        status = simulate(config, workload, foresees ? &future : NULL, NULL, result, error);
+    ff__future_free(&future);
+    free(recording.order);
+    return status;
+}
+
+/* ---- figures ---- */
+
+static double share(uint64_t part, uint64_t whole) {
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+double ff__sim_hit_rate(const struct ff__sim_result *result) {
+    return share(result->demanded_hits, result->demanded);
+}
+
+double ff__sim_accuracy(const struct ff__sim_result *result) {
+    return share(result->prefetched_used, result->prefetched);
+}
+
+double ff__sim_coverage(const struct ff__sim_result *result, const struct ff__sim_result *without) {
+    return without->faults
+               ? ((double)without->faults - (double)result->faults) / (double)without->faults
+               : NAN;
+}
+
+double ff__sim_ipc(const struct ff__sim_result *result, const struct ff__gpu *gpu) {
+    return result->time_ns
+               ? (double)result->instructions / ((double)result->time_ns * 1e-9 * gpu->clock_hz)
+               : NAN;
+}

@@ -1,0 +1,439 @@
+/* SMs: which warp issues when, TLBs, and who waits for which page. */
+#include "backend/sim/internal.h"
+
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOT_BITS 8u
+
+/* A TLB entry: page << 35 | generation of its block << 1 | may be written without further ado */
+#define TLB_GENERATION_BITS 34u
+#define TLB_WRITABLE        UINT64_C(1)
+#define TLB_EMPTY           UINT64_MAX
+
+/* ---- making ---- */
+
+static int sm_init(const struct sim *sim, struct sm *sm) {
+    uint32_t warps = sim->warps_per_sm;
+    sm->warps = calloc(warps, sizeof *sm->warps);
+    sm->heap = calloc(warps, sizeof *sm->heap);
+    sm->free_slots = calloc(warps, sizeof *sm->free_slots);
+    sm->cta_warps = calloc(sim->ctas_per_sm, sizeof *sm->cta_warps);
+    size_t ways = (size_t)sim->tlb_sets * TLB_WAYS;
+    sm->tlb = aligned_alloc(64, ways * sizeof *sm->tlb);
+    if (!sm->warps || !sm->heap || !sm->free_slots || !sm->cta_warps || !sm->tlb)
+        return -ENOMEM;
+    for (uint32_t slot = warps; slot > 0; slot--)
+        sm->free_slots[sm->free_count++] = (uint16_t)(slot - 1);
+    memset(sm->tlb, 0xFF, ways * sizeof *sm->tlb);
+    return 0;
+}
+
+int ff__sms_init(struct sim *sim, struct device *device) {
+    size_t blocks = sim->engine.space.block_limit;
+    device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
+    device->pending = ff__lazy_map(blocks * sizeof *device->pending);
+    device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
+    device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
+    int status =
+        device->sms && device->pending && device->waiters && device->accesses ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < sim->gpu->sms && !status; i++)
+        status = sm_init(sim, &device->sms[i]);
+    return status;
+}
+
+void ff__sms_fini(struct sim *sim, struct device *device) {
+    size_t blocks = sim->engine.space.block_limit;
+    for (uint32_t i = 0; device->sms && i < sim->gpu->sms; i++) {
+        free(device->sms[i].warps);
+        free(device->sms[i].heap);
+        free(device->sms[i].free_slots);
+        free(device->sms[i].cta_warps);
+        free(device->sms[i].tlb);
+    }
+    free(device->sms);
+    free(device->accesses);
+    ff__lazy_unmap(device->pending, blocks * sizeof *device->pending);
+    ff__lazy_unmap(device->waiters, blocks * sizeof *device->waiters);
+}
+
+/* ---- warps that are ready ---- */
+
+static void push_ready(struct sm *sm, uint32_t slot, uint64_t ready) {
+    sm->warps[slot].ready = ready;
+    uint64_t key = ready << SLOT_BITS | slot;
+    uint32_t at = sm->heap_count++;
+    for (; at > 0 && key < sm->heap[(at - 1) / 2]; at = (at - 1) / 2)
+        sm->heap[at] = sm->heap[(at - 1) / 2];
+    sm->heap[at] = key;
+}
+
+/* Puts `key` in the place of the smallest. */
+static void replace_first(struct sm *sm, uint64_t key) {
+    uint32_t at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < sm->heap_count; at = child) {
+        if (child + 1 < sm->heap_count && sm->heap[child + 1] < sm->heap[child])
+            child++;
+        if (sm->heap[child] >= key)
+            break;
+        sm->heap[at] = sm->heap[child];
+    }
+    sm->heap[at] = key;
+}
+
+static void drop_first(struct sm *sm) {
+    uint64_t last = sm->heap[--sm->heap_count];
+    if (sm->heap_count > 0)
+        replace_first(sm, last);
+}
+
+/* ---- CTAs ---- */
+
+static uint16_t free_cta_slot(const struct sim *sim, const struct sm *sm) {
+    uint16_t slot = 0;
+    while (slot < sim->ctas_per_sm && sm->cta_warps[slot] > 0)
+        slot++;
+    return slot;
+}
+
+static bool start_cta(struct sim *sim, struct device *device, struct sm *sm, uint64_t time) {
+    uint32_t warps = device->current.kernel.warps;
+    if (device->next_cta == device->current.kernel.ctas || sm->free_count < warps ||
+        sm->ctas == sim->ctas_per_sm)
+        return false;
+    uint16_t cta_slot = free_cta_slot(sim, sm);
+    sm->cta_warps[cta_slot] = warps;
+    sm->ctas++;
+    for (uint32_t i = 0; i < warps; i++) {
+        uint32_t slot = sm->free_slots[--sm->free_count];
+        sm->warps[slot] = (struct warp){.cta = device->next_cta, .warp = i, .cta_slot = cta_slot};
+        push_ready(sm, slot, time);
+    }
+    device->next_cta++;
+    return true;
+}
+
+/* CTAs go to the SMs in turn, as hardware hands them out. */
+void ff__sms_start(struct sim *sim, struct device *device, uint64_t time) {
+    size_t ways = (size_t)sim->tlb_sets * TLB_WAYS;
+    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+        device->sms[i].now = time;
+        /* so that the first touch of a launch is seen; far cheaper than the launch */
+        memset(device->sms[i].tlb, 0xFF, ways * sizeof(uint64_t));
+    }
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t i = 0; i < sim->gpu->sms; i++)
+            any |= start_cta(sim, device, &device->sms[i], time);
+    }
+}
+
+static void end_warp(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
+    uint16_t cta_slot = sm->warps[slot].cta_slot;
+    sm->free_slots[sm->free_count++] = (uint16_t)slot;
+    if (--sm->cta_warps[cta_slot] > 0)
+        return;
+    sm->ctas--;
+    device->ctas_left--;
+    if (sm->now > device->last_end)
+        device->last_end = sm->now;
+    start_cta(sim, device, sm, sm->now);
+}
+
+/* ---- showing accesses ---- */
+
+void ff__sms_show(struct sim *sim, struct device *device) {
+    struct ff_advice items[16];
+    struct ff_advice_list advice = {items, 0, 16};
+    if (device->access_count == 0)
+        return;
+    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, device->accesses,
+                      device->access_count, &advice);
+    device->access_count = 0;
+    for (uint32_t i = 0; i < advice.count; i++)
+        ff__sim_advise(sim, &items[i], sim->now);
+}
+
+struct touch {
+    uint64_t page;
+    const struct warp *warp;
+    uint32_t slot, pc;
+    bool write, missed, remote;
+};
+
+static void show_access(struct sim *sim, struct device *device, const struct sm *sm,
+                        const struct touch *touch) {
+    uint32_t flags = (touch->write ? FF_ACCESS_WRITE : 0u) | (touch->missed ? FF_ACCESS_MISS : 0u) |
+                     (touch->remote ? FF_ACCESS_REMOTE : 0u);
+    device->accesses[device->access_count++] = (struct ff_access){
+        .block = (uint32_t)(touch->page / FF_BLOCK_PAGES),
+        .page = (uint16_t)(touch->page % FF_BLOCK_PAGES),
+        .tier = (uint8_t)device->tier,
+        .flags = (uint8_t)flags,
+        .pc = touch->pc,
+        .sm = (uint16_t)(sm - device->sms),
+        .warp = (uint16_t)touch->slot,
+    };
+    if (device->access_count == FF__ACCESSES_MAX)
+        ff__sms_show(sim, device);
+}
+
+static void observe_access(struct sim *sim, const struct device *device, uint64_t time,
+                           const struct ff__step *step, const struct touch *touch) {
+    uint32_t block = (uint32_t)(touch->page / FF_BLOCK_PAGES);
+    const struct ff__space *space = &sim->engine.space;
+    uint32_t range = space->blocks[block].range;
+    struct ff_trace_event event = {
+        .kind = FF_TRACE_ACCESS,
+        .time_ns = ff__sim_ns(time),
+        .device = device->tier - 1,
+        .range = range,
+        .page = touch->page - (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES,
+        .cta = touch->warp->cta,
+        .warp = touch->warp->warp,
+        .pc = step->pc,
+        .instructions = step->instructions,
+        .write = step->write,
+    };
+    sim->config->observe(sim->config->observer, &event);
+}
+
+/* ---- touching pages ---- */
+
+static uint64_t tlb_entry(const struct sim *sim, uint64_t page) {
+    uint64_t generation = sim->generation[page / FF_BLOCK_PAGES];
+    return page << (TLB_GENERATION_BITS + 1) | generation << 1;
+}
+
+static uint64_t *tlb_set(const struct sim *sim, const struct sm *sm, uint64_t page) {
+    return &sm->tlb[(page % sim->tlb_sets) * TLB_WAYS];
+}
+
+/* Moves the hit to the front. */
+static bool tlb_hit(uint64_t *set, uint64_t entry, bool write) {
+    for (uint32_t way = 0; way < TLB_WAYS; way++) {
+        if ((set[way] & ~TLB_WRITABLE) != entry)
+            continue;
+        uint64_t found = set[way];
+        if (write && !(found & TLB_WRITABLE))
+            return false;
+        for (; way > 0; way--)
+            set[way] = set[way - 1];
+        set[0] = found;
+        return true;
+    }
+    return false;
+}
+
+static void tlb_fill(uint64_t *set, uint64_t entry) {
+    uint32_t way = 0;
+    while (way < TLB_WAYS - 1 && (set[way] & ~TLB_WRITABLE) != (entry & ~TLB_WRITABLE))
+        way++;
+    for (; way > 0; way--)
+        set[way] = set[way - 1];
+    set[0] = entry;
+}
+
+/* The first access of a launch to a page is what the launch demands. */
+static void count_demand(struct sim *sim, const struct device *device, uint64_t page, bool there) {
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    if (sim->touched_by[block] != device->current.number) {
+        sim->touched_by[block] = device->current.number;
+        ff_mask_clear(&sim->touched[block]);
+    }
+    if (ff_mask_test(&sim->touched[block], index))
+        return;
+    ff_mask_set(&sim->touched[block], index);
+    sim->result->demanded++;
+    sim->result->demanded_hits += there;
+}
+
+static void count_use(struct sim *sim, uint64_t page, bool write) {
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    struct ff__space *space = &sim->engine.space;
+    if (ff_mask_test(&space->unused[block], index)) {
+        ff_mask_unset(&space->unused[block], index);
+        space->stats.prefetch_used++;
+    }
+    if (write)
+        ff_mask_set(&sim->dirty[block], index);
+}
+
+/* A walk of the page table. False: a far fault. */
+static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
+                 bool write, bool first) {
+    bool there = ff__sim_resident(sim, device->tier, page);
+    sim->result->walks += first;
+    count_demand(sim, device, page, there);
+    if (!there)
+        return false;
+    count_use(sim, page, write);
+    tlb_fill(tlb_set(sim, sm, page), tlb_entry(sim, page) | (write ? TLB_WRITABLE : 0));
+    return true;
+}
+
+static void raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                        uint64_t time) {
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    if (ff_mask_test(&device->pending[block], index))
+        return; /* merged with an earlier one */
+    ff_mask_set(&device->pending[block], index);
+    if (device->buffer_count == device->buffer_capacity) {
+        uint32_t capacity = device->buffer_capacity ? 2 * device->buffer_capacity : 1024;
+        struct fault *buffer = realloc(device->buffer, capacity * sizeof *buffer);
+        if (!buffer) {
+            ff__sim_fail(sim, -ENOMEM, "faults");
+            return;
+        }
+        device->buffer = buffer;
+        device->buffer_capacity = capacity;
+    }
+    uint32_t at = device->buffer_count++;
+    for (; at > 0 && device->buffer[at - 1].time > time; at--)
+        device->buffer[at] = device->buffer[at - 1];
+    device->buffer[at] = (struct fault){time, page, write};
+}
+
+/* A remote access takes its share of the link. */
+static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t start) {
+    uint64_t *free_at = &device->link_free[0];
+    if (*free_at < start)
+        *free_at = start;
+    *free_at += ff__link_ns(&sim->gpu->in, sim->gpu->remote_bytes) * PS_PER_NS;
+    sim->result->remote++;
+    return *free_at + sim->gpu->remote_ns * PS_PER_NS;
+}
+
+/* ---- running ---- */
+
+/* Touches the pages of a step; returns when its data is there. *missing: the first page that is not,
+ * FF_NONE-like UINT64_MAX if all are. */
+static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                            const struct ff__step *step, uint64_t *missing) {
+    const struct warp *warp = &sm->warps[slot];
+    uint64_t time = sm->now, done = time;
+    bool first = !warp->again;
+    *missing = UINT64_MAX;
+    for (uint32_t i = 0; i < step->page_count; i++) {
+        uint64_t page = step->page[i];
+        struct touch touch = {page, warp, slot, step->pc, step->write, false, false};
+        if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
+            done = time + sim->walk;
+            touch.missed = !walk(sim, device, sm, page, step->write, first);
+        }
+        touch.remote = touch.missed && ff__sim_remote(sim, device->tier, page);
+        if (touch.remote) {
+            uint64_t end = use_remotely(sim, device, time);
+            done = end > done ? end : done;
+        } else if (touch.missed) {
+            raise_fault(sim, device, page, step->write, time + sim->visible);
+            *missing = *missing == UINT64_MAX ? page : *missing;
+        }
+        sim->result->hits += first && !touch.missed;
+        if (sim->recording && first && ff__recording_add(sim->recording, page))
+            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
+        if (sim->shows_accesses && first)
+            show_access(sim, device, sm, &touch);
+        if (sim->config->observe && first)
+            observe_access(sim, device, time, step, &touch);
+    }
+    return done;
+}
+
+/* Bandwidth: an SM gets its share of the memory's. */
+static uint64_t memory_end(const struct sim *sim, struct sm *sm, uint64_t done, uint32_t sectors) {
+    if (sm->memory_free < sm->now)
+        sm->memory_free = sm->now;
+    sm->memory_free += (uint64_t)((double)sectors * sim->ps_per_sector);
+    uint64_t end = sm->memory_free > done ? sm->memory_free : done;
+    return end + sim->gpu->memory_latency_ns * PS_PER_NS;
+}
+
+static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                     uint64_t page) {
+    uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
+    sm->warps[slot].again = true;
+    sm->warps[slot].wait_page = page;
+    sm->warps[slot].next_waiter = *head;
+    *head = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot + 1;
+    device->waiting++;
+}
+
+/* Lets the first ready warp make one step. */
+static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
+    uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
+    struct warp *warp = &sm->warps[slot];
+    const struct ff__kernel *kernel = &device->current.kernel;
+    struct ff__step step;
+    if (sm->now < warp->ready)
+        sm->now = warp->ready;
+    if (!kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step)) {
+        drop_first(sm);
+        end_warp(sim, device, sm, slot);
+        return;
+    }
+    sm->now += (warp->again ? 1 : step.instructions) * sim->ps_per_instruction;
+    if (!warp->again) {
+        sim->result->instructions += step.instructions;
+        sim->result->accesses += step.page_count;
+    }
+    uint64_t missing = UINT64_MAX, ready = sm->now;
+    if (step.page_count > 0) {
+        ready = touch_pages(sim, device, sm, slot, &step, &missing);
+        if (missing != UINT64_MAX) {
+            drop_first(sm);
+            wait_for(sim, device, sm, slot, missing);
+            return;
+        }
+        ready = memory_end(sim, sm, ready, step.sectors);
+    }
+    warp->again = false;
+    warp->step++;
+    warp->ready = ready;
+    replace_first(sm, ready << SLOT_BITS | slot);
+}
+
+uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
+    uint64_t next = NEVER;
+    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+        struct sm *sm = &device->sms[i];
+        while (sm->heap_count > 0 && sm->now < until && sm->heap[0] >> SLOT_BITS < until)
+            run_step(sim, device, sm);
+        if (sm->heap_count == 0)
+            continue;
+        uint64_t ready = sm->heap[0] >> SLOT_BITS;
+        if (ready < sm->now)
+            ready = sm->now;
+        if (ready < next)
+            next = ready;
+    }
+    return next;
+}
+
+/* ---- waking ---- */
+
+static void wake(struct sim *sim, struct device *device, uint32_t warp_id, uint64_t time) {
+    struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
+    device->waiting--;
+    push_ready(sm, warp_id % sim->warps_per_sm, time);
+}
+
+void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
+                  const struct ff_mask *pages, uint64_t time) {
+    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    uint32_t *link = &device->waiters[block];
+    while (*link != 0) {
+        uint32_t warp_id = *link - 1;
+        struct warp *warp =
+            &device->sms[warp_id / sim->warps_per_sm].warps[warp_id % sim->warps_per_sm];
+        if (!ff_mask_test(pages, warp->wait_page % FF_BLOCK_PAGES)) {
+            link = &warp->next_waiter;
+            continue;
+        }
+        *link = warp->next_waiter;
+        wake(sim, device, warp_id, time);
+    }
+}
