@@ -139,7 +139,8 @@ void ff__zero_pages(void *to, uint32_t pages) {
 
 /* ---- copying what changed ---- */
 
-/* Both halves take in every lane, in opposite orders: what cancels out in one shows in the other. */
+/* Both halves take in every lane, in opposite orders: what cancels out in one shows in the
+ * other. */
 static struct ff__sum fold(const uint64_t lanes[8]) {
     struct ff__sum sum = {0, 1};
     for (int i = 0; i < 8; i++) {
