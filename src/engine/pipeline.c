@@ -1,6 +1,6 @@
 #include "engine/pipeline.h"
 
-#include "base/clock.h"
+#include "base/lazy.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,8 +22,7 @@ static void nap(uint64_t ns) {
     nanosleep(&t, NULL);
 }
 
-/* A failed move is tried again: the fault behind it must be answered, and memory that is short
- * now may not be soon. */
+/* Memory that is short now may not be soon. */
 static void warn_of_retry(struct ff__pipeline *pipeline, const char *what, int status,
                           uint32_t tries) {
     if (tries == 0)
@@ -32,7 +31,9 @@ static void warn_of_retry(struct ff__pipeline *pipeline, const char *what, int s
     nap(RETRY_NS);
 }
 
-static bool carry_out(struct ff__pipeline *pipeline, struct ff__job *job, bool must) {
+/* Repeats what fails: a fault must be answered, and a prefetch that failed may have left a part of
+ * its pages on the device. */
+static void carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
     const struct ff__backend *backend = pipeline->backend;
     int status;
     for (uint32_t i = 0; i < job->out_count; i++)
@@ -40,12 +41,8 @@ static bool carry_out(struct ff__pipeline *pipeline, struct ff__job *job, bool m
              (status = backend->out(pipeline->self, &job->out[i], &job->copied[i])) < 0; tries++)
             warn_of_retry(pipeline, "eviction", status, tries);
     for (uint32_t tries = 0; job->has_in && (status = backend->in(pipeline->self, &job->in)) < 0;
-         tries++) {
-        if (!must)
-            return false;
+         tries++)
         warn_of_retry(pipeline, "migration to the device", status, tries);
-    }
-    return true;
 }
 
 static bool pressed(const struct ff__engine *engine) {
@@ -65,12 +62,11 @@ static void notify(struct ff__pipeline *pipeline) {
 }
 
 /* Carries out and finishes a job. The lock is held before and after, not during. */
-static void run_job(struct ff__pipeline *pipeline, struct ff__job *job, bool must) {
+static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     pthread_mutex_unlock(&pipeline->lock);
-    bool done = carry_out(pipeline, job, must);
-    uint64_t now = pipeline->backend->now(pipeline->self);
+    carry_out(pipeline, job);
     pthread_mutex_lock(&pipeline->lock);
-    ff__engine_finish(pipeline->engine, now, job, done);
+    ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job, true);
     notify(pipeline);
 }
 
@@ -90,12 +86,17 @@ static void wait_for_progress(struct ff__pipeline *pipeline) {
 /* Puts throttled faults aside for the migration thread. The lock is held. */
 static void delay(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                   const struct ff_mask *pages, uint64_t due_ns) {
-    while (pipeline->delayed_count == FF__DELAYED_MAX && !pipeline->stop)
-        wait_for_progress(pipeline);
-    struct ff__delayed *slot = &pipeline->delayed[pipeline->delayed_count++];
-    slot->group = *group;
-    slot->group.faulted = *pages;
-    slot->due_ns = due_ns;
+    struct ff__delayed *slot = &pipeline->delayed[group->block];
+    if (!slot->queued) {
+        *slot =
+            (struct ff__delayed){.due_ns = due_ns, .next = pipeline->delayed_head, .queued = true};
+        __atomic_store_n(&pipeline->delayed_head, group->block, __ATOMIC_RELAXED);
+    }
+    slot->faulted = ff_mask_or(&slot->faulted, pages);
+    slot->written = ff_mask_or(&slot->written, &group->written);
+    slot->tier = group->tier;
+    if (due_ns < slot->due_ns)
+        slot->due_ns = due_ns;
     pthread_cond_signal(&pipeline->work);
 }
 
@@ -109,7 +110,7 @@ static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *gr
         case FF__JOB_RUN:
             if (!ff_mask_empty(&job->throttled) && !stay)
                 delay(pipeline, group, &job->throttled, job->retry_ns);
-            run_job(pipeline, job, true);
+            run_job(pipeline, job);
             return status;
         case FF__JOB_NO_ROOM:
             wait_for_progress(pipeline);
@@ -210,20 +211,40 @@ static void *fault_thread(void *argument) {
 
 /* ---- the migration thread ---- */
 
-/* Takes a delayed group that is due; the lock is held. *next_ns: when the earliest of the others
- * is. */
-static bool take_due(struct ff__pipeline *pipeline, uint64_t now, struct ff_fault_group *group,
-                     uint64_t *next_ns) {
-    for (uint32_t i = 0; i < pipeline->delayed_count; i++) {
-        if (pipeline->delayed[i].due_ns <= now) {
-            *group = pipeline->delayed[i].group;
-            pipeline->delayed[i] = pipeline->delayed[--pipeline->delayed_count];
-            return true;
-        }
-        if (pipeline->delayed[i].due_ns < *next_ns)
-            *next_ns = pipeline->delayed[i].due_ns;
-    }
-    return false;
+/* Takes a delayed group that is due. The lock is held. */
+static bool take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group) {
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    uint32_t *link = &pipeline->delayed_head;
+    while (*link != FF_NONE && pipeline->delayed[*link].due_ns > now)
+        link = &pipeline->delayed[*link].next;
+    if (*link == FF_NONE)
+        return false;
+    struct ff__delayed *slot = &pipeline->delayed[*link];
+    *group = (struct ff_fault_group){*link, slot->tier, FF_NONE, slot->faulted, slot->written};
+    slot->queued = false;
+    __atomic_store_n(link, slot->next, __ATOMIC_RELAXED);
+    return true;
+}
+
+static uint64_t next_due(const struct ff__pipeline *pipeline) {
+    uint64_t next = UINT64_MAX;
+    for (uint32_t block = pipeline->delayed_head; block != FF_NONE;
+         block = pipeline->delayed[block].next)
+        if (pipeline->delayed[block].due_ns < next)
+            next = pipeline->delayed[block].due_ns;
+    return next;
+}
+
+static bool step_due(struct ff__pipeline *pipeline) {
+    struct ff_fault_group group;
+    if (__atomic_load_n(&pipeline->delayed_head, __ATOMIC_RELAXED) == FF_NONE)
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    bool due = take_due(pipeline, &group);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (due)
+        ff__pipeline_serve(pipeline, &group, false);
+    return due;
 }
 
 static bool step_faults(struct ff__pipeline *pipeline) {
@@ -252,7 +273,7 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     pthread_mutex_lock(&pipeline->lock);
     if (ff__engine_prefetch(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
                             &job) == FF__JOB_RUN)
-        run_job(pipeline, &job, false);
+        run_job(pipeline, &job);
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
     pthread_mutex_unlock(&pipeline->lock);
@@ -270,7 +291,7 @@ static bool step_restock(struct ff__pipeline *pipeline) {
         uint64_t now = pipeline->backend->now(pipeline->self);
         worked = ff__engine_restock(engine, now, tier, &job) == FF__JOB_RUN;
         if (worked)
-            run_job(pipeline, &job, true);
+            run_job(pipeline, &job);
     }
     struct ff_fault_group late;
     bool has_late = worked && ff__engine_take_late(engine, &late);
@@ -280,12 +301,13 @@ static bool step_restock(struct ff__pipeline *pipeline) {
     return worked;
 }
 
-/* Sleeps until there is work, or a delayed group is due, which it then takes. */
-static bool sleep_or_take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group) {
+/* Sleeps until there is work, or a delayed group is due. */
+static void sleep_until_work(struct ff__pipeline *pipeline) {
     pthread_mutex_lock(&pipeline->lock);
-    uint64_t now = ff__clock_ns(), next = now + IDLE_NS;
-    bool due = take_due(pipeline, pipeline->backend->now(pipeline->self), group, &next);
-    if (!due && !pipeline->stop && ff__queue_empty(&pipeline->faults) &&
+    uint64_t next = pipeline->backend->now(pipeline->self) + IDLE_NS, due = next_due(pipeline);
+    if (due < next)
+        next = due;
+    if (!pipeline->stop && ff__queue_empty(&pipeline->faults) &&
         ff__queue_empty(&pipeline->prefetches) && !pressed(pipeline->engine)) {
         struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
         pipeline->migration_sleeps = true;
@@ -293,19 +315,14 @@ static bool sleep_or_take_due(struct ff__pipeline *pipeline, struct ff_fault_gro
         pipeline->migration_sleeps = false;
     }
     pthread_mutex_unlock(&pipeline->lock);
-    return due;
 }
 
 static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
-    struct ff_fault_group group;
-    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
-        if (step_faults(pipeline) || step_new_faults(pipeline) || step_prefetches(pipeline) ||
-            step_restock(pipeline))
-            continue;
-        if (sleep_or_take_due(pipeline, &group))
-            ff__pipeline_serve(pipeline, &group, false);
-    }
+    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
+        if (!step_faults(pipeline) && !step_new_faults(pipeline) && !step_due(pipeline) &&
+            !step_prefetches(pipeline) && !step_restock(pipeline))
+            sleep_until_work(pipeline);
     return NULL;
 }
 
@@ -382,7 +399,7 @@ static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t
                                       block, tier, dead, &job)) == FF__JOB_LATER)
         wait_for_progress(pipeline);
     if (status == FF__JOB_RUN)
-        run_job(pipeline, &job, true);
+        run_job(pipeline, &job);
 }
 
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
@@ -477,8 +494,12 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
     pipeline->polls = polls;
     pipeline->has_learner = engine->events.items != NULL;
     pipeline->has_planner = engine->prefetch->plan != NULL;
+    pipeline->delayed_head = FF_NONE;
     init_locks(pipeline);
-    int status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
+    pipeline->delayed = ff__lazy_map(engine->space.block_limit * sizeof *pipeline->delayed);
+    int status = pipeline->delayed ? 0 : -ENOMEM;
+    if (!status)
+        status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
     if (!status)
         status = ff__queue_init(&pipeline->prefetches, PREFETCH_QUEUE, sizeof(struct ff_advice));
     if (!status && polls)
@@ -507,5 +528,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
         pthread_join(pipeline->threads[i], NULL);
     ff__queue_fini(&pipeline->faults);
     ff__queue_fini(&pipeline->prefetches);
+    ff__lazy_unmap(pipeline->delayed,
+                   pipeline->engine->space.block_limit * sizeof *pipeline->delayed);
     fini_locks(pipeline);
 }

@@ -5,8 +5,8 @@
  *                    (40 us on an idle virtual CPU), and queues the others
  *   correlator       feeds events to the policy's `learn`
  *   prefetching      asks the policy's `plan` and queues its advice
- *   migration        serves the fault queue first, then faults that nobody has taken yet, then the
- *                    prefetch queue, then pre-evicts
+ *   migration        serves the fault queue first, then faults that nobody has taken yet, then
+ *                    throttled ones that are due, then the prefetch queue, then pre-evicts
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
  * guards the engine and is held for decisions only, never while bytes move; jobs of different
@@ -20,12 +20,12 @@
 
 #include <pthread.h>
 
-#define FF__DELAYED_MAX 64
-
-/* Faults that the policy throttles. */
+/* Faults of one block that the policy throttles. */
 struct ff__delayed {
-    struct ff_fault_group group;
+    struct ff_mask faulted, written;
     uint64_t due_ns;
+    uint32_t tier, next;
+    bool queued;
 };
 
 struct ff__pipeline {
@@ -41,9 +41,9 @@ struct ff__pipeline {
     struct ff__queue faults;     /* struct ff_fault_group */
     struct ff__queue prefetches; /* struct ff_advice; producers hold `advising` */
     pthread_mutex_t advising;
-    struct ff__delayed delayed[FF__DELAYED_MAX];
-    uint32_t delayed_count;
-    uint32_t unplanned; /* events learned since the last plan */
+    struct ff__delayed *delayed; /* [block] */
+    uint32_t delayed_head;       /* list of those queued, any order */
+    uint32_t unplanned;          /* events learned since the last plan */
     bool stop, migration_sleeps;
     bool polls, has_learner, has_planner;
     pthread_t threads[4];

@@ -27,7 +27,8 @@ struct waiter {
 struct live_shape {
     const char *system;
     uint32_t devices, roots;
-    uint32_t nap_us;       /* the longest a move takes */
+    uint32_t nap_us;       /* the longest a move takes, */
+    uint32_t slow_us;      /* and what it takes in any case */
     uint32_t fail_percent; /* of all tries to move something */
     bool fail_midway;      /* such a try has done part of its work */
     bool self_service;     /* threads serve their faults themselves, as from a signal handler */
@@ -44,7 +45,7 @@ struct live {
     uint32_t fault_count;
     struct waiter *waiters;
     bool interrupted, closed, somebody_waits;
-    uint64_t failures, warnings, rejections;
+    uint64_t failures, warnings, rejections, replays;
 };
 
 /* ---- the backend ---- */
@@ -68,7 +69,8 @@ static inline bool live_enter(struct live *live, const struct ff__move *move) {
         fake_blame(&live->fake, "block %u: two verbs at a time", move->block);
     b->at_work = true;
     bool fails = ff__random_below(&live->fake.random, 100) < live->shape.fail_percent;
-    uint32_t us = ff__random_below(&live->fake.random, live->shape.nap_us + 1);
+    uint32_t us =
+        live->shape.slow_us + ff__random_below(&live->fake.random, live->shape.nap_us + 1);
     if (us > 0) {
         pthread_mutex_unlock(&live->lock);
         usleep(us);
@@ -113,6 +115,7 @@ static inline int live_out(void *self, const struct ff__move *move, struct ff_ma
 static inline void live_replay(void *self, uint32_t block, const struct ff_mask *pages) {
     struct live *live = self;
     pthread_mutex_lock(&live->lock);
+    live->replays++;
     live_wake(live, block, pages);
     pthread_mutex_unlock(&live->lock);
 }
@@ -272,23 +275,35 @@ static inline uint32_t live_add(struct live *live, uint64_t pages, uint32_t tier
 }
 
 /* As ff_mem_free() does. */
-static inline void live_remove(struct live *live, uint32_t first_block) {
-    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+static inline uint32_t live_blocks(struct live *live, uint32_t first_block) {
     struct ff__space *space = &live->engine.space;
     pthread_mutex_lock(&live->pipeline.lock);
-    uint32_t id = space->blocks[first_block].range, count = space->ranges[id].block_count;
+    uint32_t count = space->ranges[space->blocks[first_block].range].block_count;
     pthread_mutex_unlock(&live->pipeline.lock);
-    for (uint32_t i = 0; i < count; i++)
-        ff__pipeline_evict(&live->pipeline, first_block + i, &all, true);
+    return count;
+}
+
+/* Removes a range whose blocks are all closed. */
+static inline void live_forget(struct live *live, uint32_t first_block) {
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    uint32_t count = live_blocks(live, first_block);
     pthread_mutex_lock(&live->pipeline.lock);
     pthread_mutex_lock(&live->lock);
     for (uint32_t i = 0; i < count; i++)
         fake_forget(&live->fake, first_block + i);
     pthread_mutex_unlock(&live->lock);
-    ff__engine_range_remove(&live->engine, id);
+    ff__engine_range_remove(&live->engine, live->engine.space.blocks[first_block].range);
     pthread_mutex_unlock(&live->pipeline.lock);
     for (uint32_t i = 0; i < count; i++)
         live_replay(live, first_block + i, &all);
+}
+
+static inline void live_remove(struct live *live, uint32_t first_block) {
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    uint32_t count = live_blocks(live, first_block);
+    for (uint32_t i = 0; i < count; i++)
+        ff__pipeline_evict(&live->pipeline, first_block + i, &all, true);
+    live_forget(live, first_block);
 }
 
 /* ---- using memory ---- */
@@ -363,6 +378,15 @@ static inline bool live_come(struct live *live, uint32_t block, const struct ff_
         if (ff__clock_ns() > end)
             return false;
         usleep(500);
+    }
+}
+
+/* Waits until a verb is at work on the block. */
+static inline void live_await_work(struct live *live, uint32_t block) {
+    for (bool at_work = false; !at_work; usleep(200)) {
+        pthread_mutex_lock(&live->lock);
+        at_work = live->fake.blocks[block].at_work;
+        pthread_mutex_unlock(&live->lock);
     }
 }
 

@@ -143,8 +143,6 @@ static void test_rogues(void **state) {
 /* policy.h: events come oldest first. */
 static void test_events_come_in_order(void **state) {
     (void)state;
-    open_bug("pipeline.c, run_job: the time is taken before the lock, so events of several threads "
-             "are not in order, and the policies' clock goes back");
     rogue_finding[0] = '\0';
     rogue_watches_time = true;
     struct live_shape shape = {
@@ -199,8 +197,6 @@ static void test_failing_moves_are_repeated(void **state) {
 /* An advised move is not repeated for ever; but while it fails midway its pages must not stay. */
 static void test_failed_prefetch_leaves_nothing(void **state) {
     (void)state;
-    open_bug("pipeline.c, carry_out: a prefetch that failed midway is given up, though backend.h "
-             "says a failed call may have done part of its work and is repeated");
     check_users(&(struct live_shape){.system = "nvidia:prefetch=next",
                                      .devices = 1,
                                      .roots = 4,
@@ -312,38 +308,49 @@ static bool all_come_before_the_end(uint32_t count) {
     return come;
 }
 
+#define MANY 64u
+
 static void test_a_batch_of_throttled_faults(void **state) {
     (void)state;
-    open_with_blocks("demand:prefetch=pause", FF__DELAYED_MAX, 200);
-    post_one_fault_a_block(0, FF__DELAYED_MAX);
-    assert_true(all_come_before_the_end(FF__DELAYED_MAX));
+    open_with_blocks("demand:prefetch=pause", MANY, 200);
+    post_one_fault_a_block(0, MANY);
+    assert_true(all_come_before_the_end(MANY));
 }
 
-static void test_more_throttled_faults_than_places(void **state) {
+/* Page 3 is known to the policy and served at once, page 4 of the same group has to wait. */
+static void test_a_part_of_a_group_is_throttled(void **state) {
     (void)state;
-    open_bug("pipeline.c, delay: the migration thread waits for a place among the delayed faults, "
-             "which only itself could free: nothing is served any more");
-    open_with_blocks("demand:prefetch=pause,pause=50ms", 2 * FF__DELAYED_MAX, 200);
-    post_one_fault_a_block(0, 2 * FF__DELAYED_MAX);
-    assert_true(all_come_before_the_end(2 * FF__DELAYED_MAX));
+    struct ff_mask both = ff_mask_of_run(3, 5);
+    open_with_blocks("demand:prefetch=pause", 4, 4);
+    assert_int_equal(live_touch(&live, 1, 3, true), TOUCHED);
+    ff__pipeline_evict(&live.pipeline, 1, NULL, false);
+    pthread_mutex_lock(&live.lock);
+    live_post(&live, 1, 3, false);
+    live_post(&live, 1, 4, false);
+    pthread_mutex_unlock(&live.lock);
+    assert_true(live_come(&live, 1, &both, UINT64_C(20000000000)));
+    live_close(&live);
 }
 
-static void test_stop_with_too_many_throttled_faults(void **state) {
+static void test_many_throttled_faults(void **state) {
     (void)state;
-    open_bug("pipeline.c, delay: at the stop it writes behind the end of `delayed`");
+    open_with_blocks("demand:prefetch=pause,pause=50ms", 2 * MANY, 200);
+    post_one_fault_a_block(0, 2 * MANY);
+    assert_true(all_come_before_the_end(2 * MANY));
+}
+
+static void test_stop_with_throttled_faults(void **state) {
+    (void)state;
     open_with_blocks("demand:prefetch=pause,pause=1000s", 150, 200);
     post_one_fault_a_block(70, 150);
     usleep(200000);
     live_let_go(&live);
     ff__pipeline_stop(&live.pipeline);
-    uint32_t count = live.pipeline.delayed_count;
     live_free(&live);
-    assert_true(count <= FF__DELAYED_MAX);
 }
 
 static void test_advice_does_not_starve_throttled_faults(void **state) {
     (void)state;
-    open_bug("pipeline.c, migration_thread: faults that are due wait until there is no advice");
     open_with_blocks("demand:prefetch=babble", 64, 8);
     assert_int_equal(ff__pipeline_launch(&live.pipeline, 1, 1, true), 0); /* something to plan on */
     usleep(20000);
@@ -445,6 +452,102 @@ static void test_writes_past_the_device(void **state) {
     live_close(&live);
 }
 
+/* ---- faults on blocks that are in use ---- */
+
+#define SLOW_US 50000u
+
+static void open_slow(void) {
+    live_open(&live, &(struct live_shape){
+                         .system = "demand", .devices = 2, .roots = 4, .slow_us = SLOW_US});
+    assert_int_equal(live_add(&live, 4 * 512, 1), 0);
+}
+
+/* Another page of a block that is being prefetched: nobody but the prefetch's end can serve it. */
+static void test_fault_during_a_prefetch(void **state) {
+    (void)state;
+    open_slow();
+    struct ff_advice advice = {1, 1, FF_NONE, ff_mask_of_run(0, 10)};
+    assert_true(ff__pipeline_advise(&live.pipeline, &advice));
+    live_await_work(&live, 1);
+    assert_int_equal(live_touch(&live, 1, 100, true), TOUCHED);
+    live_close(&live);
+}
+
+static void *evict_block_1(void *argument) {
+    (void)argument;
+    ff__pipeline_evict(&live.pipeline, 1, NULL, false);
+    return NULL;
+}
+
+static void test_fault_during_an_eviction(void **state) {
+    (void)state;
+    pthread_t thread;
+    open_slow();
+    assert_int_equal(live_touch(&live, 1, 0, true), TOUCHED);
+    assert_int_equal(pthread_create(&thread, NULL, evict_block_1, NULL), 0);
+    live_await_work(&live, 1);
+    assert_int_equal(live_touch(&live, 1, 100, true), TOUCHED);
+    pthread_join(thread, NULL);
+    assert_int_equal(live_touch(&live, 1, 0, true), TOUCHED);
+    live_close(&live);
+}
+
+static void *touch_block_2(void *argument) {
+    struct user *user = argument;
+    user->bad = live_touch(&live, 2, 7, false) != TOUCHED;
+    return NULL;
+}
+
+static void test_fault_during_a_write_from_outside(void **state) {
+    (void)state;
+    struct user user = {.number = 0};
+    struct ff_mask pages = ff_mask_of_run(0, 10);
+    open_slow();
+    pthread_mutex_lock(&live.pipeline.lock);
+    live.engine.space.busy[2] = 1;
+    pthread_mutex_unlock(&live.pipeline.lock);
+    assert_int_equal(pthread_create(&user.thread, NULL, touch_block_2, &user), 0);
+    usleep(SLOW_US);
+    pthread_mutex_lock(&live.lock);
+    fake_write_host(&live.fake, 2, &pages);
+    pthread_mutex_unlock(&live.lock);
+    ff__pipeline_release(&live.pipeline, 2, &pages);
+    pthread_join(user.thread, NULL);
+    assert_int_equal(user.bad, 0);
+    live_close(&live);
+}
+
+/* From the call on nobody brings a page of the block, until its range is removed. */
+static void test_closed_block_is_left_alone(void **state) {
+    (void)state;
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    uint32_t block = live_add(&live, 512, 1);
+    assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
+    ff__pipeline_evict(&live.pipeline, block, &all, true);
+    struct ff_advice advice = {block, 1, FF_NONE, all};
+    struct ff_fault_group group = {block, FF_NONE, FF_NONE, all, {{0}}};
+    ff__pipeline_advise(&live.pipeline, &advice);
+    assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), 0);
+    assert_false(live_come(&live, block, &all, 20000000));
+    live_forget(&live, block);
+    assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), -EFAULT);
+    live_close(&live);
+}
+
+/* A fault that is read after its page has come: its thread is let go, again if need be. */
+static void test_late_message_is_replayed(void **state) {
+    (void)state;
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    uint32_t block = live_add(&live, 512, 1);
+    assert_int_equal(live_touch(&live, block, 5, true), TOUCHED);
+    struct ff_fault_group group = {block, FF_NONE, FF_NONE, ff_mask_of_run(5, 6), {{0}}};
+    uint64_t before = live.replays;
+    assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), 0);
+    assert_true(live.replays > before);
+    live_close(&live);
+}
+
 /* ---- calls from outside ---- */
 
 static void test_fault_outside_is_rejected(void **state) {
@@ -468,6 +571,36 @@ static void test_advice_from_outside(void **state) {
     struct ff_advice advice = {block + 1, 1, FF_NONE, ff_mask_of_run(10, 90)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     assert_true(live_come(&live, block + 1, &advice.pages, UINT64_C(20000000000)));
+    live_close(&live);
+}
+
+#define ADVISERS 4u
+
+/* Advises each page of one block by itself. */
+static void *advise_pages(void *argument) {
+    struct user *user = argument;
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++) {
+        struct ff_advice advice = {user->number, 1, FF_NONE, ff_mask_of_run(page, page + 1)};
+        user->bad += !ff__pipeline_advise(&live.pipeline, &advice);
+    }
+    return NULL;
+}
+
+/* No piece of advice gets lost between several advisers: the queue has room for all of it. */
+static void test_many_advisers(void **state) {
+    (void)state;
+    struct user advisers[ADVISERS];
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 8});
+    assert_int_equal(live_add(&live, ADVISERS * 512, 1), 0);
+    memset(advisers, 0, sizeof advisers);
+    for (uint32_t i = 0; i < ADVISERS; i++) {
+        advisers[i].number = i;
+        pthread_create(&advisers[i].thread, NULL, advise_pages, &advisers[i]);
+    }
+    assert_int_equal(join_users(advisers, ADVISERS), 0);
+    for (uint32_t i = 0; i < ADVISERS; i++)
+        assert_true(live_come(&live, i, &all, UINT64_C(20000000000)));
     live_close(&live);
 }
 
@@ -557,11 +690,18 @@ int main(void) {
         cmocka_unit_test(test_failed_prefetch_leaves_nothing),
         cmocka_unit_test(test_throttled_faults_are_served),
         cmocka_unit_test(test_a_batch_of_throttled_faults),
-        cmocka_unit_test(test_more_throttled_faults_than_places),
-        cmocka_unit_test(test_stop_with_too_many_throttled_faults),
+        cmocka_unit_test(test_a_part_of_a_group_is_throttled),
+        cmocka_unit_test(test_many_throttled_faults),
+        cmocka_unit_test(test_stop_with_throttled_faults),
         cmocka_unit_test(test_advice_does_not_starve_throttled_faults),
         cmocka_unit_test(test_ranges_come_and_go),
         cmocka_unit_test(test_writes_past_the_device),
+        cmocka_unit_test(test_fault_during_a_prefetch),
+        cmocka_unit_test(test_fault_during_an_eviction),
+        cmocka_unit_test(test_fault_during_a_write_from_outside),
+        cmocka_unit_test(test_closed_block_is_left_alone),
+        cmocka_unit_test(test_late_message_is_replayed),
+        cmocka_unit_test(test_many_advisers),
         cmocka_unit_test(test_fault_outside_is_rejected),
         cmocka_unit_test(test_advice_from_outside),
         cmocka_unit_test(test_too_much_advice),

@@ -1,0 +1,82 @@
+/* farfault/trace.h - reading and writing traces: what happened, in order.
+ *
+ * A trace is the managed ranges, the launches, and either every page access (written by the
+ * simulator, imported from NVBit) or only the far faults (recorded from a live run, imported from
+ * driver logs and profiles) of one run. The format is described in docs/trace-format.md: blocks of
+ * delta-coded events, each compressed with zstd and checked by a checksum, and an end mark, so that a
+ * truncated or damaged file is told from a whole one. */
+#ifndef FARFAULT_TRACE_H
+#define FARFAULT_TRACE_H
+
+#include <farfault/farfault.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ff_trace_kind {
+    FF_TRACE_RANGE,      /* range, bytes, device (its home): allocated */
+    FF_TRACE_FREE,       /* range */
+    FF_TRACE_LAUNCH,     /* device, identity, name, ctas, warps (of a CTA; 0, 0: unknown) */
+    FF_TRACE_LAUNCH_END, /* device, identity */
+    FF_TRACE_ACCESS,     /* device, range, page, write, pc, cta, warp, instructions */
+    FF_TRACE_FAULT,      /* device, range, page, write: a far fault as the backend saw it */
+    FF_TRACE_HOST_READ,  /* range, page, bytes: the host uses this many bytes from that page on */
+    FF_TRACE_HOST_WRITE,
+    FF_TRACE_MIGRATE,    /* device, range, page, pages: came to the device */
+    FF_TRACE_EVICT,      /* device, range, page, pages: left it */
+    FF_TRACE_KINDS
+};
+
+struct ff_trace_event {
+    enum ff_trace_kind kind;
+    uint64_t time_ns; /* since the start of the run; never goes back */
+    uint32_t device;
+    uint32_t range; /* dense; a freed number may be used again */
+    uint64_t page;  /* in the range */
+    uint64_t pages, bytes;
+    uint64_t identity;
+    const char *name; /* of a kernel; valid until the next call */
+    uint32_t ctas, warps, cta, warp;
+    uint32_t pc, instructions; /* instructions of the warp since its last access */
+    bool write;
+};
+
+/* Where a trace comes from. */
+struct ff_trace_info {
+    char source[32];  /* "sim", "live", "accel-sim", "uvm-eval", "nsys" */
+    char subject[96]; /* the workload or the command */
+    bool accesses;    /* every access is there, not only faults */
+    uint64_t memory;  /* bytes of device memory it ran with; 0: unknown */
+};
+
+struct ff_trace_writer;
+struct ff_trace_reader;
+
+/* Starts a file; it gets its name when it is closed without an error, so that no half trace is ever
+ * mistaken for a whole one. All return 0 or negative errno; -ENOSPC when the disk is full. Not for
+ * several threads at a time. */
+FF_API int ff_trace_create(const char *path, const struct ff_trace_info *info,
+                           struct ff_trace_writer **out);
+FF_API int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event);
+/* Ends the file. The first error of any earlier call is returned again, and the file removed. */
+FF_API int ff_trace_finish(struct ff_trace_writer *writer);
+/* Gives up: no file stays. */
+FF_API void ff_trace_abandon(struct ff_trace_writer *writer);
+
+/* -ENOENT, -EACCES; -EBADMSG: not a trace, damaged or truncated (the message says which); -ENOTSUP: a
+ * newer version. */
+FF_API int ff_trace_open(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
+                         struct ff_error *error);
+/* 1: an event; 0: the end; or negative errno as above. */
+FF_API int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
+                         struct ff_error *error);
+FF_API void ff_trace_close(struct ff_trace_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* A modelled device: numbers, each with its source in the preset file it was read from. */
+#ifndef FF_BACKEND_SIM_GPU_H
+#define FF_BACKEND_SIM_GPU_H
+
+#include <farfault/farfault.h>
+
+enum ff__fault_cost {
+    FF__FAULT_BATCH, /* the driver's: a cost per batch, block and page, replay after the batch */
+    FF__FAULT_FLAT,  /* UVMSmart's: every fault costs the same, added to the time of kernels */
+};
+
+enum ff__frames_kind { FF__FRAMES_BLOCK, FF__FRAMES_PAGE }; /* how memory is handed out */
+
+#define FF__LINK_POINTS 32
+
+/* Bandwidth by the size of a transfer: pieces of a measured or published curve, linear between them
+ * in the logarithm of the size. */
+struct ff__link_model {
+    double latency_ns;
+    uint32_t point_count;
+    double bytes[FF__LINK_POINTS], rate[FF__LINK_POINTS]; /* ascending bytes; bytes per second */
+};
+
+struct ff__gpu {
+    char name[32], summary[96];
+    uint64_t memory; /* bytes; what --memory shares are not of, only the default */
+    uint32_t sms, warps_per_sm, ctas_per_sm;
+    double clock_hz;
+    double instructions_per_cycle; /* of warps, an SM */
+    double memory_rate;            /* bytes per second of device memory, whole device */
+    uint64_t memory_latency_ns;    /* of an access that hits */
+    uint32_t tlb_entries;          /* an SM */
+    uint64_t tlb_page;             /* bytes one entry covers */
+    uint64_t walk_ns;
+    uint64_t launch_ns;            /* from one kernel's end, or its launch, to its start */
+    enum ff__fault_cost fault_cost;
+    enum ff__frames_kind frames;
+    bool write_back_clean; /* evictions copy clean pages too */
+    /* flat */
+    uint64_t fault_ns; /* one fault */
+    /* batch */
+    uint32_t batch_faults;        /* fault buffer entries taken at a time */
+    uint64_t delivery_ns;         /* from the stall of a warp to its entry in the buffer */
+    uint64_t batch_ns, block_ns, page_ns; /* the driver's time for a batch, a block in it, a page in it */
+    uint64_t evict_ns;            /* the driver's time for one eviction */
+    uint64_t replay_ns;
+    uint64_t remote_ns;           /* latency of a remote access; its bytes take their share of the link */
+    uint64_t remote_bytes;
+    struct ff__link_model in, out; /* host to device and back, at the same time */
+    struct ff__link_model peer;    /* between devices */
+};
+
+/* Reads a preset: a name looked for in `folder`, or a path (it has a slash or ends in .json). -ENOENT
+ * (the message lists what there is), -EINVAL: what is wrong with which member. */
+int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
+
+/* Time a transfer holds the link. */
+uint64_t ff__link_ns(const struct ff__link_model *link, uint64_t bytes);
+
+#endif

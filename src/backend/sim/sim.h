@@ -1,0 +1,64 @@
+/* The simulator: one workload on modelled devices, in virtual time, under the same engine and
+ * policies as on the software device. Deterministic for its inputs; any number of simulations may run
+ * at the same time, each on one thread. */
+#ifndef FF_BACKEND_SIM_SIM_H
+#define FF_BACKEND_SIM_SIM_H
+
+#include <farfault/farfault.h>
+#include <farfault/trace.h>
+
+#include "backend/sim/gpu.h"
+#include "policy/registry.h"
+#include "workload/workload.h"
+
+struct ff__sim_config {
+    const struct ff__gpu *gpu;
+    uint64_t memory; /* bytes of each device; 0: enough for everything */
+    uint32_t devices;
+    uint64_t seed;
+    struct ff__system system;
+    bool check; /* verify the engine's invariants after every event */
+    /* Called for everything that happens, in order; NULL: nobody watches. */
+    void (*observe)(void *self, const struct ff_trace_event *event);
+    void *observer;
+    /* Called now and then with the share of the launches done; NULL. */
+    void (*progress)(void *self, double share);
+    void *progress_self;
+};
+
+/* All times are virtual. */
+struct ff__sim_result {
+    uint64_t time_ns;      /* the whole program, with everything below */
+    uint64_t kernel_ns;    /* some kernel ran */
+    uint64_t fault_ns;     /* fault handling: the driver's time (batch), or its latencies (flat) */
+    uint64_t link_in_ns, link_out_ns; /* links to the devices, from them, were busy */
+    uint64_t stall_ns;     /* no warp of a running kernel could go on */
+    uint64_t instructions; /* of warps */
+    uint64_t accesses;     /* of warps to pages */
+    uint64_t hits;         /* of these, to resident pages */
+    uint64_t remote;       /* of these, over a link */
+    uint64_t walks;        /* TLB misses */
+    uint64_t faults;       /* far faults as the device counts them: pages, merged ones left out */
+    uint64_t batches;
+    uint64_t pages_in, pages_out, pages_dropped;
+    uint64_t bytes_in, bytes_out;
+    uint64_t evicted_dirty, evicted_clean; /* pages */
+    uint64_t thrashed;     /* pages that came back after an eviction */
+    uint64_t demanded, demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
+                                         page, and how many of these were resident */
+    uint64_t prefetched, prefetched_used, prefetched_useless;
+    struct ff_stats stats; /* the engine's */
+};
+
+/* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke). */
+int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *workload,
+                struct ff__sim_result *result, struct ff_error *error);
+
+/* hit rate, accuracy, coverage (needs the misses of a run without prefetching), unity: design section
+ * 10. NaN where undefined. */
+double ff__sim_hit_rate(const struct ff__sim_result *result);
+double ff__sim_accuracy(const struct ff__sim_result *result);
+double ff__sim_coverage(const struct ff__sim_result *result, const struct ff__sim_result *without);
+double ff__sim_ipc(const struct ff__sim_result *result, const struct ff__gpu *gpu);
+
+#endif

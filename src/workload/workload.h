@@ -1,0 +1,100 @@
+/* Models of programs for the simulator: what the host does in turn, and what each warp of a kernel
+ * does, step by step.
+ *
+ * A model is a description, not a run: everything is a pure function of a position (the index of an
+ * action, the index of a step of a warp), so that a workload needs no memory for what it has already
+ * said, may be asked in any order, and says the same to every simulation. Data that the program itself
+ * would depend on (a graph and its frontiers) is made when the workload is opened. */
+#ifndef FF_WORKLOAD_WORKLOAD_H
+#define FF_WORKLOAD_WORKLOAD_H
+
+#include <farfault/farfault.h>
+#include <farfault/policy.h>
+
+#define FF__STEP_PAGES 32 /* the most pages one instruction of a warp can touch: one a lane */
+
+struct ff__array {
+    char name[32];
+    uint64_t bytes;
+    /* Number of its first page, set by who runs the workload: page p of the array is page
+     * first_page + p of the managed address space, (block id * 512 + page in the block). */
+    uint64_t first_page;
+};
+
+/* A few instructions of one warp, the last of which may touch memory. */
+struct ff__step {
+    uint32_t instructions; /* at least 1 */
+    uint32_t pc;           /* of the memory instruction: the same for the same code */
+    uint16_t sectors;      /* 32-byte pieces of memory it touches */
+    bool write;
+    uint8_t page_count;         /* 0: no memory instruction */
+    uint64_t page[FF__STEP_PAGES]; /* distinct page numbers, in the order of lanes */
+};
+
+struct ff__workload;
+
+struct ff__kernel {
+    const char *name;
+    uint64_t identity; /* the same for the same name and arguments: DeepUM's execution ID */
+    uint32_t ctas, warps; /* warps of each CTA */
+    uint64_t argument[8]; /* the model's own */
+    /* Step `index` of a warp. False: the warp has ended before it. */
+    bool (*step)(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
+                 uint32_t warp, uint32_t index, struct ff__step *out);
+};
+
+enum ff__action_kind {
+    FF__ACTION_ALLOCATE,   /* array */
+    FF__ACTION_FREE,       /* array */
+    FF__ACTION_LAUNCH,     /* kernel, device; launches on one device run in order */
+    FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
+    FF__ACTION_HOST_WRITE, /* the same */
+    FF__ACTION_SYNCHRONIZE, /* the host waits for all devices */
+    FF__ACTION_PREFETCH,   /* array, offset, bytes, device: an explicit hint of the program */
+};
+
+/* What the host does next. */
+struct ff__action {
+    enum ff__action_kind kind;
+    uint32_t array, device;
+    uint64_t offset, bytes;
+    struct ff__kernel kernel;
+};
+
+struct ff__workload_type {
+    const char *name, *summary;
+    const struct ff_param *params; /* ends with a NULL name */
+    bool takes_file;               /* "graph=PATH" and the like: `file` is set */
+    const char *file_key, *file_help;
+    /* Fills in arrays and what else it needs; `file` NULL if none was named. */
+    int (*open)(struct ff__workload *workload, const int64_t *params, const char *file,
+                struct ff_error *error);
+    void (*close)(struct ff__workload *workload); /* NULL: nothing to release */
+    /* Action `index` of the program. False: it has ended before it. Allocations of arrays come first;
+     * an array may be allocated and freed several times. */
+    bool (*action)(const struct ff__workload *workload, uint64_t index, struct ff__action *out);
+};
+
+struct ff__workload {
+    const struct ff__workload_type *type;
+    char name[96]; /* as it was asked for */
+    uint64_t seed;
+    struct ff__array *arrays;
+    uint32_t array_count;
+    void *data; /* the model's own */
+};
+
+/* "NAME[:key=value,...]". Every model has a size parameter in its own terms and takes `size=BYTES`
+ * for its whole footprint. -ENOENT: unknown workload (the message names the nearest or all); -EINVAL:
+ * unknown key or bad value, with what is valid; -ENOMEM; errors of reading a file. */
+int ff__workload_open(const char *spec, uint64_t seed, struct ff__workload **out,
+                      struct ff_error *error);
+void ff__workload_close(struct ff__workload *workload);
+
+/* Bytes of all arrays that are allocated at the same time, at most. */
+uint64_t ff__workload_footprint(const struct ff__workload *workload);
+
+/* The built-in types; NULL past the end. */
+const struct ff__workload_type *ff__workload_at(unsigned index);
+
+#endif
