@@ -2,6 +2,8 @@
 #ifndef FF_BASE_COPY_H
 #define FF_BASE_COPY_H
 
+#include "base/sum.h"
+
 #include <farfault/mask.h>
 #include <stddef.h>
 
@@ -12,16 +14,6 @@ void ff__copy_pages(void *to, const void *from, uint32_t pages);
 
 /* Zeroes whole pages, likewise. */
 void ff__zero_pages(void *to, uint32_t pages);
-
-/* What a page held when it was last copied: 128 bits in which a change of any one 8-byte word
- * shows with certainty. Changes of several words of one 64-byte line cancel out with a chance of
- * about 2^-128; those of words a multiple of 64 bytes apart meet in 64 bits before. All zero: not
- * known. */
-struct ff__sum {
-    uint64_t low, high;
-};
-
-struct ff__sum ff__page_sum(const void *page);
 
 /* Copies the pages of `wanted` that changed from one block to another: those whose sum is not
  * the one in sums[page]. Pages outside `compare` are copied in any case. Updates the sums, and
