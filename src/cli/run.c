@@ -70,8 +70,8 @@ static int read_memory(struct plan *plan) {
     return 0;
 }
 
-/* The file is made now, so that a path that cannot be written is found before the program runs. The
- * preload puts a new file in its place: that must not be a device, such as /dev/null. */
+/* The file is made now, so that a path that cannot be written is found before the program runs. Its
+ * size tells afterwards whether there was a summary, so it must be a regular file. */
 static int prepare_json(struct plan *plan) {
     const char *text = plan->options.text[FF__OPTION_JSON];
     if (!text)
