@@ -53,7 +53,8 @@ struct plan {
     struct ff__amount memory;
     struct ff__program program;
     char preload[PATH_MAX];
-    char *json; /* absolute, or NULL */
+    char *json;          /* absolute, or NULL */
+    char mark[PATH_MAX]; /* a file that the preload takes away once it manages something, or "" */
     bool quiet;
 };
 
@@ -70,8 +71,8 @@ static int read_memory(struct plan *plan) {
     return 0;
 }
 
-/* The file is made now, so that a path that cannot be written is found before the program runs. The
- * preload puts a new file in its place: that must not be a device, such as /dev/null. */
+/* The file is made now, so that a path that cannot be written is found before the program runs. Its
+ * size tells afterwards whether there was a summary, so it must be a regular file. */
 static int prepare_json(struct plan *plan) {
     const char *text = plan->options.text[FF__OPTION_JSON];
     if (!text)
@@ -205,10 +206,34 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->config.memory);
     const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
+    ff__environment_set(out, "FARFAULT_MARK", "%s", plan->mark);
+}
+
+/* Whether the mark is still there; takes it away. */
+static bool finish_mark(struct plan *plan) {
+    return plan->mark[0] && unlink(plan->mark) == 0;
+}
+
+/* What the user would not see otherwise. */
+static void complain_end(struct plan *plan, int wait_status) {
+    const char *program = plan->program.name;
+    bool unmanaged = finish_mark(plan), reported = finish_json(plan);
+    if (WIFSIGNALED(wait_status))
+        ff__complain(0, "%s was killed by signal %d (%s)", program, WTERMSIG(wait_status),
+                     strsignal(WTERMSIG(wait_status)));
+    else if (unmanaged)
+        ff__complain(0,
+                     "nothing was managed: %s made no OpenCL buffers that farfault could see; does "
+                     "it use OpenCL, through libOpenCL.so?",
+                     program);
+    else if (!reported)
+        ff__complain(0, "%s left no summary: it ended too abruptly", program);
 }
 
 static int run_program(struct plan *plan) {
     struct ff__environment environment;
+    if (ff__summary_place(plan->mark))
+        plan->mark[0] = '\0';
     set_environment(plan, &environment);
     struct ff__child child = {
         .argv = plan->program.argv,
@@ -219,14 +244,11 @@ static int run_program(struct plan *plan) {
     struct ff__child_end end;
     int status = ff__child_run(&child, &end);
     ff__environment_free(&environment);
-    if (status)
+    if (status) {
+        finish_mark(plan);
         return complain_start(plan->program.name, status);
-    if (WIFSIGNALED(end.wait_status))
-        ff__complain(0, "%s was killed by signal %d (%s)", plan->program.name,
-                     WTERMSIG(end.wait_status), strsignal(WTERMSIG(end.wait_status)));
-    if (!finish_json(plan))
-        ff__complain(0, "%s left no summary: it used no OpenCL, or ended too abruptly",
-                     plan->program.name);
+    }
+    complain_end(plan, end.wait_status);
     return ff__child_exit_status(&end);
 }
 

@@ -98,8 +98,11 @@ void ff__count_launch(void);
 void ff__footprint_add(size_t bytes);
 void ff__footprint_remove(size_t bytes);
 
-/* Reads FARFAULT_SUMMARY; from now on the process reports when it exits. */
+/* Reads FARFAULT_SUMMARY and FARFAULT_MARK; from now on the process reports when it exits. */
 void ff__summary_start(void);
+
+/* Managed memory has been handed out: takes away the file that FARFAULT_MARK names. */
+void ff__mark_managed(void);
 
 /* No report after all. */
 void ff__summary_cancel(void);

@@ -117,6 +117,7 @@ static void manage(struct request *request, struct entry *entry) {
     if (ff_mem_alloc(context, request->size, &memory))
         return;
     ff__note_managed(memory, request->size);
+    ff__mark_managed();
     if (request->host)
         ff_mem_write(context, memory, request->host, request->size);
     entry->buffer.memory = memory;

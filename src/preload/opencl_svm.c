@@ -53,6 +53,7 @@ static void *allocate_managed(size_t size) {
         return NULL;
     }
     ff__note_managed(memory, size);
+    ff__mark_managed();
     return memory;
 }
 

@@ -1,8 +1,8 @@
 # What the tests of the command line share. A test is called with the folder for its files, farfault,
-# the two stubs, json_get and without_userfaultfd. It copies farfault beside the stubs, where farfault
-# takes them for the preload and the bundled programs.
+# the two stubs, json_get, without_userfaultfd and the program's stub linked statically. It copies farfault
+# beside the stubs, where farfault takes them for the preload and the bundled programs.
 set -u
-scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6
+scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6 static_stub=$7
 failures=0
 
 rm -rf "$scratch"

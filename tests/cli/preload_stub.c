@@ -34,7 +34,11 @@ static double seconds(int passive) {
 __attribute__((destructor)) static void write_summary(void) {
     const char *path = variable("FARFAULT_SUMMARY");
     int passive = strcmp(variable("FARFAULT_MODE"), "passive") == 0;
-    if (!uses_opencl() || strcmp(path, "none") == 0)
+    if (!uses_opencl())
+        return;
+    if (!passive)
+        unlink(variable("FARFAULT_MARK"));
+    if (strcmp(path, "none") == 0)
         return;
     FILE *file = path[0] == '/' ? fopen(path, "w") : stderr;
     if (!file)

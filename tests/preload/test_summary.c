@@ -6,10 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +179,28 @@ static void test_unwritable(void) {
     CHECK(said_lines == 1 && strstr(said, "farfault: ") && strstr(said, "/nowhere/out.json"));
 }
 
+/* What is no regular file is written to, not replaced. */
+static void test_special_file(void) {
+    char path[4096], text[8192];
+    json_error_t error;
+    struct stat about;
+    snprintf(path, sizeof path, "%s/pipe", scratch);
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=pipe") == 0);
+    CHECK(said_lines == 1 && strstr(said, "farfault: ") && strstr(said, "/pipe: ")); /* no reader */
+
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK(fd >= 0);
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=pipe") == 0);
+    CHECK(said_lines == 0);
+    ssize_t size = read(fd, text, sizeof text);
+    CHECK(size > 0 && close(fd) == 0);
+    json_t *root = json_loadb(text, (size_t)size, 0, &error);
+    CHECK(root && says(root, "mode", "managed"));
+    json_decref(root);
+    CHECK(lstat(path, &about) == 0 && S_ISFIFO(about.st_mode) && unlink(path) == 0);
+}
+
 /* With FARFAULT_REQUIRE=1 that is the end; without, the program runs, and the summary says how. */
 static void test_failure(const char *setting, const char *about) {
     CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", setting) == 1);
@@ -213,6 +237,7 @@ int main(int argc, char **argv) {
     test_fallbacks();
     test_text();
     test_unwritable();
+    test_special_file();
     test_failure("FARFAULT_SYSTEM=nonesuch", "nonesuch");
     test_failure("FARFAULT_MEMORY=many", "many");
     test_failure("FARFAULT_MEMORY=1000000G", "memory");

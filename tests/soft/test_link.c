@@ -1,0 +1,126 @@
+/* Paced links: whatever moves, nothing is faster than the link. How much slower it may be is a
+ * matter of the machine and of what else it does, so no test says. */
+#include <farfault/farfault.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "backend/soft/link.h"
+#include "base/clock.h"
+#include "soft/fixture.h"
+
+#define MB      (UINT64_C(1) << 20)
+#define PAGE    UINT64_C(4096)
+#define RATE    500e6
+#define LATENCY 20000u
+
+static uint64_t transfer_ns(uint64_t bytes) {
+    return (uint64_t)((double)bytes / RATE * 1e9);
+}
+
+/* ---- the schedule ---- */
+
+static void test_reservations(void **state) {
+    (void)state;
+    struct ff__link link = {.speed = {RATE, LATENCY}};
+    const uint64_t one = transfer_ns(MB), now = 5000000000u;
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, 0), now);
+    /* transfers in one direction queue; latency is on top and does not keep the link busy */
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, MB), now + one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, MB), now + 2 * one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now + one, MB), now + 3 * one + LATENCY);
+    /* the other direction is free */
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_OUT, now, MB), now + one + LATENCY);
+    /* what was idle is lost */
+    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now + 9 * one, MB),
+                     now + 10 * one + LATENCY);
+
+    struct ff__link unpaced = {{0, 0}, {0, 0}};
+    assert_int_equal(ff__link_reserve(&unpaced, FF__LINK_IN, now, MB), now);
+}
+
+enum { THREADS = 4, TRANSFERS = 20000 };
+
+static void *reserve_many(void *argument) {
+    struct ff__link *link = argument;
+    for (int i = 0; i < TRANSFERS; i++)
+        ff__link_reserve(link, FF__LINK_OUT, 0, PAGE);
+    return NULL;
+}
+
+/* No reservation is lost when threads meet. */
+static void test_reservations_of_threads(void **state) {
+    (void)state;
+    struct ff__link link = {.speed = {RATE, LATENCY}};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, reserve_many, &link), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(link.busy_until[FF__LINK_OUT], THREADS * TRANSFERS * transfer_ns(PAGE));
+}
+
+static void test_wait(void **state) {
+    (void)state;
+    static const uint64_t waits[] = {0, 1000, 70000, 90000, 3000000};
+    for (unsigned i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        uint64_t until = ff__clock_ns() + waits[i];
+        ff__link_wait(until);
+        assert_true(ff__clock_ns() >= until);
+    }
+}
+
+/* ---- a device behind it ---- */
+
+/* Each job's time is rounded down to nanoseconds. */
+static void assert_not_faster(uint64_t start_ns, uint64_t bytes) {
+    assert_true(ff__clock_ns() - start_ns + bytes / PAGE >= transfer_ns(bytes));
+}
+
+static void pace(struct ff_config *config, size_t size) {
+    struct ff_error error;
+    struct ff_stats stats;
+    assert_int_equal(ff_config_set(config, "link", "host=500MB/s,20us", &error), 0);
+    struct ff_context *context = open_or_skip(config);
+    unsigned char *data = alloc(context, size), *content = malloc(size);
+    assert_non_null(content);
+    memset(content, 3, size);
+    assert_int_equal(ff_mem_write(context, data, content, size), 0);
+    free(content);
+
+    /* everything is on the host, and must come */
+    uint64_t start = ff__clock_ns();
+    for (size_t i = 0; i < size; i += PAGE)
+        assert_int_equal(data[i], 3);
+    assert_not_faster(start, size);
+    if (strcmp(config->system, "demand") == 0) /* one page at a time, for one thread */
+        assert_true(ff__clock_ns() - start >= size / PAGE * LATENCY);
+
+    /* what is changed and no longer fits must go */
+    uint64_t halfway = ff__clock_ns();
+    for (size_t i = 0; i < size; i += PAGE)
+        data[i] = 4;
+    assert_not_faster(halfway, size - config->memory);
+    ff_stats_read(context, &stats); /* may not have the last job yet */
+    assert_not_faster(start, stats.pages_in * PAGE);
+    assert_not_faster(halfway, stats.pages_out * PAGE);
+    assert_true(stats.pages_in * PAGE >= size && stats.pages_out > 0);
+    ff_close(context);
+}
+
+static void test_device(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 4 * MB) {
+        pace(&config, 12 * MB);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_reservations_of_threads),
+        cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_device),
+    };
+    return run_or_skip(tests);
+}
