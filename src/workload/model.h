@@ -119,11 +119,14 @@ static inline void ff__step_span(struct ff__step *out, const struct ff__array *a
         (uint16_t)(out->sectors + end / FF__SECTOR_BYTES - offset / FF__SECTOR_BYTES + 1);
 }
 
-/* One lane's element, anywhere: compared with every page so far. */
+/* One lane's element, anywhere: compared with every page so far. `sector` remembers that of the lane
+ * before and starts as UINT64_MAX. */
 static inline void ff__step_lane(struct ff__step *out, const struct ff__array *array,
-                                 uint64_t offset) {
+                                 uint64_t offset, uint64_t *sector) {
     uint64_t page = array->first_page + offset / FF__PAGE_BYTES;
-    out->sectors++;
+    if (offset / FF__SECTOR_BYTES != *sector)
+        out->sectors++;
+    *sector = offset / FF__SECTOR_BYTES;
     for (uint32_t i = out->page_count; i-- > 0;)
         if (out->page[i] == page)
             return;
