@@ -45,3 +45,8 @@ bool ff__queue_empty(const struct ff__queue *queue) {
     return __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE) ==
            __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE);
 }
+
+uint32_t ff__queue_room(const struct ff__queue *queue) {
+    uint32_t head = __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE);
+    return queue->capacity - (__atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE) - head);
+}

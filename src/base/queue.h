@@ -30,4 +30,7 @@ bool ff__queue_pop(struct ff__queue *queue, void *item);
 
 bool ff__queue_empty(const struct ff__queue *queue);
 
+/* How many items could be pushed now; exact for the producer, as long as nothing is popped. */
+uint32_t ff__queue_room(const struct ff__queue *queue);
+
 #endif

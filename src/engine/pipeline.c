@@ -364,6 +364,8 @@ static void *prefetching_thread(void *argument) {
         pthread_mutex_lock(&pipeline->lock);
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
+        while (ff__queue_room(&pipeline->prefetches) < ADVICE_A_STEP && !pipeline->stop)
+            wait_for_progress(pipeline); /* a plan that is far ahead can wait */
         if (pipeline->unplanned > 0)
             ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
         if (advice.count < ADVICE_A_STEP)

@@ -1,7 +1,7 @@
 #include "policy/registry.h"
 
 #include "base/error.h"
-#include "base/parse.h"
+#include "policy/param.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -206,27 +206,6 @@ static int set_policy(struct ff__system *system, enum ff__slot slot, const char 
     return 0;
 }
 
-static int parse_param(const struct ff_param *param, const char *text, int64_t *out) {
-    uint64_t wide = 0;
-    int status;
-    switch (param->type) {
-    case FF_PARAM_BOOL:
-        return ff__parse_bool(text, out);
-    case FF_PARAM_SIZE:
-        status = ff__parse_size(text, &wide);
-        break;
-    case FF_PARAM_NS:
-        status = ff__parse_ns(text, &wide);
-        break;
-    case FF_PARAM_INT:
-    default:
-        return ff__parse_int(text, out);
-    }
-    if (status == 0)
-        *out = (int64_t)wide;
-    return status;
-}
-
 /* Lists every parameter of the system's policies, for the error line. */
 static int unknown_key(const struct ff__system *system, const char *key, struct ff_error *error) {
     char list[192] = "";
@@ -247,12 +226,7 @@ static int set_param(struct ff__system *system, const char *key, const char *val
             const struct ff_param *param = &system->policy[slot]->params[i];
             if (strcmp(param->name, key) != 0)
                 continue;
-            int64_t parsed = 0;
-            if (parse_param(param, value, &parsed) || parsed < param->min || parsed > param->max)
-                return ff__fail(error, -EINVAL, "%s=%s: must be %lld to %lld", key, value,
-                                (long long)param->min, (long long)param->max);
-            system->params[slot][i] = parsed;
-            return 0;
+            return ff__param_set(param, value, &system->params[slot][i], error);
         }
     }
     return unknown_key(system, key, error);

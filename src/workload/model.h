@@ -1,0 +1,173 @@
+/* What models share: their arrays, their size, the program as a list of actions, and steps. */
+#ifndef FF_WORKLOAD_MODEL_H
+#define FF_WORKLOAD_MODEL_H
+
+#include "workload/workload.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FF__PAGE_BYTES   4096
+#define FF__SECTOR_BYTES 32 /* what a GPU's caches and memory move at least */
+#define FF__WARP         32 /* lanes */
+#define FF__SIZE_MAX     (INT64_C(1) << 44)
+
+/* The first parameter of every model. */
+#define FF__PARAM_SIZE                                                                             \
+    {                                                                                              \
+        "size", FF_PARAM_SIZE, 0, 0, FF__SIZE_MAX,                                                 \
+            "bytes of all arrays together; 0: by the other parameters"                             \
+    }
+
+struct ff__array_spec {
+    const char *name;
+    uint64_t bytes;
+};
+
+/* Makes the workload's arrays. -ENOMEM. */
+int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec *specs,
+                     uint32_t count, struct ff_error *error);
+
+/* How many bytes a model needs at the native size `n`; grows with n. */
+typedef uint64_t (*ff__model_bytes)(uint64_t n, const int64_t *params);
+
+/* The native size: `n` (whole units of it, at least one) or, if params[0] asks for a footprint, the
+ * largest one that fits in it. -EINVAL: not even one unit fits, or more than `most` is asked for. */
+int ff__model_size(const struct ff__workload *workload, const int64_t *params,
+                   ff__model_bytes bytes, uint64_t n, uint64_t unit, uint64_t most, uint64_t *out,
+                   struct ff_error *error);
+
+/* Fills in a kernel but for its arguments; ff__kernel_seal() then gives it its identity. */
+void ff__kernel_set(struct ff__kernel *kernel, const char *name, uint64_t ctas, uint32_t warps,
+                    bool (*step)(const struct ff__workload *, const struct ff__kernel *, uint32_t,
+                                 uint32_t, uint32_t, struct ff__step *));
+
+/* The identity is that of the name and all arguments, as DeepUM's execution IDs are. */
+void ff__kernel_seal(struct ff__kernel *kernel);
+
+/* ---- the program: each call below stands for some actions, in order ---- */
+
+/* Finds the action with one index; everything before it is counted off. */
+struct ff__script {
+    const struct ff__workload *workload;
+    struct ff__action *out;
+    uint64_t left; /* actions to count off */
+    bool found;
+};
+
+struct ff__script ff__script_begin(const struct ff__workload *workload, uint64_t index,
+                                   struct ff__action *out);
+
+/* True if the wanted action is one of the next `count`, which the caller then fills in; *which says
+ * the how-many-eth of them. */
+static inline bool ff__script_turn(struct ff__script *script, uint64_t count, uint64_t *which) {
+    if (script->found)
+        return false;
+    if (script->left >= count) {
+        script->left -= count;
+        return false;
+    }
+    *which = script->left;
+    script->found = true;
+    return true;
+}
+
+void ff__script_allocate_all(struct ff__script *script);
+void ff__script_free_all(struct ff__script *script);
+void ff__script_synchronize(struct ff__script *script);
+void ff__script_read(struct ff__script *script, uint32_t array, uint64_t offset, uint64_t bytes);
+void ff__script_write(struct ff__script *script, uint32_t array, uint64_t offset, uint64_t bytes);
+void ff__script_read_all(struct ff__script *script, uint32_t array);
+void ff__script_write_all(struct ff__script *script, uint32_t array);
+
+/* ---- steps ---- */
+
+enum ff__direction { FF__LOAD, FF__STORE };
+
+/* `instructions` of which the last is the memory instruction at `pc`; no page yet. */
+static inline void ff__step_begin(struct ff__step *out, enum ff__direction direction, uint32_t pc,
+                                  uint32_t instructions) {
+    out->instructions = instructions;
+    out->pc = pc;
+    out->sectors = 0;
+    out->write = direction == FF__STORE;
+    out->page_count = 0;
+}
+
+/* Some instructions without memory. */
+static inline bool ff__step_compute(struct ff__step *out, uint32_t pc, uint32_t instructions) {
+    ff__step_begin(out, FF__LOAD, pc, instructions);
+    return true;
+}
+
+/* Lanes that touch `bytes` > 0 consecutive bytes of the array. Spans of one step ascend: that is
+ * what makes looking at the last page enough to keep pages distinct. */
+static inline void ff__step_span(struct ff__step *out, const struct ff__array *array,
+                                 uint64_t offset, uint64_t bytes) {
+    uint64_t end = offset + bytes - 1;
+    uint64_t page = array->first_page + offset / FF__PAGE_BYTES;
+    uint64_t last = array->first_page + end / FF__PAGE_BYTES;
+    uint32_t count = out->page_count;
+    if (count > 0 && out->page[count - 1] == page)
+        page++;
+    for (; page <= last && count < FF__STEP_PAGES; page++)
+        out->page[count++] = page;
+    out->page_count = (uint8_t)count;
+    out->sectors =
+        (uint16_t)(out->sectors + end / FF__SECTOR_BYTES - offset / FF__SECTOR_BYTES + 1);
+}
+
+/* One lane's element, anywhere: compared with every page so far. `sector` remembers that of the lane
+ * before and starts as UINT64_MAX. */
+static inline void ff__step_lane(struct ff__step *out, const struct ff__array *array,
+                                 uint64_t offset, uint64_t *sector) {
+    uint64_t page = array->first_page + offset / FF__PAGE_BYTES;
+    if (offset / FF__SECTOR_BYTES != *sector)
+        out->sectors++;
+    *sector = offset / FF__SECTOR_BYTES;
+    for (uint32_t i = out->page_count; i-- > 0;)
+        if (out->page[i] == page)
+            return;
+    out->page[out->page_count++] = page;
+}
+
+/* A whole coalesced memory instruction: consecutive lanes on consecutive elements. */
+static inline bool ff__step_coalesced(struct ff__step *out, enum ff__direction direction,
+                                      uint32_t pc, uint32_t instructions,
+                                      const struct ff__array *array, uint64_t offset,
+                                      uint64_t bytes) {
+    ff__step_begin(out, direction, pc, instructions);
+    ff__step_span(out, array, offset, bytes);
+    return true;
+}
+
+/* Two-dimensional CTAs: `rows` rows of lanes, each on `bytes` consecutive bytes, `stride` apart. */
+static inline bool ff__step_rows(struct ff__step *out, enum ff__direction direction, uint32_t pc,
+                                 uint32_t instructions, const struct ff__array *array,
+                                 uint64_t offset, uint64_t bytes, uint32_t rows, uint64_t stride) {
+    ff__step_begin(out, direction, pc, instructions);
+    for (uint32_t row = 0; row < rows; row++)
+        ff__step_span(out, array, offset + row * stride, bytes);
+    return true;
+}
+
+/* A number for a pc: kernel and place in it. */
+static inline uint32_t ff__pc(uint32_t kernel, uint32_t place) {
+    return kernel << 12 | place << 3; /* GPGPU-Sim, too, numbers instructions in steps of 8 */
+}
+
+static inline uint64_t ff__ceil_div(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* splitmix64: a random number that depends on its position only. */
+static inline uint64_t ff__mix(uint64_t x) {
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+#endif
