@@ -78,7 +78,8 @@ int ff__place_write(struct ff__place *place, const void *bytes, size_t size) {
 int ff__place_keep(struct ff__place *place) {
     int fd = place->fd;
     place->fd = -1;
-    int status = close(fd) ? -errno : 0; /* some file systems only now find that there is no room */
+    /* some file systems only now find that there is no room */
+    int status = fd >= 0 && close(fd) ? -errno : 0;
     if (!status)
         status = check_target(place);
     if (!status && renameat(place->folder, place->part, place->folder, place->name))

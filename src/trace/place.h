@@ -18,7 +18,7 @@ int ff__place_open(struct ff__place *place, const char *path);
 /* Writes all of it; -ENOSPC and others. */
 int ff__place_write(struct ff__place *place, const void *bytes, size_t size);
 
-/* Gives the file its name, or removes it and returns the error. Ends the place either way. */
+/* Closes the file, unless the caller did and set fd to -1, and gives it its name; or removes it and returns the error. Ends the place either way. */
 int ff__place_keep(struct ff__place *place);
 
 /* Removes the file; ends the place. */
