@@ -25,11 +25,11 @@ enum ff_trace_kind {
      * touches; 0: unknown). An instruction that touches several pages is several events of one warp
      * in a row: the first has its instructions, the others have none. */
     FF_TRACE_ACCESS,
-    FF_TRACE_FAULT,      /* device, range, page, write: a far fault as the backend saw it */
-    FF_TRACE_HOST_READ,  /* range, page, bytes: the host uses this many bytes from that page on */
+    FF_TRACE_FAULT,     /* device, range, page, write: a far fault as the backend saw it */
+    FF_TRACE_HOST_READ, /* range, page, bytes: the host uses this many bytes from that page on */
     FF_TRACE_HOST_WRITE,
-    FF_TRACE_MIGRATE,    /* device, range, page, pages: came to the device */
-    FF_TRACE_EVICT,      /* device, range, page, pages: left it */
+    FF_TRACE_MIGRATE, /* device, range, page, pages: came to the device */
+    FF_TRACE_EVICT,   /* device, range, page, pages: left it */
     FF_TRACE_KINDS
 };
 

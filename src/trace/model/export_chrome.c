@@ -11,6 +11,7 @@
 
 #define HOST_PROCESS 0u
 #define SPACING_NS   10000u /* between two values of a counter, at least */
+#define OPEN_MAX     1024u  /* launches at the same time; of more, the oldest is shown as ended */
 #define DEVICES_MAX  256u   /* shown */
 
 /* A launch that has begun. */
@@ -141,7 +142,11 @@ static uint32_t free_lane(const struct exporter *exporter, uint32_t device) {
     return lane;
 }
 
+static void end_launch(struct exporter *exporter, size_t index, uint64_t end_ns);
+
 static int begin_launch(struct exporter *exporter, const struct ff_trace_event *event) {
+    if (exporter->open_count == OPEN_MAX)
+        end_launch(exporter, 0, event->time_ns);
     if (ff__grow(&exporter->open, exporter->open_count, sizeof *exporter->open))
         return -ENOMEM;
     char *name = strdup(event->name && *event->name ? event->name : "kernel");

@@ -14,6 +14,7 @@
 #define SECTOR          32u
 #define SECTORS_UNKNOWN 4u /* a full warp with 4 bytes a lane, side by side */
 #define NO_LAUNCH       "(no launch)"
+#define RUNNING_MAX     4096u  /* launches at the same time */
 #define GRID_SLACK      65536u /* a grid may have this many idle warps and still be kept as it was */
 
 /* The workload's own: the actions in their order, and all steps. */
@@ -145,6 +146,9 @@ static void shape(const struct ff__steps *steps, uint32_t launch, struct ff__ker
 
 static int begin(struct builder *builder, const struct ff_trace_event *event, bool stray) {
     struct ff__action action = {.kind = FF__ACTION_LAUNCH, .device = event->device};
+    if (builder->running_count >= RUNNING_MAX)
+        return ff__fail(builder->error, -EBADMSG, "%s: %u launches run and do not end",
+                        builder->path, RUNNING_MAX);
     const char *name = stray ? NO_LAUNCH : event->name ? event->name : "";
     action.kernel.identity = stray ? ff__hash_bytes(0, name, strlen(name)) : event->identity;
     action.kernel.ctas = stray ? 0 : event->ctas;
