@@ -67,6 +67,8 @@ struct ff_config {
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
     uint64_t seed;          /* for policies that draw random numbers */
+    const char *record;     /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
+                               in it becomes the process ID */
     bool check;             /* verify every invariant after every event (slow; for tests) */
     ff_log_fn log;          /* NULL: silent */
     void *log_user;
@@ -83,7 +85,7 @@ FF_API int ff_config_set(struct ff_config *config, const char *name, const char 
 /* Applies every FARFAULT_* variable that is set. */
 FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error *error);
 
-/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it
+/* Errors of the file to record to are those of ff_trace_create(). -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it
  * or a needed feature. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit.
  * The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
@@ -159,10 +161,18 @@ FF_API int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *la
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
  * begins, and ends, on the device. `identity` is a hash of name and arguments; equal means the
- * same execution ID. Operands as above. */
+ * same execution ID. The name is for recordings, or NULL. Operands as above. */
 FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
-                            const void *const *operands, size_t operand_count);
+                            const char *name, const void *const *operands, size_t operand_count);
 FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity);
+
+/* ---- recording ---- */
+
+/* Ends the recording that ff_config.record has asked for: the trace gets its name, and what comes
+ * later is not in it. ff_close() does so too; a process that ends without either leaves only an
+ * unfinished PATH.PID-N.part. 0 if nothing was recorded; or the first error of writing, which was
+ * logged as a warning when it occurred, with no trace left. */
+FF_API int ff_record_finish(struct ff_context *context);
 
 /* ---- statistics ---- */
 

@@ -21,12 +21,15 @@ enum ff_trace_kind {
     FF_TRACE_FREE,       /* range */
     FF_TRACE_LAUNCH,     /* device, identity, name, ctas, warps (of a CTA; 0, 0: unknown) */
     FF_TRACE_LAUNCH_END, /* device, identity */
-    FF_TRACE_ACCESS,     /* device, range, page, write, pc, cta, warp, instructions */
-    FF_TRACE_FAULT,      /* device, range, page, write: a far fault as the backend saw it */
-    FF_TRACE_HOST_READ,  /* range, page, bytes: the host uses this many bytes from that page on */
+    /* device, range, page, write, pc, cta, warp, instructions, bytes (of this page that the warp
+     * touches; 0: unknown). An instruction that touches several pages is several events of one warp
+     * in a row: the first has its instructions, the others have none. */
+    FF_TRACE_ACCESS,
+    FF_TRACE_FAULT,     /* device, range, page, write: a far fault as the backend saw it */
+    FF_TRACE_HOST_READ, /* range, page, bytes: the host uses this many bytes from that page on */
     FF_TRACE_HOST_WRITE,
-    FF_TRACE_MIGRATE,    /* device, range, page, pages: came to the device */
-    FF_TRACE_EVICT,      /* device, range, page, pages: left it */
+    FF_TRACE_MIGRATE, /* device, range, page, pages: came to the device */
+    FF_TRACE_EVICT,   /* device, range, page, pages: left it */
     FF_TRACE_KINDS
 };
 
@@ -38,7 +41,7 @@ struct ff_trace_event {
     uint64_t page;  /* in the range */
     uint64_t pages, bytes;
     uint64_t identity;
-    const char *name; /* of a kernel; valid until the next call */
+    const char *name; /* of a kernel, or NULL; valid until the next call; the first 4095 bytes */
     uint32_t ctas, warps, cta, warp;
     uint32_t pc, instructions; /* instructions of the warp since its last access */
     bool write;
@@ -56,10 +59,13 @@ struct ff_trace_writer;
 struct ff_trace_reader;
 
 /* Starts a file; it gets its name when it is closed without an error, so that no half trace is ever
- * mistaken for a whole one. All return 0 or negative errno; -ENOSPC when the disk is full. Not for
+ * mistaken for a whole one. Until then it is PATH.PID-N.part beside it, which is all that a process
+ * that was killed leaves behind: it can be read up to where it breaks off. All return 0 or negative
+ * errno; -ENOSPC when the disk is full; -EEXIST when PATH is there and no regular file. Not for
  * several threads at a time. */
 FF_API int ff_trace_create(const char *path, const struct ff_trace_info *info,
                            struct ff_trace_writer **out);
+/* -EINVAL: an unknown kind, or a time before the last one. */
 FF_API int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event);
 /* Ends the file. The first error of any earlier call is returned again, and the file removed. */
 FF_API int ff_trace_finish(struct ff_trace_writer *writer);
@@ -67,10 +73,11 @@ FF_API int ff_trace_finish(struct ff_trace_writer *writer);
 FF_API void ff_trace_abandon(struct ff_trace_writer *writer);
 
 /* -ENOENT, -EACCES; -EBADMSG: not a trace, damaged or truncated (the message says which); -ENOTSUP: a
- * newer version. */
+ * newer version. `info` may be NULL. */
 FF_API int ff_trace_open(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
                          struct ff_error *error);
-/* 1: an event; 0: the end; or negative errno as above. */
+/* 1: an event; 0: the end; or negative errno as above, and again at every further call. The events
+ * before a damage are read first; no memory is needed beyond what the open has taken. */
 FF_API int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
                          struct ff_error *error);
 FF_API void ff_trace_close(struct ff_trace_reader *reader);

@@ -102,6 +102,13 @@ struct ff_context *ff__context_if_open(void) {
     return ff__in_child() ? NULL : __atomic_load_n(&context, __ATOMIC_ACQUIRE);
 }
 
+/* The context stays open to the end, because other threads may still use it; its trace must not. */
+__attribute__((destructor)) static void finish_recording(void) {
+    struct ff_context *open = ff__context_if_open();
+    if (open)
+        ff_record_finish(open);
+}
+
 void ff__leave_if_required(void) {
     static bool leaving;
     static _Thread_local bool leaving_here;

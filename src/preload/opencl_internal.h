@@ -167,6 +167,9 @@ size_t ff__svm_size(const void *base);
 bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, const void ***operands,
                          size_t *count);
 
+/* The name of its function, which the caller frees; or NULL. */
+char *ff__kernel_name(cl_kernel kernel);
+
 /* Extends a hash. */
 uint64_t ff__mix(uint64_t hash, uint64_t word);
 uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size);

@@ -66,6 +66,15 @@ static uint64_t hash_name(cl_kernel handle) {
     return hash;
 }
 
+char *ff__kernel_name(cl_kernel handle) {
+    size_t length = 0;
+    REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &length);
+    char *name = calloc(1, length + 1);
+    if (name)
+        REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, length, name, NULL);
+    return name;
+}
+
 static struct kernel *make(cl_kernel handle) {
     cl_uint count = 0;
     REAL(clGetKernelInfo)(handle, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);

@@ -15,6 +15,7 @@
 
 struct launch {
     uint64_t identity;
+    char *name; /* only for a recording */
     uint32_t device;
     const void **operands;
     size_t operand_count;
@@ -55,12 +56,16 @@ static struct launch *prepare(const struct request *request) {
     launch->identity = mix_sizes(launch->identity, dimensions, request->offset);
     launch->identity = mix_sizes(launch->identity, dimensions, request->global);
     launch->identity = mix_sizes(launch->identity, dimensions, request->local);
+    if (ff__config()->record)
+        launch->name = ff__kernel_name(request->kernel);
     return launch;
 }
 
 static void forget(struct launch *launch) {
-    if (launch)
+    if (launch) {
         free(launch->operands);
+        free(launch->name);
+    }
     free(launch);
 }
 
@@ -71,7 +76,7 @@ static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
     struct ff_context *context = ff__context_if_open();
     (void)event, (void)status;
     if (context)
-        ff_launch_begin(context, launch->device, launch->identity, launch->operands,
+        ff_launch_begin(context, launch->device, launch->identity, launch->name, launch->operands,
                         launch->operand_count);
 }
 

@@ -133,6 +133,7 @@ static const struct entry entries[] = {
     ENTRY("address_space", address_space, read_size, "a size, such as 512G"),
     ENTRY("link", link, read_link, "a rate and a latency, such as 12.3GB/s,16.7us"),
     ENTRY("seed", seed, read_number, "a number"),
+    ENTRY("record", record, read_text, "a path to write a trace to"),
     ENTRY("check", check, read_flag, "on or off"),
 };
 

@@ -69,6 +69,13 @@ static void describe(struct ff_context *context) {
                                   : "");
 }
 
+static int open_recorder(struct ff_context *context, struct ff_error *error) {
+    const struct ff_config *config = &context->config;
+    const struct ff__recorder_config recording = {
+        config->record, config->address_space, config->memory, {config->log, config->log_user}};
+    return config->record ? ff__recorder_open(&recording, &context->soft.recorder, error) : 0;
+}
+
 static int open_parts(struct ff_context *context, struct ff_error *error) {
     const struct ff_config *config = &context->config;
     struct ff__log log = {config->log, config->log_user};
@@ -77,6 +84,12 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
         return status;
     status = open_engine(context, error);
     if (status) {
+        ff__soft_fini(&context->soft);
+        return status;
+    }
+    status = open_recorder(context, error);
+    if (status) {
+        ff__engine_fini(&context->engine);
         ff__soft_fini(&context->soft);
         return status;
     }
@@ -90,6 +103,7 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
         ff__pipeline_stop(&context->pipeline);
     }
     if (status) {
+        ff__recorder_abandon(context->soft.recorder);
         ff__engine_fini(&context->engine);
         ff__soft_fini(&context->soft);
     }
@@ -129,6 +143,7 @@ void ff_close(struct ff_context *context) {
     if (context->config.handler == FF_HANDLER_SIGBUS)
         ff__sigbus_detach(context);
     ff__pipeline_stop(&context->pipeline);
+    ff__recorder_close(context->soft.recorder);
     ff__engine_fini(&context->engine);
     ff__soft_fini(&context->soft);
     pthread_mutex_destroy(&context->making_workers);
@@ -183,6 +198,8 @@ int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
         unlock(context);
         return status;
     }
+    if (context->soft.recorder)
+        ff__record_range(context->soft.recorder, id, offset, pages * FF_PAGE_SIZE, 0);
     *out = context->soft.memory.managed + offset;
     return 0;
 }
@@ -207,6 +224,8 @@ int ff_mem_free(struct ff_context *context, void *pointer) {
     for (uint32_t i = 0; i < range.block_count; i++)
         ff__pipeline_evict(&context->pipeline, range.first_block + i, &all, true);
     ff__memory_release_host(&context->soft.memory, windows_offset(&range), windows_size(&range));
+    if (context->soft.recorder) /* before the number can be used again */
+        ff__record_free(context->soft.recorder, windows_offset(&range), windows_size(&range));
     lock(context);
     ff__engine_range_remove(&context->engine, id);
     unlock(context);
@@ -376,6 +395,8 @@ static void set_home(struct ff_context *context, uint32_t id, uint32_t tier) {
     bool changes = range->home_tier != tier;
     range->home_tier = tier;
     unlock(context);
+    if (changes && context->soft.recorder)
+        ff__record_home(context->soft.recorder, (uint64_t)first << FF_BLOCK_SHIFT, tier - 1);
     for (uint32_t i = 0; changes && i < count; i++)
         ff__pipeline_evict(&context->pipeline, first + i, NULL, false);
 }
@@ -404,7 +425,7 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
 /* ---- launches ---- */
 
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
-                     const void *const *operands, size_t operand_count) {
+                     const char *name, const void *const *operands, size_t operand_count) {
     uint32_t tier = ff_tier_of_device(device);
     if (device >= context->config.devices)
         return;
@@ -421,12 +442,23 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
     lock(context);
     space_of(context)->stats.demanded += demanded;
     unlock(context);
+    if (context->soft.recorder)
+        ff__record_launch(context->soft.recorder, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, tier, identity, true);
 }
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
-    if (device < context->config.devices)
-        ff__pipeline_launch(&context->pipeline, ff_tier_of_device(device), identity, false);
+    if (device >= context->config.devices)
+        return;
+    ff__pipeline_launch(&context->pipeline, ff_tier_of_device(device), identity, false);
+    if (context->soft.recorder)
+        ff__record_launch(context->soft.recorder, device, identity, NULL, false);
+}
+
+/* ---- recording ---- */
+
+int ff_record_finish(struct ff_context *context) {
+    return context->soft.recorder ? ff__recorder_finish(context->soft.recorder) : 0;
 }
 
 /* ---- statistics ---- */

@@ -152,10 +152,19 @@ static int in_copied(struct ff__soft *soft, const struct ff__move *move) {
     return 0;
 }
 
+static void record_move(struct ff__soft *soft, enum ff_trace_kind kind,
+                        const struct ff__move *move) {
+    ff__record_moves(soft->recorder, kind, move->tier - 1, ff__soft_offset(soft, move->block, 0),
+                     &move->pages);
+}
+
 static int soft_in(void *self, const struct ff__move *move) {
     struct ff__soft *soft = self;
     bool bulk = soft->use_move && move->whole && ff_mask_count(&move->pages) == FF_BLOCK_PAGES;
-    return bulk ? in_moved(soft, move) : in_copied(soft, move);
+    int status = bulk ? in_moved(soft, move) : in_copied(soft, move);
+    if (soft->recorder && !status)
+        record_move(soft, FF_TRACE_MIGRATE, move);
+    return status;
 }
 
 /* ---- out ---- */
@@ -201,8 +210,7 @@ static int out_protected(struct ff__soft *soft, const struct ff__move *move,
     return 0;
 }
 
-static int soft_out(void *self, const struct ff__move *move, struct ff_mask *copied) {
-    struct ff__soft *soft = self;
+static int take_out(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *copied) {
     ff_mask_clear(copied);
     if (ff_mask_empty(&move->pages))
         return 0;
@@ -213,6 +221,14 @@ static int soft_out(void *self, const struct ff__move *move, struct ff_mask *cop
             return status;
     }
     return out_protected(soft, move, copied);
+}
+
+static int soft_out(void *self, const struct ff__move *move, struct ff_mask *copied) {
+    struct ff__soft *soft = self;
+    int status = take_out(soft, move, copied);
+    if (soft->recorder && !status)
+        record_move(soft, FF_TRACE_EVICT, move);
+    return status;
 }
 
 /* ---- faults ---- */
@@ -233,8 +249,8 @@ static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
         return;
 }
 
-static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
-    struct ff__soft *soft = self;
+static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint32_t capacity,
+                           uint64_t timeout_ns) {
     for (;;) {
         int count = ff__uffd_read(&soft->uffd, faults, capacity);
         if (count != 0 || timeout_ns == 0) {
@@ -250,6 +266,14 @@ static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, ui
     int count = ff__uffd_read(&soft->uffd, faults, capacity);
     if (count > 0)
         soft->last_fault_ns = ff__clock_ns();
+    return count;
+}
+
+static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
+    struct ff__soft *soft = self;
+    int count = wait_for_faults(soft, faults, capacity, timeout_ns);
+    if (soft->recorder && count > 0)
+        ff__record_faults(soft->recorder, faults, (uint32_t)count, (uintptr_t)soft->memory.managed);
     return count;
 }
 

@@ -21,6 +21,7 @@
 #include "backend/soft/uffd.h"
 #include "engine/backend.h"
 #include "space/space.h"
+#include "trace/record.h"
 
 struct ff__soft {
     struct ff__uffd uffd;
@@ -31,6 +32,7 @@ struct ff__soft {
     bool use_move;
     int interrupt_fd;
     uint64_t spin_ns, last_fault_ns;
+    struct ff__recorder *recorder; /* NULL: nothing is recorded */
 };
 
 extern const struct ff__backend ff__soft_backend;

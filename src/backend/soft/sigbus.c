@@ -50,6 +50,9 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     } else {
         struct ff_fault_group group = {.block = block, .tier = FF_NONE, .launch = FF_NONE};
         ff_mask_set(&group.faulted, page);
+        if (context->soft.recorder) /* the signal does not tell reads from writes */
+            ff__record_faults(context->soft.recorder, &(struct ff__fault){.address = address}, 1,
+                              (uintptr_t)context->soft.memory.managed);
         if (ff__pipeline_serve(&context->pipeline, &group, true) < 0)
             pass_on(signal_number, info, ucontext);
     }

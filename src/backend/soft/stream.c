@@ -18,7 +18,7 @@ struct launch {
     uint64_t identity;
     size_t taken, finished; /* items */
     bool begun;
-    _Alignas(max_align_t) char memory[]; /* operands, then arguments */
+    _Alignas(max_align_t) char memory[]; /* operands, arguments, name */
 };
 
 struct ff_stream {
@@ -53,8 +53,8 @@ static struct launch *find_work(struct ff__workers *workers, struct ff_stream **
 static void announce(struct ff__workers *workers, struct launch *launch, bool begins) {
     const struct ff_launch *what = &launch->what;
     if (begins)
-        ff_launch_begin(workers->context, workers->device, launch->identity, what->operands,
-                        what->operand_count);
+        ff_launch_begin(workers->context, workers->device, launch->identity, what->name,
+                        what->operands, what->operand_count);
     else
         ff_launch_end(workers->context, workers->device, launch->identity);
 }
@@ -223,8 +223,9 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
-    size_t operands = what->operand_count * sizeof(void *);
-    struct launch *launch = calloc(1, sizeof *launch + operands + what->argument_size);
+    size_t operands = what->operand_count * sizeof(void *), arguments = what->argument_size;
+    size_t name = what->name ? strlen(what->name) + 1 : 0;
+    struct launch *launch = calloc(1, sizeof *launch + operands + arguments + name);
     if (!launch)
         return -ENOMEM;
     launch->what = *what;
@@ -233,6 +234,8 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
         memcpy(launch->memory, what->operands, operands);
     if (what->argument_size)
         memcpy(launch->memory + operands, what->arguments, what->argument_size);
+    if (name)
+        launch->what.name = memcpy(launch->memory + operands + arguments, what->name, name);
     launch->what.operands = (const void *const *)(void *)launch->memory;
     if (launch->what.chunk == 0)
         launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;

@@ -1,0 +1,251 @@
+#include "trace/codec.h"
+
+#include "trace/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD_KIND  0x0fu
+#define HEAD_NAMED 0x40u
+#define HEAD_WRITE 0x80u
+
+/* ---- which kind has which fields ---- */
+
+#define BIT(column) (1u << FF__COLUMN_##column)
+
+static const uint32_t fields[FF_TRACE_KINDS] = {
+    [FF_TRACE_RANGE] = BIT(RANGE) | BIT(BYTES) | BIT(DEVICE),
+    [FF_TRACE_FREE] = BIT(RANGE),
+    [FF_TRACE_LAUNCH] = BIT(DEVICE) | BIT(IDENTITY) | BIT(CTAS) | BIT(WARPS),
+    [FF_TRACE_LAUNCH_END] = BIT(DEVICE) | BIT(IDENTITY),
+    [FF_TRACE_ACCESS] = BIT(DEVICE) | BIT(PC) | BIT(CTA) | BIT(WARP) | BIT(RANGE) | BIT(PAGE) |
+                        BIT(BYTES) | BIT(INSTRUCTIONS),
+    [FF_TRACE_FAULT] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE),
+    [FF_TRACE_HOST_READ] = BIT(RANGE) | BIT(PAGE) | BIT(BYTES),
+    [FF_TRACE_HOST_WRITE] = BIT(RANGE) | BIT(PAGE) | BIT(BYTES),
+    [FF_TRACE_MIGRATE] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(PAGES),
+    [FF_TRACE_EVICT] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(PAGES),
+};
+
+/* What one instruction does next is best guessed from what the same instruction did last. */
+#define BY_PC (BIT(RANGE) | BIT(PAGE) | BIT(BYTES) | BIT(INSTRUCTIONS))
+
+static const struct {
+    size_t offset;
+    bool wide; /* 64 bits, else 32 */
+} members[FF__TRACE_COLUMNS] = {
+#define MEMBER(column, name, is_wide)                                                              \
+    [FF__COLUMN_##column] = {offsetof(struct ff_trace_event, name), is_wide}
+    MEMBER(DEVICE, device, false),    MEMBER(PC, pc, false),
+    MEMBER(CTA, cta, false),          MEMBER(WARP, warp, false),
+    MEMBER(RANGE, range, false),      MEMBER(PAGE, page, true),
+    MEMBER(PAGES, pages, true),       MEMBER(BYTES, bytes, true),
+    MEMBER(IDENTITY, identity, true), MEMBER(INSTRUCTIONS, instructions, false),
+    MEMBER(CTAS, ctas, false),        MEMBER(WARPS, warps, false),
+#undef MEMBER
+};
+
+static uint64_t get(const struct ff_trace_event *event, int column) {
+    const char *at = (const char *)event + members[column].offset;
+    return members[column].wide ? *(const uint64_t *)(const void *)at
+                                : *(const uint32_t *)(const void *)at;
+}
+
+/* False: the value does not fit. */
+static bool set(struct ff_trace_event *event, int column, uint64_t value) {
+    char *at = (char *)event + members[column].offset;
+    if (members[column].wide)
+        *(uint64_t *)(void *)at = value;
+    else
+        *(uint32_t *)(void *)at = (uint32_t)value;
+    return members[column].wide || value <= UINT32_MAX;
+}
+
+/* Where the prediction of a column of this event is kept; the PC is known by then. */
+static uint64_t *predict(struct ff__trace_history *history, const struct ff_trace_event *event,
+                         int column) {
+    if (event->kind == FF_TRACE_ACCESS && BY_PC >> column & 1)
+        return &history->of_pc[event->pc * 2654435769u >> 26][column];
+    return &history->of_kind[event->kind][column];
+}
+
+/* ---- numbers ---- */
+
+static uint8_t *put_number(uint8_t *at, uint64_t value) {
+    for (; value >= 128; value >>= 7)
+        *at++ = (uint8_t)(value | 128);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+/* False: it goes past the end, or past 64 bits. */
+static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
+    const uint8_t *from = *at;
+    uint64_t value = 0;
+    for (unsigned shift = 0; from < end && shift < 64; shift += 7) {
+        uint64_t bits = *from & 127;
+        if (shift == 63 && bits > 1)
+            return false;
+        value |= bits << shift;
+        if (*from++ < 128) {
+            *at = from;
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Small steps either way become small numbers. */
+static uint64_t fold(uint64_t difference) {
+    return difference << 1 ^ (0 - (difference >> 63));
+}
+
+static uint64_t unfold(uint64_t folded) {
+    return folded >> 1 ^ (0 - (folded & 1));
+}
+
+/* ---- encoding ---- */
+
+static size_t capacity_of(int column) {
+    if (column == FF__COLUMN_HEAD)
+        return FF__TRACE_EVENTS_MAX;
+    if (column == FF__COLUMN_NAME)
+        return FF__TRACE_NAMES_MAX;
+    bool wide = column == FF__COLUMN_TIME || members[column].wide;
+    return FF__TRACE_EVENTS_MAX * (wide ? 10u : 5u); /* a folded 32-bit difference has 33 bits */
+}
+
+int ff__trace_encoder_init(struct ff__trace_encoder *encoder) {
+    size_t size = 0;
+    for (int column = 0; column < FF__TRACE_COLUMNS; column++)
+        size += capacity_of(column);
+    uint8_t *at = malloc(size);
+    if (!at)
+        return -ENOMEM;
+    encoder->memory = at;
+    for (int column = 0; column < FF__TRACE_COLUMNS; column++) {
+        encoder->start[column] = at;
+        at += capacity_of(column);
+    }
+    ff__trace_encoder_reset(encoder);
+    return 0;
+}
+
+void ff__trace_encoder_fini(struct ff__trace_encoder *encoder) {
+    free(encoder->memory);
+}
+
+void ff__trace_encoder_reset(struct ff__trace_encoder *encoder) {
+    memset(&encoder->history, 0, sizeof encoder->history);
+    memcpy(encoder->at, encoder->start, sizeof encoder->at);
+    encoder->events = 0;
+}
+
+bool ff__trace_encoder_has_room(const struct ff__trace_encoder *encoder) {
+    return encoder->events < FF__TRACE_EVENTS_MAX &&
+           ff__trace_column_size(encoder, FF__COLUMN_NAME) + FF__TRACE_NAME_MAX + 1 <=
+               FF__TRACE_NAMES_MAX;
+}
+
+static void put_name(struct ff__trace_encoder *encoder, const char *name) {
+    size_t length = strnlen(name, FF__TRACE_NAME_MAX);
+    memcpy(encoder->at[FF__COLUMN_NAME], name, length);
+    encoder->at[FF__COLUMN_NAME] += length;
+    *encoder->at[FF__COLUMN_NAME]++ = '\0';
+}
+
+void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_event *event) {
+    struct ff__trace_history *history = &encoder->history;
+    bool named = event->kind == FF_TRACE_LAUNCH && event->name;
+    uint8_t **at = encoder->at;
+    *at[FF__COLUMN_HEAD]++ = (uint8_t)((unsigned)event->kind | (named ? HEAD_NAMED : 0) |
+                                       (event->write ? HEAD_WRITE : 0));
+    if (named)
+        put_name(encoder, event->name);
+    at[FF__COLUMN_TIME] = put_number(at[FF__COLUMN_TIME], event->time_ns - history->time);
+    history->time = event->time_ns;
+    for (uint32_t left = fields[event->kind]; left; left &= left - 1) {
+        int column = __builtin_ctz(left);
+        uint64_t *before = predict(history, event, column), value = get(event, column);
+        at[column] = put_number(at[column], fold(value - *before));
+        *before = value;
+    }
+    encoder->events++;
+}
+
+/* ---- decoding ---- */
+
+bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, const uint8_t *bytes, size_t size,
+                             uint32_t events) {
+    size_t used = FF__TRACE_COLUMNS * sizeof(uint32_t);
+    decoder->left = 0;
+    if (size < used)
+        return false;
+    memset(&decoder->history, 0, sizeof decoder->history);
+    for (int column = 0; column < FF__TRACE_COLUMNS; column++) {
+        uint32_t length = ff__get_u32(bytes + (size_t)column * sizeof length);
+        if (length > size - used)
+            return false;
+        decoder->at[column] = bytes + used;
+        used += length;
+        decoder->end[column] = bytes + used;
+    }
+    decoder->left = events;
+    return used == size && events > 0;
+}
+
+static bool take_name(struct ff__trace_decoder *decoder, struct ff_trace_event *out) {
+    const uint8_t *at = decoder->at[FF__COLUMN_NAME];
+    size_t left = (size_t)(decoder->end[FF__COLUMN_NAME] - at);
+    const uint8_t *end = left ? memchr(at, '\0', left) : NULL;
+    if (!end || out->kind != FF_TRACE_LAUNCH)
+        return false;
+    out->name = (const char *)at;
+    decoder->at[FF__COLUMN_NAME] = end + 1;
+    return true;
+}
+
+static bool take_head(struct ff__trace_decoder *decoder, struct ff_trace_event *out) {
+    uint64_t step;
+    if (decoder->at[FF__COLUMN_HEAD] == decoder->end[FF__COLUMN_HEAD])
+        return false;
+    unsigned head = *decoder->at[FF__COLUMN_HEAD]++, kind = head & HEAD_KIND;
+    if (kind >= FF_TRACE_KINDS || head & ~(HEAD_KIND | HEAD_NAMED | HEAD_WRITE))
+        return false;
+    memset(out, 0, sizeof *out);
+    out->kind = (enum ff_trace_kind)kind;
+    out->write = head & HEAD_WRITE;
+    if (head & HEAD_NAMED && !take_name(decoder, out))
+        return false;
+    if (!take_number(&decoder->at[FF__COLUMN_TIME], decoder->end[FF__COLUMN_TIME], &step) ||
+        step > UINT64_MAX - decoder->history.time)
+        return false;
+    out->time_ns = decoder->history.time += step;
+    return true;
+}
+
+static bool all_used(const struct ff__trace_decoder *decoder) {
+    for (int column = 0; column < FF__TRACE_COLUMNS; column++)
+        if (decoder->at[column] != decoder->end[column])
+            return false;
+    return true;
+}
+
+bool ff__trace_decode(struct ff__trace_decoder *decoder, struct ff_trace_event *out) {
+    if (!take_head(decoder, out))
+        return false;
+    for (uint32_t left = fields[out->kind]; left; left &= left - 1) {
+        int column = __builtin_ctz(left);
+        uint64_t folded;
+        if (!take_number(&decoder->at[column], decoder->end[column], &folded))
+            return false;
+        uint64_t *before = predict(&decoder->history, out, column);
+        *before += unfold(folded);
+        if (!set(out, column, *before))
+            return false;
+    }
+    decoder->left--;
+    return decoder->left > 0 || all_used(decoder);
+}

@@ -1,0 +1,84 @@
+/* Events to bytes and back, a block at a time: docs/trace-format.md, "Blocks".
+ *
+ * Every field has a column of its own, because equal things side by side compress best: of a million
+ * accesses of the same device to the same range, these two columns are zeros. */
+#ifndef FF_TRACE_CODEC_H
+#define FF_TRACE_CODEC_H
+
+#include <farfault/trace.h>
+#include <stddef.h>
+
+#define FF__TRACE_EVENTS_MAX 16384u       /* a block */
+#define FF__TRACE_NAME_MAX   4095u        /* bytes of a name */
+#define FF__TRACE_NAMES_MAX  (256u << 10) /* bytes of all names of a block, with their ends */
+#define FF__TRACE_RAW_MAX    (2u << 20)   /* bytes of a block before compression */
+
+/* In the order of the file. A column is decoded after those its prediction depends on: PC comes
+ * before everything that is predicted from it. */
+enum ff__trace_column {
+    FF__COLUMN_HEAD, /* kind, and two flags */
+    FF__COLUMN_NAME,
+    FF__COLUMN_TIME,
+    FF__COLUMN_DEVICE,
+    FF__COLUMN_PC,
+    FF__COLUMN_CTA,
+    FF__COLUMN_WARP,
+    FF__COLUMN_RANGE,
+    FF__COLUMN_PAGE,
+    FF__COLUMN_PAGES,
+    FF__COLUMN_BYTES,
+    FF__COLUMN_INSTRUCTIONS,
+    FF__COLUMN_IDENTITY,
+    FF__COLUMN_CTAS,
+    FF__COLUMN_WARPS,
+    FF__TRACE_COLUMNS
+};
+
+#define FF__TRACE_PC_SLOTS 64u
+
+/* What numbers are predicted from; all zero at the start of a block. */
+struct ff__trace_history {
+    uint64_t time;
+    uint64_t of_kind[FF_TRACE_KINDS][FF__TRACE_COLUMNS];
+    uint64_t of_pc[FF__TRACE_PC_SLOTS][FF__TRACE_COLUMNS];
+};
+
+struct ff__trace_encoder {
+    struct ff__trace_history history;
+    uint8_t *memory;
+    uint8_t *start[FF__TRACE_COLUMNS], *at[FF__TRACE_COLUMNS];
+    uint32_t events;
+};
+
+/* 0 or -ENOMEM. */
+int ff__trace_encoder_init(struct ff__trace_encoder *encoder);
+void ff__trace_encoder_fini(struct ff__trace_encoder *encoder);
+
+/* Whether the block has room for another event. */
+bool ff__trace_encoder_has_room(const struct ff__trace_encoder *encoder);
+
+/* There must be room, the kind known, and the time not before the last one. */
+void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_event *event);
+
+/* Forgets the block. */
+void ff__trace_encoder_reset(struct ff__trace_encoder *encoder);
+
+static inline size_t ff__trace_column_size(const struct ff__trace_encoder *encoder, int column) {
+    return (size_t)(encoder->at[column] - encoder->start[column]);
+}
+
+struct ff__trace_decoder {
+    struct ff__trace_history history;
+    const uint8_t *at[FF__TRACE_COLUMNS], *end[FF__TRACE_COLUMNS];
+    uint32_t left; /* events */
+};
+
+/* Takes up a block of `events` events. False: it is no block. The bytes are borrowed until the last
+ * event has been used. */
+bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, const uint8_t *bytes, size_t size,
+                             uint32_t events);
+
+/* The next event, of which there must be one left. False: the block is damaged. */
+bool ff__trace_decode(struct ff__trace_decoder *decoder, struct ff_trace_event *out);
+
+#endif

@@ -1,0 +1,258 @@
+#include "trace/record.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/lazy.h"
+#include "trace/codec.h"
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a block of the managed addresses belongs to. */
+struct owner {
+    uint32_t range;       /* and one; 0: no range here */
+    uint32_t first_block; /* of the range */
+    uint64_t bytes;       /* of the range, at its first block */
+    uint32_t device;      /* its home, at its first block */
+};
+
+struct ff__recorder {
+    pthread_mutex_t lock;
+    struct ff_trace_writer *writer; /* NULL: over */
+    struct owner *owners;           /* [block] */
+    uint64_t block_limit, start_ns;
+    struct ff__log log;
+    pid_t pid;
+    int status; /* the first error */
+    char *path;
+};
+
+/* ---- opening ---- */
+
+/* The path with the process ID for "%p", so that each of a program's processes has a trace. */
+static char *make_path(const char *pattern) {
+    const char *mark = strstr(pattern, "%p");
+    size_t size = strlen(pattern) + 24;
+    char *path = malloc(size);
+    if (path && mark)
+        snprintf(path, size, "%.*s%ld%s", (int)(mark - pattern), pattern, (long)getpid(), mark + 2);
+    else if (path)
+        snprintf(path, size, "%s", pattern);
+    return path;
+}
+
+/* The command line, with blanks between its words. */
+static void read_command(char *out, size_t size) {
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    for (ssize_t i = 0; i + 1 < got; i++)
+        if (out[i] == '\0')
+            out[i] = ' ';
+}
+
+static void release(struct ff__recorder *recorder) {
+    if (recorder->owners)
+        ff__lazy_unmap(recorder->owners, recorder->block_limit * sizeof *recorder->owners);
+    free(recorder->path);
+    free(recorder);
+}
+
+int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recorder **out,
+                      struct ff_error *error) {
+    struct ff_trace_info info = {.source = "live", .memory = config->memory};
+    struct ff__recorder *recorder = calloc(1, sizeof *recorder);
+    if (!recorder)
+        return ff__fail(error, -ENOMEM, "no memory to record");
+    read_command(info.subject, sizeof info.subject);
+    recorder->block_limit = config->address_space >> FF_BLOCK_SHIFT;
+    recorder->owners = ff__lazy_map(recorder->block_limit * sizeof *recorder->owners);
+    recorder->path = make_path(config->path);
+    recorder->log = config->log;
+    recorder->pid = getpid();
+    recorder->start_ns = ff__clock_ns();
+    int status = recorder->owners && recorder->path
+                     ? ff_trace_create(recorder->path, &info, &recorder->writer)
+                     : -ENOMEM;
+    if (status) {
+        ff__fail(error, status, "cannot record to %s: %s", config->path,
+                 status == -EEXIST ? "it is there, and no regular file" : strerror(-status));
+        release(recorder);
+        return status;
+    }
+    pthread_mutex_init(&recorder->lock, NULL);
+    *out = recorder;
+    return 0;
+}
+
+/* ---- ending ---- */
+
+/* The lock is held. */
+static void give_up(struct ff__recorder *recorder, int status) {
+    if (recorder->writer)
+        ff_trace_abandon(recorder->writer);
+    recorder->writer = NULL;
+    recorder->status = status;
+    ff__log_line(&recorder->log, FF_LOG_WARNING, "recording to %s failed (%s); there is no trace",
+                 recorder->path, strerror(-status));
+}
+
+int ff__recorder_finish(struct ff__recorder *recorder) {
+    if (getpid() != recorder->pid)
+        return 0; /* the file is the parent's */
+    pthread_mutex_lock(&recorder->lock);
+    struct ff_trace_writer *writer = recorder->writer;
+    recorder->writer = NULL;
+    int status = writer ? ff_trace_finish(writer) : 0;
+    if (status)
+        give_up(recorder, status);
+    status = recorder->status;
+    pthread_mutex_unlock(&recorder->lock);
+    return status;
+}
+
+void ff__recorder_close(struct ff__recorder *recorder) {
+    if (!recorder)
+        return;
+    if (getpid() == recorder->pid)
+        ff__recorder_finish(recorder);
+    else if (recorder->writer)
+        ff__trace_leave(recorder->writer);
+    release(recorder);
+}
+
+void ff__recorder_abandon(struct ff__recorder *recorder) {
+    if (!recorder)
+        return;
+    ff_trace_abandon(recorder->writer);
+    release(recorder);
+}
+
+/* ---- events ---- */
+
+/* Locked, with a time; false: the recording is over. */
+static bool begin(struct ff__recorder *recorder, uint64_t *time_ns) {
+    pthread_mutex_lock(&recorder->lock);
+    *time_ns = ff__clock_ns() - recorder->start_ns;
+    if (recorder->writer)
+        return true;
+    pthread_mutex_unlock(&recorder->lock);
+    return false;
+}
+
+static void end(struct ff__recorder *recorder) {
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+static void put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
+    int status = recorder->writer ? ff_trace_write(recorder->writer, event) : 0;
+    if (status)
+        give_up(recorder, status);
+}
+
+/* Sets range and page of an offset, and the range's home; false: no range is there. */
+static bool place(const struct ff__recorder *recorder, uint64_t offset,
+                  struct ff_trace_event *event) {
+    uint64_t block = offset >> FF_BLOCK_SHIFT;
+    if (block >= recorder->block_limit || recorder->owners[block].range == 0)
+        return false;
+    const struct owner *owner = &recorder->owners[block],
+                       *first = &recorder->owners[owner->first_block];
+    uint64_t inside = offset - ((uint64_t)owner->first_block << FF_BLOCK_SHIFT);
+    event->range = owner->range - 1;
+    event->page = inside / FF_PAGE_SIZE;
+    event->device = first->device;
+    return inside < first->bytes;
+}
+
+static void own(struct ff__recorder *recorder, uint64_t offset, uint64_t bytes,
+                struct owner owner) {
+    uint64_t first = offset >> FF_BLOCK_SHIFT,
+             end_block = (offset + bytes + FF_BLOCK_SIZE - 1) >> FF_BLOCK_SHIFT;
+    owner.first_block = (uint32_t)first;
+    for (uint64_t block = first; block < end_block && block < recorder->block_limit; block++)
+        recorder->owners[block] = owner;
+}
+
+void ff__record_range(struct ff__recorder *recorder, uint32_t range, uint64_t offset,
+                      uint64_t bytes, uint32_t device) {
+    struct ff_trace_event event = {
+        .kind = FF_TRACE_RANGE, .range = range, .bytes = bytes, .device = device};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    own(recorder, offset, bytes, (struct owner){range + 1, 0, bytes, device});
+    put(recorder, &event);
+    end(recorder);
+}
+
+void ff__record_free(struct ff__recorder *recorder, uint64_t offset, uint64_t bytes) {
+    struct ff_trace_event event = {.kind = FF_TRACE_FREE};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    if (place(recorder, offset, &event))
+        put(recorder, &event);
+    own(recorder, offset, bytes, (struct owner){0, 0, 0, 0});
+    end(recorder);
+}
+
+void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t device) {
+    uint64_t time_ns;
+    if (!begin(recorder, &time_ns))
+        return;
+    recorder->owners[offset >> FF_BLOCK_SHIFT].device = device;
+    end(recorder);
+}
+
+void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
+                       const char *name, bool begins) {
+    char copy[FF__TRACE_NAME_MAX + 1]; /* of a name that may lie in managed memory */
+    struct ff_trace_event event = {.kind = begins ? FF_TRACE_LAUNCH : FF_TRACE_LAUNCH_END,
+                                   .device = device,
+                                   .identity = identity};
+    if (name) {
+        size_t length = strnlen(name, sizeof copy - 1);
+        memcpy(copy, name, length);
+        copy[length] = '\0';
+        event.name = copy;
+    }
+    if (!begin(recorder, &event.time_ns))
+        return;
+    put(recorder, &event);
+    end(recorder);
+}
+
+void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,
+                       uint32_t count, uint64_t base) {
+    struct ff_trace_event event = {.kind = FF_TRACE_FAULT};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        event.write = faults[i].write;
+        if (place(recorder, faults[i].address - base, &event))
+            put(recorder, &event);
+    }
+    end(recorder);
+}
+
+void ff__record_moves(struct ff__recorder *recorder, enum ff_trace_kind kind, uint32_t device,
+                      uint64_t offset, const struct ff_mask *pages) {
+    struct ff_trace_event event = {.kind = kind};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        event.pages = run.end - run.first;
+        if (!place(recorder, offset + (uint64_t)run.first * FF_PAGE_SIZE, &event))
+            continue;
+        event.device = device; /* which may not be the range's home any more */
+        put(recorder, &event);
+    }
+    end(recorder);
+}

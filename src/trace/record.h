@@ -1,0 +1,52 @@
+/* Recording a live run: what a backend sees, written to a trace from any of its threads.
+ *
+ * One lock orders the events and their times. It is never held while anybody's memory is touched that
+ * could be managed, because the fault could only be served by a thread that wants the lock. */
+#ifndef FF_TRACE_RECORD_H
+#define FF_TRACE_RECORD_H
+
+#include "base/log.h"
+#include "engine/backend.h"
+
+#include <farfault/trace.h>
+
+struct ff__recorder;
+
+struct ff__recorder_config {
+    const char *path; /* "%p" in it becomes the process ID */
+    uint64_t address_space, memory;
+    struct ff__log log;
+};
+
+/* Errors of ff_trace_create. */
+int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recorder **out,
+                      struct ff_error *error);
+
+/* Ends the trace, which gets its name; what happens after that is not recorded. The first error of
+ * writing, which was logged as a warning when it occurred, with no trace left. In a forked child it
+ * does nothing. */
+int ff__recorder_finish(struct ff__recorder *recorder);
+
+/* The same, and frees the recorder. NULL is fine. */
+void ff__recorder_close(struct ff__recorder *recorder);
+
+/* No trace stays. NULL is fine. */
+void ff__recorder_abandon(struct ff__recorder *recorder);
+
+/* All below take offsets into the managed addresses. A range begins at a block. */
+void ff__record_range(struct ff__recorder *recorder, uint32_t range, uint64_t offset,
+                      uint64_t bytes, uint32_t device);
+void ff__record_free(struct ff__recorder *recorder, uint64_t offset, uint64_t bytes);
+void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t device);
+void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
+                       const char *name, bool begins);
+
+/* Faults by their addresses, `base` being the managed area. */
+void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,
+                       uint32_t count, uint64_t base);
+
+/* Pages of a block whose first page is at `offset` have come to the device, or have left it. */
+void ff__record_moves(struct ff__recorder *recorder, enum ff_trace_kind kind, uint32_t device,
+                      uint64_t offset, const struct ff_mask *pages);
+
+#endif
