@@ -11,7 +11,7 @@
 
 #define LOADED_MAX 32
 
-static const struct ff_policy *const built_in[FF__SLOTS][16] = {
+static const struct ff_policy *const built_in[FF__SLOTS][32] = {
     [FF__PREFETCH] =
         {
 #define FF_PREFETCH_POLICY(name) &ff__prefetch_##name.base,

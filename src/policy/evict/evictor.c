@@ -1,0 +1,52 @@
+#include "policy/evict/evictor.h"
+
+#include "policy/evict/recency.h"
+
+#include <errno.h>
+
+const struct ff_param ff__evictor_params[FF__EVICTOR_PARAMS + 1] = {FF__EVICTOR_ROWS};
+
+int ff__evictor_start(struct ff__evictor *evictor, const struct ff_policy_env *env,
+                      uint32_t units_of_block) {
+    if (env->block_limit > FF__RECENCY_UNITS / units_of_block)
+        return -EINVAL;
+    evictor->tier = env->tier;
+    evictor->reserve = (uint32_t)env->params[FF__PARAM_RESERVE];
+    evictor->buffer = (uint32_t)env->params[FF__PARAM_BUFFER];
+    return 0;
+}
+
+uint64_t ff__evictor_stock(void *state, const struct ff_view *view) {
+    const struct ff__evictor *evictor = state;
+    return view->capacity[evictor->tier] * evictor->buffer / 100;
+}
+
+/* The block's entry. By page only the last one, so that the order is kept; by block there is no
+ * order within a block. A new one has no pages: false if it cannot be had. */
+static struct ff_advice *entry_of(struct ff__naming *naming, uint32_t block) {
+    struct ff_advice_list *victims = naming->victims;
+    uint32_t first = naming->view->by_page && victims->count > 0 ? victims->count - 1 : 0;
+    for (uint32_t i = first; i < victims->count; i++)
+        if (victims->items[i].block == block)
+            return &victims->items[i];
+    struct ff_advice entry = {
+        .block = block, .tier = naming->request->tier, .launch = FF_NONE, .pages = {{0}}};
+    naming->full = !ff_advice_add(victims, &entry);
+    return naming->full ? NULL : &victims->items[victims->count - 1];
+}
+
+void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
+    struct ff_advice *entry = entry_of(naming, block);
+    if (!entry)
+        return;
+    naming->named += ff_mask_count(pages);
+    entry->pages = ff_mask_or(&entry->pages, pages);
+}
+
+void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page) {
+    struct ff_advice *entry = entry_of(naming, block);
+    if (!entry)
+        return;
+    naming->named++;
+    ff_mask_set(&entry->pages, page);
+}
