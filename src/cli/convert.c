@@ -15,7 +15,8 @@ static const struct argp_option import_options[] = {
 };
 
 static const struct argp_option export_options[] = {
-    OPTION("format", FORMAT, "NAME", "what to write (default: perfetto)"),
+    OPTION("format", FORMAT, "perfetto",
+           "what to write (default: perfetto, which Chrome reads, too)"),
     OPTION("output", OUTPUT, "FILE", "the file to be written"),
     {0},
 };
@@ -64,11 +65,12 @@ static int export(const struct ff__options *options) {
     const char *format = options->text[FF__OPTION_FORMAT];
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE, "give one trace: farfault export TRACE --output FILE");
+    if (format && strcmp(format, "perfetto") != 0)
+        return ff__options_complain(options, FF__OPTION_FORMAT, "must be perfetto");
     int status = need_output(options);
     if (status)
         return status;
-    status = ff__trace_export(options->words[0], format ? format : "perfetto",
-                              options->text[FF__OPTION_OUTPUT], &error);
+    status = ff__trace_export(options->words[0], options->text[FF__OPTION_OUTPUT], &error);
     return status ? complain(status, &error) : 0;
 }
 
