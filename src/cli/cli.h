@@ -27,5 +27,11 @@ int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned
 int ff__run(int argc, char **argv);
 int ff__compare(int argc, char **argv);
 int ff__list(int argc, char **argv);
+int ff__sim(int argc, char **argv);
+int ff__replay(int argc, char **argv);
+int ff__repro(int argc, char **argv);
+int ff__record(int argc, char **argv);
+int ff__import(int argc, char **argv);
+int ff__export(int argc, char **argv);
 
 #endif

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
-#include "cli/systems.h"
+#include "cli/specs.h"
+#include "cli/sweep.h"
 #include "report/progress.h"
 
 #include <errno.h>
@@ -33,6 +34,12 @@ static const struct argp_option compare_options[] = {
     OPTION("json", JSON, "FILE",
            "write all results to this file; - is standard output, without the "
            "tables"),
+    OPTION("gpu", GPU, "NAME|FILE.json[,..]",
+           "model it: run workloads on these devices, as farfault sim does, instead of programs"),
+    OPTION("modelled", MODELLED, NULL, "the same on the standard device"),
+    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
+           "of modelled runs: the footprint is this share of the memory, such as 110%"),
+    OPTION("jobs", JOBS, "N", "of modelled runs: how many at the same time"),
     {0},
 };
 
@@ -51,7 +58,8 @@ static const char help[] =
     "Examples:\n"
     "  farfault compare --size 256M --memory 66% atax bicg\n"
     "  farfault compare --systems nvidia,nvidia:threshold=25 --memory 50%,90% atax\n"
-    "  farfault compare --memory 128M --json out.json './program --its arguments'";
+    "  farfault compare --memory 128M --json out.json './program --its arguments'\n"
+    "  farfault compare --gpu v100-16g --memory 66%,50% bfs,hotspot";
 
 struct work {
     struct ff__comparison comparison;
@@ -70,7 +78,7 @@ static int read_systems(struct work *work) {
     const char *list = work->options.text[FF__OPTION_SYSTEMS];
     struct ff__words *systems = &work->comparison.systems;
     struct ff_error error;
-    if (ff__systems_split(list ? list : "demand,nvidia,nvidia-1", systems, &error))
+    if (ff__specs_split(list ? list : "demand,nvidia,nvidia-1", systems, &error))
         return ff__options_complain(&work->options, FF__OPTION_SYSTEMS, error.message);
     int status = 0;
     for (unsigned i = 0; i < systems->count && !status; i++) {
@@ -272,7 +280,53 @@ static int measure(struct work *work) {
     return any_failed(comparison) ? FF__EXIT_FAILURE : 0;
 }
 
+/* ---- modelled ---- */
+
+/* Options of one kind of run that mean nothing to the other. */
+static int refuse_options(const struct ff__options *options, const enum ff__option *refused,
+                          const char *needed) {
+    for (; *refused != FF__OPTIONS; refused++)
+        if (options->text[*refused] && !options->from_environment[*refused])
+            return ff__complain(FF__EXIT_USAGE, "--%s is for %s", ff__option_name(*refused),
+                                needed);
+    return 0;
+}
+
+static int compare_modelled(const struct ff__options *options) {
+    static const struct ff__sweep_defaults standard = {"demand,nvidia,nvidia-1,oracle", "66%"};
+    static const enum ff__option live[] = {
+        FF__OPTION_PROGRAMS, FF__OPTION_SIZE, FF__OPTION_RUNS, FF__OPTION_TIMEOUT,
+        FF__OPTION_LINK,     FF__OPTION_HOST, FF__OPTION_SPIN, FF__OPTION_MECHANISM,
+        FF__OPTION_HANDLER,  FF__OPTIONS,
+    };
+    struct ff__sweep sweep = {0};
+    int status = refuse_options(options, live, "programs, not for modelled runs");
+    if (!status)
+        status = ff__sweep_read(options, &standard, false, &sweep);
+    if (!status)
+        status = ff__sweep_run(&sweep);
+    ff__sweep_free(&sweep);
+    return status;
+}
+
+/* Only the command line decides which it is: a variable that names a device is for farfault sim. */
+static bool is_modelled(const struct ff__options *options) {
+    return (options->text[FF__OPTION_GPU] && !options->from_environment[FF__OPTION_GPU]) ||
+           (options->text[FF__OPTION_MODELLED] && !options->from_environment[FF__OPTION_MODELLED]);
+}
+
 /* ---- the command ---- */
+
+static int compare_live(struct work *work) {
+    static const enum ff__option modelled[] = {FF__OPTION_OVERSUBSCRIBE, FF__OPTION_JOBS,
+                                               FF__OPTIONS};
+    int status = refuse_options(&work->options, modelled, "modelled runs: give --gpu, too");
+    if (!status)
+        status = read_options(work);
+    if (!status)
+        status = probe(work);
+    return status ? status : measure(work);
+}
 
 static void release(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
@@ -292,15 +346,11 @@ static void release(struct work *work) {
 int ff__compare(int argc, char **argv) {
     static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
     const struct argp argp = {
-        compare_options, ff__options_take, "[PROGRAM...]", help, children, NULL, NULL};
+        compare_options, ff__options_take, "[PROGRAM...|WORKLOAD...]", help, children, NULL, NULL};
     struct work work = {0};
     int status = ff__options_parse(&argp, argc, argv, 0, &work.options);
     if (!status)
-        status = read_options(&work);
-    if (!status)
-        status = probe(&work);
-    if (!status)
-        status = measure(&work);
+        status = is_modelled(&work.options) ? compare_modelled(&work.options) : compare_live(&work);
     release(&work);
     return status;
 }

@@ -51,6 +51,11 @@ int ff__find_preload(char out[PATH_MAX]) {
     return status;
 }
 
+int ff__find_data(const char *name, char out[PATH_MAX]) {
+    static const char *const places[] = {"data/", "../" FARFAULT_DATA_FOLDER "/farfault/", NULL};
+    return find("the data", places, name, out);
+}
+
 int ff__find_program(const char *name, char out[PATH_MAX]) {
     static const char *const places[] = {"programs/",
                                          "../" FARFAULT_LIBRARY_FOLDER "/farfault/programs/", NULL};

@@ -8,5 +8,6 @@
 /* Both return 0 or, with one line on stderr, an exit status. */
 int ff__find_preload(char out[PATH_MAX]);
 int ff__find_program(const char *name, char out[PATH_MAX]);
+int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 
 #endif

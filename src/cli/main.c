@@ -10,7 +10,13 @@
 static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
-} commands[] = {{"compare", ff__compare}, {"list", ff__list}, {"run", ff__run}};
+} commands[] = {
+    {"compare", ff__compare}, {"export", ff__export}, {"import", ff__import},
+    {"list", ff__list},       {"record", ff__record}, {"replay", ff__replay},
+    {"repro", ff__repro},     {"run", ff__run},       {"sim", ff__sim},
+};
+
+#define COMMAND_LIST  "compare, export, import, list, record, replay, repro, run and sim"
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
@@ -19,11 +25,18 @@ static const char help[] =
     "Commands:\n"
     "  run      run an OpenCL program with a budget of device memory\n"
     "  compare  run programs under several systems and compare times and traffic\n"
-    "  list     show the systems, policies and bundled programs there are\n"
+    "  sim      run models of programs on modelled devices, and compare the same\n"
+    "  record   like run, and write a trace\n"
+    "  replay   run what a trace recorded on modelled devices\n"
+    "  import   make a trace of what another tool recorded\n"
+    "  export   make a file for another tool of a trace\n"
+    "  repro    a paper's tables beside ours\n"
+    "  list     show the systems, policies, programs, workloads and devices there are\n"
     "\n"
     "Examples:\n"
     "  farfault run --memory 256M -- ./program --its --arguments\n"
     "  farfault compare --memory 66% atax bicg\n"
+    "  farfault sim bfs --memory 66% --gpu v100-16g\n"
     "  farfault list systems\n"
     "\n"
     "`farfault COMMAND --help' tells more about each.";
@@ -56,8 +69,7 @@ static int unknown_command(const char *name) {
     if (ff__nearest_is_close(&nearest))
         return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; the nearest is %s", name,
                             nearest.best);
-    return ff__complain(FF__EXIT_USAGE,
-                        "there is no command '%s'; there are: compare, list and run", name);
+    return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; there are: " COMMAND_LIST, name);
 }
 
 static int run_command(const struct rest *rest) {
@@ -89,7 +101,7 @@ int main(int argc, char **argv) {
     if (status)
         return status;
     if (rest.count == 0)
-        return ff__complain(FF__EXIT_USAGE, "no command; there are: compare, list and run");
+        return ff__complain(FF__EXIT_USAGE, "no command; there are: " COMMAND_LIST);
     status = run_command(&rest);
     if (fflush(stdout) == EOF && status == 0)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write to standard output");

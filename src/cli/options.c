@@ -31,6 +31,13 @@ static const struct {
     [FF__OPTION_RUNS] = {"runs", "FARFAULT_RUNS", NULL},
     [FF__OPTION_PROGRAMS] = {"programs", "FARFAULT_PROGRAMS", NULL},
     [FF__OPTION_TIMEOUT] = {"timeout", "FARFAULT_TIMEOUT", NULL},
+    [FF__OPTION_GPU] = {"gpu", "FARFAULT_GPU", NULL},
+    [FF__OPTION_MODELLED] = {"modelled", "FARFAULT_MODELLED", NULL},
+    [FF__OPTION_OVERSUBSCRIBE] = {"oversubscribe", "FARFAULT_OVERSUBSCRIBE", NULL},
+    [FF__OPTION_TRACE] = {"trace", "FARFAULT_TRACE", NULL},
+    [FF__OPTION_JOBS] = {"jobs", "FARFAULT_JOBS", NULL},
+    [FF__OPTION_OUTPUT] = {"output", "FARFAULT_OUTPUT", NULL},
+    [FF__OPTION_FORMAT] = {"format", "FARFAULT_FORMAT", NULL},
 };
 
 /* ---- reading them ---- */
@@ -134,6 +141,20 @@ int ff__options_number(const struct ff__options *options, enum ff__option option
     }
     *out = (unsigned)value;
     return 0;
+}
+
+int ff__options_seed(const struct ff__options *options, enum ff__option option, uint64_t *out) {
+    int64_t value = 0;
+    if (!options->text[option])
+        return 0;
+    if (ff__parse_int(options->text[option], &value))
+        return ff__options_complain(options, option, "must be a number");
+    *out = (uint64_t)value;
+    return 0;
+}
+
+const char *ff__option_name(enum ff__option option) {
+    return names[option].name;
 }
 
 char *ff__path_absolute(const char *path) {

@@ -29,6 +29,14 @@ enum ff__option {
     FF__OPTION_RUNS,
     FF__OPTION_PROGRAMS,
     FF__OPTION_TIMEOUT,
+    /* modelled devices and traces */
+    FF__OPTION_GPU,
+    FF__OPTION_MODELLED, /* compare on modelled devices */
+    FF__OPTION_OVERSUBSCRIBE,
+    FF__OPTION_TRACE,
+    FF__OPTION_JOBS,
+    FF__OPTION_OUTPUT,
+    FF__OPTION_FORMAT,
     FF__OPTIONS
 };
 
@@ -66,6 +74,12 @@ int ff__options_flag(const struct ff__options *options, enum ff__option option, 
 /* A whole number from `min` to `max`; *out keeps its value if the option was not given. */
 int ff__options_number(const struct ff__options *options, enum ff__option option, unsigned min,
                        unsigned max, unsigned *out);
+
+/* The same for a number of 64 bits, such as a seed. */
+int ff__options_seed(const struct ff__options *options, enum ff__option option, uint64_t *out);
+
+/* The name of an option on the command line, without the dashes. */
+const char *ff__option_name(enum ff__option option);
 
 /* Sets up `config` as the device options say, and this process's environment, so that a child of it
  * does the same. The texts of `options` must outlive it. Memory and system are left to the caller.

@@ -1,4 +1,4 @@
-/* farfault run: a program under the preload, with everything checked before it starts. */
+/* farfault run and record: a program under the preload, with everything checked before it starts. */
 #include "cli/amount.h"
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -20,14 +20,22 @@
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
-static const struct argp_option run_options[] = {
-    OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",
-           "who decides what moves when (default: nvidia; see farfault list systems)"),
-    OPTION("memory", MEMORY, "SIZE|SHARE%",
-           "memory of each device (default: 256M); a share is one of the program's footprint, for "
-           "which it is run once more beforehand, without input"),
-    OPTION("json", JSON, "FILE", "write the summary to this file instead of to stderr"),
-    OPTION("quiet", QUIET, NULL, "no summary"),
+/* What run and record share. */
+#define RUN_OPTIONS                                                                                \
+    OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",                                                \
+           "who decides what moves when (default: nvidia; see farfault list systems)"),            \
+        OPTION(                                                                                    \
+            "memory", MEMORY, "SIZE|SHARE%",                                                       \
+            "memory of each device (default: 256M); a share is one of the program's footprint, "   \
+            "for which it is run once more beforehand, without input"),                            \
+        OPTION("json", JSON, "FILE", "write the summary to this file instead of to stderr"),       \
+        OPTION("quiet", QUIET, NULL, "no summary")
+
+static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
+
+static const struct argp_option record_options[] = {
+    OPTION("output", OUTPUT, "TRACE", "the trace to be written"),
+    RUN_OPTIONS,
     {0},
 };
 
@@ -47,6 +55,15 @@ static const char help[] =
     "  farfault run --system nvidia:threshold=25 --memory 50% -- ./program\n"
     "  farfault run --link host=12.3GB/s,16.7us --json run.json -- ./program";
 
+static const char record_help[] =
+    "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
+    "faults, for farfault replay.\v"
+    "Options, environment and exit status are those of farfault run.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault record --output run.trace -- ./program --its --arguments\n"
+    "  farfault record --output run.trace --memory 50% -- ./program";
+
 struct plan {
     struct ff__options options;
     struct ff_config config;
@@ -54,6 +71,7 @@ struct plan {
     struct ff__program program;
     char preload[PATH_MAX];
     char *json;          /* absolute, or NULL */
+    char *record;        /* absolute, or NULL: no trace */
     char mark[PATH_MAX]; /* a file that the preload takes away once it manages something, or "" */
     bool quiet;
 };
@@ -104,6 +122,14 @@ static bool finish_json(struct plan *plan) {
     free(plan->json);
     plan->json = NULL;
     return !empty;
+}
+
+static int read_output(struct plan *plan) {
+    const char *output = plan->options.text[FF__OPTION_OUTPUT];
+    if (!output || !output[0])
+        return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output TRACE");
+    plan->record = ff__path_absolute(output);
+    return 0;
 }
 
 static int read_options(struct plan *plan) {
@@ -207,6 +233,8 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
     ff__environment_set(out, "FARFAULT_MARK", "%s", plan->mark);
+    if (plan->record)
+        ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->record);
 }
 
 /* Whether the mark is still there; takes it away. */
@@ -264,15 +292,35 @@ static int run_all(struct plan *plan) {
     return status;
 }
 
-int ff__run(int argc, char **argv) {
-    static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
-    const struct argp argp = {
-        run_options, ff__options_take, "-- PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
+static int start(const struct argp *argp, bool record, int argc, char **argv) {
     struct plan plan = {0};
-    int status = ff__options_parse(&argp, argc, argv, ARGP_IN_ORDER, &plan.options);
+    int status = ff__options_parse(argp, argc, argv, ARGP_IN_ORDER, &plan.options);
     if (status)
         return status;
-    status = run_all(&plan);
+    if (record)
+        status = read_output(&plan);
+    if (!status)
+        status = run_all(&plan);
+    free(plan.record);
     ff__options_free(&plan.options);
     return status;
+}
+
+static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+
+int ff__run(int argc, char **argv) {
+    const struct argp argp = {
+        run_options, ff__options_take, "-- PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
+    return start(&argp, false, argc, argv);
+}
+
+int ff__record(int argc, char **argv) {
+    const struct argp argp = {record_options,
+                              ff__options_take,
+                              "-- PROGRAM [ARGUMENT...]",
+                              record_help,
+                              children,
+                              NULL,
+                              NULL};
+    return start(&argp, true, argc, argv);
 }

@@ -4,6 +4,7 @@
 set -u
 scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6 static_stub=$7
 failures=0
+source=$(cd "$(dirname "$0")/../.." && pwd)
 
 rm -rf "$scratch"
 mkdir -p "$scratch/programs"
@@ -14,6 +15,7 @@ for name in 2dconv addvectors atax backprop bfs bicg cg hotspot jacobi mvt nw pa
     streamtriad; do
     cp "$program_stub" "programs/$name"
 done
+ln -s "$source/data" data
 farfault=$scratch/farfault
 for variable in $(env | sed -n 's/^\(FARFAULT_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"

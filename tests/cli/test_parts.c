@@ -2,7 +2,7 @@
 #include "cli/amount.h"
 #include "cli/nearest.h"
 #include "cli/result.h"
-#include "cli/systems.h"
+#include "cli/specs.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 static void check_split(const char *list, const char *expected) {
     struct ff__words systems;
     struct ff_error error;
-    assert_int_equal(ff__systems_split(list, &systems, &error), 0);
+    assert_int_equal(ff__specs_split(list, &systems, &error), 0);
     char joined[256] = "";
     for (unsigned i = 0; i < systems.count; i++) {
         strcat(joined, i ? " " : "");
@@ -34,7 +34,7 @@ static void check_split(const char *list, const char *expected) {
 static void check_refused(const char *list, const char *message) {
     struct ff__words systems;
     struct ff_error error;
-    assert_int_not_equal(ff__systems_split(list, &systems, &error), 0);
+    assert_int_not_equal(ff__specs_split(list, &systems, &error), 0);
     assert_non_null(strstr(error.message, message));
 }
 
@@ -48,6 +48,7 @@ static void test_systems(void **state) {
     check_split("nvidia,threshold=25,demand", "nvidia:threshold=25 demand");
     check_split("demand,nvidia:evict=lrm,quirk=0,place=host",
                 "demand nvidia:evict=lrm,quirk=0,place=host");
+    check_split("bfs:n=4,seed=2,hotspot,pyramid=3", "bfs:n=4,seed=2 hotspot:pyramid=3");
     check_refused("", "missing");
     check_refused("demand,", "missing");
     check_refused("demand,,nvidia", "missing");

@@ -4,7 +4,7 @@
 
 # ---- help and version
 
-for command in '' run compare list; do
+for command in '' run compare list sim replay repro record import export; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -18,10 +18,11 @@ esac
 
 # ---- commands and options
 
-mistake 2 'farfault: no command; there are: compare, list and run'
+commands='compare, export, import, list, record, replay, repro, run and sim'
+mistake 2 "farfault: no command; there are: $commands"
 mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
 mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre
-mistake 2 "farfault: there is no command 'simulate'; there are: compare, list and run" simulate
+mistake 2 "farfault: there is no command 'simulate'; there are: $commands" simulate
 mistake 2 "farfault: unrecognized option '--foo'; see farfault --help" --foo
 mistake 2 "farfault run: unrecognized option '--sytem'; the nearest is --system" run --sytem nvidia -- true
 mistake 2 "farfault run: unrecognized option '--handlr=x'; the nearest is --handler" run --handlr=x -- true
@@ -100,7 +101,7 @@ mistake 2 'farfault compare: --json missing/x: *' compare --json missing/x atax
 
 # ---- lists
 
-mistake 2 "farfault list: there is no list 'gpus'; there are: systems, policies, programs" list gpus
+mistake 2 "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" list cpus
 status 0 list
 for text in demand nvidia-1 threshold 'migrations in a row' addvectors lrm; do
     has out "$text"
@@ -108,7 +109,7 @@ done
 status 0 list programs
 [ "$(wc -l <out)" -eq 16 ] || fail "list programs: $(cat out)"
 status 0 list --json
-json out '{3}'
+json out '{5}'
 json out demand systems 0 name
 json out none systems 0 policies prefetch
 json out prefetch policies 0 kind
@@ -119,10 +120,58 @@ json out 2dconv programs 0 name
 status 0 list --json policies
 json out '{1}'
 
+status 0 list gpus
+has out v100-16g
+status 0 list --json gpus
+json out gtx1080ti gpus 1 name
+
+# ---- modelled devices
+
+gpus='a100-40g, gtx1080ti, h100-80g, v100-16g, v100-32g'
+each='each must be a size, such as 256M, a share of the footprint, such as 66%, or device'
+mistake 2 'farfault sim: no workload; see farfault list workloads' sim
+mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay
+mistake 2 "farfault sim: there is no device 'v100'; there are: $gpus; or give the path of a preset, FILE.json" sim --gpu v100 bfs
+mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu missing.json bfs
+echo '{"name": "x"}' >bad.json
+mistake 2 'farfault sim: bad.json: summary: missing' sim --gpu bad.json bfs
+mistake 2 "farfault sim: --gpu v100-16g,v100-16g: 'v100-16g' is there twice" sim --gpu v100-16g,v100-16g bfs
+mistake 2 "farfault sim: unknown system 'x'; *" sim --systems x bfs
+for value in 0 0% x '66%,' nan%; do
+    mistake 2 "farfault sim: --memory $value: $each" sim --memory "$value" bfs
+done
+for value in 0% 5M x; do
+    mistake 2 "farfault sim: --oversubscribe $value: each must be a share of the memory, such as 110%" sim --oversubscribe "$value" bfs
+done
+mistake 2 'farfault sim: --devices 9: must be a whole number, 1 to 8' sim --devices 9 bfs
+mistake 2 'farfault sim: --jobs 0: must be a whole number, 1 to 1024' sim --jobs 0 bfs
+mistake 2 'farfault sim: --seed x: must be a number' sim --seed x bfs
+mistake 2 'farfault sim: --trace t: a trace is of one run: *' sim --trace t --systems demand,nvidia bfs
+mistake 2 'farfault sim: --json missing/x: *' sim --json missing/x bfs
+mistake 2 'farfault sim: a name is missing at a comma' sim bfs,
+mistake 2 "farfault sim: 'bfs' is there twice" sim bfs bfs
+mistake 2 "farfault sim: *'no-such-workload'*" sim no-such-workload
+mistake 1 'farfault replay: *missing.trace*' replay missing.trace
+mistake 2 'farfault compare: --runs is for programs, not for modelled runs' compare --gpu v100-16g --runs 3 bfs
+mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compare --jobs 2 atax
+
+# ---- papers and traces
+
+mistake 2 'farfault repro: name one paper; there is: uvmsmart' repro
+mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart" repro x
+mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
+mistake 2 'farfault record: no program to run; *' record --output t
+mistake 2 'farfault import: give a format, or auto, and one file: *' import auto
+mistake 2 'farfault import: nowhere to write to; name a file: --output FILE' import auto x
+mistake 2 'farfault export: give one trace: *' export
+mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
+mistake 2 'farfault export: --format x: must be perfetto' export x --format x --output y
+
 # ---- an incomplete farfault
 
-rm libfarfault-opencl.so programs/atax
+rm libfarfault-opencl.so programs/atax data
 mistake 1 'farfault compare: the bundled program atax is neither *' compare atax
+mistake 1 'farfault sim: the data gpus is neither *' sim bfs
 "$without_userfaultfd" "$farfault" run -- true >out 2>err
 [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "without userfaultfd: $(cat err)"
 has err 'farfault run: no right to use userfaultfd: '

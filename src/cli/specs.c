@@ -1,4 +1,4 @@
-#include "cli/systems.h"
+#include "cli/specs.h"
 
 #include "base/error.h"
 
@@ -11,31 +11,31 @@ static bool is_parameter(const char *piece) {
     return piece[strcspn(piece, ":=")] == '=';
 }
 
-static int add(struct ff__words *systems, const char *piece, struct ff_error *error) {
+static int add(struct ff__words *specs, const char *piece, struct ff_error *error) {
     if (piece[0] == '\0')
         return ff__fail(error, -EINVAL, "a name is missing at a comma");
     if (!is_parameter(piece)) {
-        ff__words_add(systems, ff__text("%s", piece));
+        ff__words_add(specs, ff__text("%s", piece));
         return 0;
     }
-    if (systems->count == 0)
-        return ff__fail(error, -EINVAL, "'%s' must follow the system that it is for", piece);
-    char **last = &systems->items[systems->count - 1];
+    if (specs->count == 0)
+        return ff__fail(error, -EINVAL, "'%s' must follow the name that it is for", piece);
+    char **last = &specs->items[specs->count - 1];
     char *longer = ff__text("%s%c%s", *last, strchr(*last, ':') ? ',' : ':', piece);
     free(*last);
     *last = longer;
     return 0;
 }
 
-static int find_twins(const struct ff__words *systems, struct ff_error *error) {
-    for (unsigned i = 0; i < systems->count; i++)
+static int find_twins(const struct ff__words *specs, struct ff_error *error) {
+    for (unsigned i = 0; i < specs->count; i++)
         for (unsigned j = 0; j < i; j++)
-            if (strcmp(systems->items[i], systems->items[j]) == 0)
-                return ff__fail(error, -EINVAL, "'%s' is there twice", systems->items[i]);
+            if (strcmp(specs->items[i], specs->items[j]) == 0)
+                return ff__fail(error, -EINVAL, "'%s' is there twice", specs->items[i]);
     return 0;
 }
 
-int ff__systems_split(const char *list, struct ff__words *out, struct ff_error *error) {
+int ff__specs_split(const char *list, struct ff__words *out, struct ff_error *error) {
     struct ff__words pieces = ff__words_split(list);
     int status = 0;
     *out = (struct ff__words){0};

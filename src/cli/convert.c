@@ -1,0 +1,98 @@
+/* farfault import and export: traces from and to other formats. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/trace_calls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option import_options[] = {
+    OPTION("output", OUTPUT, "TRACE", "the trace to be written"),
+    {0},
+};
+
+static const struct argp_option export_options[] = {
+    OPTION("format", FORMAT, "perfetto",
+           "what to write (default: perfetto, which Chrome reads, too)"),
+    OPTION("output", OUTPUT, "FILE", "the file to be written"),
+    {0},
+};
+
+static const char import_help[] =
+    "Turns what another tool recorded into a trace, for farfault replay.\v"
+    "FORMAT auto looks at the file.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault import auto run.sqlite --output run.trace\n"
+    "  farfault import accel-sim kernelslist.g --output bfs.trace";
+
+static const char export_help[] =
+    "Turns a trace into a file for another tool.\v"
+    "Examples:\n"
+    "  farfault export atax.trace --format perfetto --output atax.json";
+
+/* Invalid names are bad usage; everything else is about files. */
+static int complain(int status, const struct ff_error *error) {
+    return ff__complain(status == -EINVAL ? FF__EXIT_USAGE : FF__EXIT_FAILURE, "%s",
+                        error->message[0] ? error->message : strerror(-status));
+}
+
+static int need_output(const struct ff__options *options) {
+    if (options->text[FF__OPTION_OUTPUT])
+        return 0;
+    return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output FILE");
+}
+
+static int import(const struct ff__options *options) {
+    struct ff_error error = {""};
+    if (options->word_count != 2)
+        return ff__complain(FF__EXIT_USAGE, "give a format, or auto, and one file: farfault import "
+                                            "auto FILE --output TRACE");
+    int status = need_output(options);
+    if (status)
+        return status;
+    bool look = strcmp(options->words[0], "auto") == 0;
+    status = ff__trace_import(options->words[1], look ? NULL : options->words[0],
+                              options->text[FF__OPTION_OUTPUT], &error);
+    return status ? complain(status, &error) : 0;
+}
+
+static int export(const struct ff__options *options) {
+    struct ff_error error = {""};
+    const char *format = options->text[FF__OPTION_FORMAT];
+    if (options->word_count != 1)
+        return ff__complain(FF__EXIT_USAGE, "give one trace: farfault export TRACE --output FILE");
+    if (format && strcmp(format, "perfetto") != 0)
+        return ff__options_complain(options, FF__OPTION_FORMAT, "must be perfetto");
+    int status = need_output(options);
+    if (status)
+        return status;
+    status = ff__trace_export(options->words[0], options->text[FF__OPTION_OUTPUT], &error);
+    return status ? complain(status, &error) : 0;
+}
+
+static int convert(const struct argp *argp, int (*act)(const struct ff__options *), int argc,
+                   char **argv) {
+    struct ff__options options;
+    int status = ff__options_parse(argp, argc, argv, 0, &options);
+    if (status)
+        return status;
+    status = act(&options);
+    ff__options_free(&options);
+    return status;
+}
+
+int ff__import(int argc, char **argv) {
+    const struct argp argp = {
+        import_options, ff__options_take, "FORMAT|auto FILE", import_help, NULL, NULL, NULL};
+    return convert(&argp, import, argc, argv);
+}
+
+int ff__export(int argc, char **argv) {
+    const struct argp argp = {
+        export_options, ff__options_take, "TRACE", export_help, NULL, NULL, NULL};
+    return convert(&argp, export, argc, argv);
+}

@@ -1,0 +1,207 @@
+/* farfault repro: a paper's tables beside ours. */
+#include "cli/repro.h"
+
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/pool.h"
+#include "report/json.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart};
+
+#define REPRO_COUNT (sizeof repros / sizeof repros[0])
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option repro_options[] = {
+    OPTION("json", JSON, NULL, "as JSON on standard output"),
+    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("jobs", JOBS, "N",
+           "how many simulations run at the same time (default: one a processor)"),
+    {0},
+};
+
+static const char help[] =
+    "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
+    "There is: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs).\n"
+    "\n"
+    "The exit status is 0 whenever everything was run, however far apart the numbers are.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault repro uvmsmart\n"
+    "  farfault repro uvmsmart --json >uvmsmart.json";
+
+/* ---- tables ---- */
+
+json_t *ff__repro_table(json_t *tables, const char *id, const char *what) {
+    json_t *table = ff__must(json_object());
+    ff__json_set(table, "id", ff__json_text(id));
+    ff__json_set(table, "what", ff__json_text(what));
+    ff__json_set(table, "rows", json_array());
+    json_array_append_new(tables, table);
+    return table;
+}
+
+void ff__repro_row(json_t *table, const char *name, double paper, double ours) {
+    json_t *row = ff__must(json_object());
+    ff__json_set(row, "name", ff__json_text(name));
+    ff__json_set(row, "paper", ff__json_number(paper));
+    ff__json_set(row, "ours", ff__json_number(ours));
+    json_array_append_new(json_object_get(table, "rows"), row);
+}
+
+static double value_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void summarize(json_t *table) {
+    double paper = 0, ours = 0;
+    unsigned count = 0;
+    size_t i;
+    json_t *row, *summary = ff__must(json_object());
+    json_array_foreach(json_object_get(table, "rows"), i, row) {
+        double theirs = value_of(row, "paper"), mine = value_of(row, "ours");
+        if (!(theirs > 0) || !(mine > 0))
+            continue;
+        paper += log(theirs);
+        ours += log(mine);
+        count++;
+    }
+    ff__json_set(summary, "paper", ff__json_number(count ? exp(paper / count) : (double)NAN));
+    ff__json_set(summary, "ours", ff__json_number(count ? exp(ours / count) : (double)NAN));
+    ff__json_set(table, "summary", summary);
+}
+
+/* ---- for people ---- */
+
+static void value_cell(struct ff__table *table, double value) {
+    if (isnan(value))
+        ff__table_cell(table, "-");
+    else
+        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : 1, value);
+}
+
+static void show_row(struct ff__table *table, const char *name, const json_t *row) {
+    double paper = value_of(row, "paper"), ours = value_of(row, "ours");
+    ff__table_cell(table, "%s", name);
+    value_cell(table, paper);
+    value_cell(table, ours);
+    if (paper > 0 && !isnan(ours))
+        ff__table_cell(table, "%+.1f %%", 100 * (ours / paper - 1));
+    else
+        ff__table_cell(table, "-");
+}
+
+static void show_table(const json_t *table) {
+    size_t i;
+    json_t *row;
+    struct ff__table out;
+    printf("%s: %s\n", json_string_value(json_object_get(table, "id")),
+           json_string_value(json_object_get(table, "what")));
+    ff__table_init(&out, "lrrr");
+    ff__table_cells(&out, "", "paper", "ours", "deviation", NULL);
+    json_array_foreach(json_object_get(table, "rows"), i, row)
+        show_row(&out, json_string_value(json_object_get(row, "name")), row);
+    show_row(&out, "geometric mean", json_object_get(table, "summary"));
+    ff__table_print(&out, stdout, 2);
+    ff__table_fini(&out);
+    putchar('\n');
+}
+
+/* ---- the command ---- */
+
+static const struct ff__repro *find_repro(const char *name) {
+    for (size_t i = 0; i < REPRO_COUNT; i++)
+        if (strcmp(repros[i]->name, name) == 0)
+            return repros[i];
+    return NULL;
+}
+
+static int complain_unknown(const char *name) {
+    char *all = ff__text("%s", "");
+    for (size_t i = 0; i < REPRO_COUNT; i++) {
+        char *longer = ff__text("%s%s%s", all, i ? ", " : "", repros[i]->name);
+        free(all);
+        all = longer;
+    }
+    if (name)
+        ff__complain(0, "there is no paper '%s'; there is: %s", name, all);
+    else
+        ff__complain(0, "name one paper; there is: %s", all);
+    free(all);
+    return FF__EXIT_USAGE;
+}
+
+static int read_published(const char *name, json_t **out) {
+    char path[PATH_MAX];
+    json_error_t error;
+    char *file = ff__text("published/%s.json", name);
+    int status = ff__find_data(file, path);
+    free(file);
+    if (status)
+        return status;
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!*out)
+        return ff__complain(FF__EXIT_FAILURE, "%s: line %d: %s", path, error.line, error.text);
+    return 0;
+}
+
+static int present(const struct ff__repro *repro, json_t *tables, bool json) {
+    size_t i;
+    json_t *table;
+    json_array_foreach(tables, i, table) {
+        summarize(table);
+        if (!json)
+            show_table(table);
+    }
+    if (!json)
+        return 0;
+    json_t *all = ff__must(json_pack("{s:s, s:O}", "name", repro->name, "tables", tables));
+    int status = ff__json_write(all, "-");
+    json_decref(all);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot write to standard output") : 0;
+}
+
+static int reproduce(const struct ff__options *options) {
+    const struct ff__repro *repro = options->word_count == 1 ? find_repro(options->words[0]) : NULL;
+    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads()};
+    bool json = options->text[FF__OPTION_JSON] && !options->from_environment[FF__OPTION_JSON];
+    json_t *published = NULL;
+    if (!repro)
+        return complain_unknown(options->word_count == 1 ? options->words[0] : NULL);
+    int status = ff__options_seed(options, FF__OPTION_SEED, &plan.seed);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &plan.jobs);
+    if (!status)
+        status = read_published(repro->name, &published);
+    if (status)
+        return status;
+    json_t *tables = ff__must(json_array());
+    plan.published = published;
+    status = repro->run(&plan, tables);
+    if (!status)
+        status = present(repro, tables, json);
+    json_decref(tables);
+    json_decref(published);
+    return status;
+}
+
+int ff__repro(int argc, char **argv) {
+    const struct argp argp = {repro_options, ff__options_take, "PAPER", help, NULL, NULL, NULL};
+    struct ff__options options;
+    int status = ff__options_parse(&argp, argc, argv, 0, &options);
+    if (status)
+        return status;
+    status = reproduce(&options);
+    ff__options_free(&options);
+    return status;
+}

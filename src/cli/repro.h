@@ -1,0 +1,32 @@
+/* Published results beside ours. */
+#ifndef FF_CLI_REPRO_H
+#define FF_CLI_REPRO_H
+
+#include "report/progress.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct ff__repro_plan {
+    const json_t *published; /* data/published/NAME.json */
+    uint64_t seed;
+    unsigned jobs;
+};
+
+/* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns 0
+ * or, with one line on stderr, an exit status. */
+struct ff__repro {
+    const char *name, *summary;
+    int (*run)(const struct ff__repro_plan *plan, json_t *tables);
+};
+
+extern const struct ff__repro ff__repro_uvmsmart;
+
+/* The new table is borrowed from `tables`. */
+json_t *ff__repro_table(json_t *tables, const char *id, const char *what);
+
+/* NaN: not known. The summary of a table is made of its rows: geometric means of the paper's values
+ * and of ours, over the rows in which both are above 0. */
+void ff__repro_row(json_t *table, const char *name, double paper, double ours);
+
+#endif

@@ -1,0 +1,241 @@
+/* Ganguly et al., ISCA 2019: what each row of the logs ran, in our words. */
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/pool.h"
+#include "cli/repro.h"
+#include "cli/simulate.h"
+#include "report/json.h"
+
+#include <farfault/mask.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPU "gtx1080ti"
+
+/* ---- what their names mean ---- */
+
+/* `prefetch` holds until memory is first full, `full` from then on. */
+static const struct {
+    const char *table, *config; /* NULL: any table */
+    const char *system;
+} systems[] = {
+    {NULL, "OnDemand", "uvmsmart:prefetch=none,full=none,evict=lru-2m"},
+    {"prefetchers", "Random", "uvmsmart:prefetch=random,full=random,evict=lru-2m"},
+    {"prefetchers", "SL", "uvmsmart:prefetch=sequential,full=sequential,evict=lru-2m"},
+    {"prefetchers", "TBN", "uvmsmart:prefetch=tree,full=tree,evict=lru-2m"},
+    {NULL, "LRU_OD", "uvmsmart:prefetch=tree,full=none,evict=lru-4k"},
+    {NULL, "Random_Random", "uvmsmart:prefetch=tree,full=random,evict=random-4k"},
+    {NULL, "SL_SL", "uvmsmart:prefetch=tree,full=sequential,evict=lru-64k"},
+    {NULL, "TBN_TBN", "uvmsmart:prefetch=tree,full=tree,evict=tree-evict"},
+    {"evictors", "LRU", "uvmsmart:prefetch=tree,full=none,evict=lru-4k"},
+    {"evictors", "Random", "uvmsmart:prefetch=tree,full=none,evict=random-4k"},
+    {"evictors", "SL", "uvmsmart:prefetch=tree,full=none,evict=lru-64k"},
+    {"evictors", "TBN", "uvmsmart:prefetch=tree,full=none,evict=tree-evict"},
+    {NULL, "2MB_110", "uvmsmart:prefetch=tree,full=tree,evict=lru-2m"},
+    {NULL, "TBN_110", "uvmsmart:prefetch=tree,full=tree,evict=tree-evict"},
+    {NULL, "TBN_110_Rsv10", "uvmsmart:prefetch=tree,full=tree,evict=tree-evict,reserve=10"},
+    {NULL, "TBN_110_Rsv20", "uvmsmart:prefetch=tree,full=tree,evict=tree-evict,reserve=20"},
+    {NULL, "110", "uvmsmart:prefetch=tree,full=none,evict=lru-4k"},
+    {NULL, "110_PreEvict90", "uvmsmart:prefetch=tree,full=none,evict=lru-4k,free=10"},
+    {NULL, "110_PreEvict95", "uvmsmart:prefetch=tree,full=none,evict=lru-4k,free=5"},
+};
+
+/* As their run scripts call them; these are also the models' standard sizes. */
+static const struct {
+    const char *bench, *workload;
+} workloads[] = {
+    {"backprop", "backprop:inputs=131056"},
+    {"bfs", "bfs"},
+    {"fdtd", "fdtd2d:n=1200,steps=5"},
+    {"hotspot", "hotspot:n=1024,pyramid=2,steps=8"},
+};
+
+/* Their total is the time of kernels plus 45 us a fault; the flat model keeps the two apart. */
+static double total_us(const struct ff__sim_result *result) {
+    return (double)(result->kernel_ns + result->fault_ns) / 1e3;
+}
+
+static double faults(const struct ff__sim_result *result) {
+    return (double)result->faults;
+}
+
+static double thrashed(const struct ff__sim_result *result) {
+    return (double)result->thrashed;
+}
+
+static double pages_in(const struct ff__sim_result *result) {
+    return (double)result->pages_in;
+}
+
+static const struct {
+    const char *member, *id, *what; /* of a published row; of our table */
+    double (*ours)(const struct ff__sim_result *result);
+} metrics[] = {
+    {"time_us", "time", "time of kernels and faults, us", total_us},
+    {"faults", "faults", "far faults", faults},
+    {"thrashed", "thrashed", "4 KB pages that came back after an eviction", thrashed},
+    {"pages_in", "pages-in", "4 KB pages to the device", pages_in},
+};
+
+#define METRIC_COUNT (sizeof metrics / sizeof metrics[0])
+
+/* ---- runs ---- */
+
+struct run {
+    const char *config, *bench;
+    struct ff__system system;
+    bool planned; /* the system exists */
+    struct ff__simulation simulation;
+    struct ff__simulated simulated;
+};
+
+struct work {
+    struct ff__gpu gpu;
+    struct run *runs; /* in the order of the published rows */
+    unsigned count;
+    struct ff__progress progress;
+};
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static const char *system_of(const char *table, const char *config) {
+    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
+        if ((!systems[i].table || strcmp(systems[i].table, table) == 0) &&
+            strcmp(systems[i].config, config) == 0)
+            return systems[i].system;
+    return NULL;
+}
+
+static const char *workload_of(const char *bench) {
+    for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
+        if (strcmp(workloads[i].bench, bench) == 0)
+            return workloads[i].workload;
+    return NULL;
+}
+
+static int plan_run(struct work *work, const struct ff__repro_plan *plan, const json_t *table,
+                    const json_t *row, struct run *run) {
+    struct ff_error error;
+    uint64_t memory;
+    *run = (struct run){.config = text_of(row, "config"), .bench = text_of(row, "bench")};
+    const char *system = system_of(text_of(table, "id"), run->config);
+    const char *workload = workload_of(run->bench);
+    if (!system || !workload || ff__parse_size(text_of(row, "memory"), &memory))
+        return ff__complain(FF__EXIT_FAILURE,
+                            "published/uvmsmart.json: %s: unknown configuration '%s' of '%s'",
+                            text_of(table, "id"), run->config, run->bench);
+    run->simulation = (struct ff__simulation){
+        .subject = {workload, false, plan->seed},
+        .gpu = &work->gpu,
+        .system = &run->system,
+        .memory = memory - memory % FF_PAGE_SIZE,
+        .devices = 1,
+    };
+    run->planned = ff__system_parse(system, &run->system, &error) == 0;
+    if (!run->planned)
+        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
+    return 0;
+}
+
+static int plan_runs(struct work *work, const struct ff__repro_plan *plan) {
+    size_t i, j;
+    json_t *table, *row;
+    int status = 0;
+    unsigned count = 0;
+    json_array_foreach(json_object_get(plan->published, "tables"), i, table) count +=
+        (unsigned)json_array_size(json_object_get(table, "rows"));
+    work->runs = ff__must(calloc(count + 1, sizeof *work->runs));
+    json_array_foreach(json_object_get(plan->published, "tables"), i, table)
+        json_array_foreach(json_object_get(table, "rows"), j, row) if (!status) status =
+            plan_run(work, plan, table, row, &work->runs[work->count++]);
+    return status;
+}
+
+static void run_job(void *self, unsigned index) {
+    struct run *run = &((struct work *)self)->runs[index];
+    if (run->planned)
+        ff__simulate(&run->simulation, &run->simulated);
+}
+
+static void finish_job(void *self, unsigned index) {
+    struct work *work = self;
+    const struct run *run = &work->runs[index];
+    if (run->simulated.good)
+        return;
+    ff__progress_hide(&work->progress);
+    ff__complain(0, "%s of %s failed: %s", run->config, run->bench, run->simulated.reason);
+}
+
+static void show_progress(void *self, unsigned ended, unsigned index) {
+    struct work *work = self;
+    work->progress.done = ended;
+    ff__progress_show(&work->progress, "%s: %s", work->runs[index].bench, work->runs[index].config);
+}
+
+static int run_all(struct work *work, unsigned jobs) {
+    const struct ff__pool pool = {work->count, jobs, run_job, finish_job, show_progress, work};
+    ff__progress_start(&work->progress, work->count);
+    int status = ff__pool_run(&pool);
+    ff__progress_hide(&work->progress);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
+                  : 0;
+}
+
+/* ---- tables ---- */
+
+static void make_table(json_t *tables, const json_t *published, size_t metric,
+                       const struct run *runs) {
+    char *id = ff__text("%s.%s", text_of(published, "id"), metrics[metric].id);
+    char *what = ff__text("%s: %s", text_of(published, "what"), metrics[metric].what);
+    json_t *table = ff__repro_table(tables, id, what), *row;
+    size_t i;
+    json_array_foreach(json_object_get(published, "rows"), i, row) {
+        const struct ff__simulated *simulated = &runs[i].simulated;
+        char *name = ff__text("%s %s", runs[i].config, runs[i].bench);
+        ff__repro_row(table, name, json_number_value(json_object_get(row, metrics[metric].member)),
+                      simulated->good ? metrics[metric].ours(&simulated->result) : (double)NAN);
+        free(name);
+    }
+    free(id);
+    free(what);
+}
+
+static void make_tables(const struct work *work, const json_t *published, json_t *tables) {
+    size_t i;
+    json_t *table;
+    const struct run *runs = work->runs;
+    json_array_foreach(json_object_get(published, "tables"), i, table) {
+        for (size_t metric = 0; metric < METRIC_COUNT; metric++)
+            make_table(tables, table, metric, runs);
+        runs += json_array_size(json_object_get(table, "rows"));
+    }
+}
+
+static int run(const struct ff__repro_plan *plan, json_t *tables) {
+    struct work work = {0};
+    struct ff_error error;
+    char folder[PATH_MAX];
+    int status = ff__find_data("gpus", folder);
+    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    if (!status)
+        status = plan_runs(&work, plan);
+    if (!status)
+        status = run_all(&work, plan->jobs);
+    if (!status)
+        make_tables(&work, plan->published, tables);
+    free(work.runs);
+    return status;
+}
+
+const struct ff__repro ff__repro_uvmsmart = {
+    .name = "uvmsmart",
+    .summary = "Ganguly et al., ISCA 2019, from its simulator's logs",
+    .run = run,
+};

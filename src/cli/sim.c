@@ -1,0 +1,66 @@
+/* farfault sim and replay: programs' models, and traces, on modelled devices. */
+#include "cli/cli.h"
+#include "cli/sweep.h"
+
+#include <stdio.h>
+
+static const char sim_help[] =
+    "Runs models of programs on modelled devices under several systems, in virtual time: the same "
+    "engine and policies as on real memory, with the costs of a GPU. All times are modelled.\v"
+    "A WORKLOAD may have parameters: bfs:size=64M. Lists of workloads, systems, sizes of memory "
+    "and "
+    "devices are all combined. The first line of each table, in-memory, is what the work takes "
+    "with "
+    "memory for everything. Every option can also be set in the environment, --memory as "
+    "FARFAULT_MEMORY and so on; the command line wins.\n"
+    "\n"
+    "The exit status is 1 if any run failed.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault sim bfs,hotspot --memory 66%\n"
+    "  farfault sim bfs:size=64M --systems nvidia,nvidia:threshold=25 --oversubscribe 110%,150%\n"
+    "  farfault sim atax --gpu gtx1080ti,v100-16g --memory 50% --json out.json\n"
+    "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace";
+
+static const char replay_help[] =
+    "Runs what a trace recorded on modelled devices under several systems, in virtual time. All "
+    "times are modelled.\v"
+    "Options are those of farfault sim. A trace of faults only, as farfault record writes it, "
+    "shows "
+    "less than one of all accesses: what never faulted is not in it.\n"
+    "\n"
+    "The exit status is 1 if any run failed.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault replay atax.trace --memory 66%\n"
+    "  farfault replay atax.trace --systems nvidia,oracle --memory 50%,75% --gpu h100-80g";
+
+static const struct ff__sweep_defaults standard = {"demand,nvidia,nvidia-1,oracle", "device"};
+
+static int run(const struct argp *argp, bool traces, int argc, char **argv) {
+    struct ff__options options;
+    struct ff__sweep sweep;
+    int status = ff__options_parse(argp, argc, argv, 0, &options);
+    if (status)
+        return status;
+    status = ff__sweep_read(&options, &standard, traces, &sweep);
+    if (!status)
+        status = ff__sweep_run(&sweep);
+    ff__sweep_free(&sweep);
+    ff__options_free(&options);
+    return status;
+}
+
+static const struct argp_child children[] = {{&ff__sweep_argp, 0, NULL, 0}, {0}};
+
+int ff__sim(int argc, char **argv) {
+    const struct argp argp = {
+        NULL, ff__options_take, "WORKLOAD[,WORKLOAD...]", sim_help, children, NULL, NULL};
+    return run(&argp, false, argc, argv);
+}
+
+int ff__replay(int argc, char **argv) {
+    const struct argp argp = {NULL, ff__options_take, "TRACE...", replay_help, children, NULL,
+                              NULL};
+    return run(&argp, true, argc, argv);
+}

@@ -1,0 +1,84 @@
+#include "cli/simulate.h"
+
+#include "base/error.h"
+#include "cli/trace_calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the trace of a run ---- */
+
+struct watcher {
+    struct ff_trace_writer *writer;
+    int status;
+};
+
+static void watch(void *self, const struct ff_trace_event *event) {
+    struct watcher *watcher = self;
+    if (!watcher->status)
+        watcher->status = ff_trace_write(watcher->writer, event);
+}
+
+static int start_trace(const struct ff__simulation *simulation, struct watcher *watcher,
+                       struct ff_error *error) {
+    struct ff_trace_info info = {.source = "sim", .accesses = true, .memory = simulation->memory};
+    snprintf(info.subject, sizeof info.subject, "%s", simulation->subject.name);
+    int status = ff_trace_create(simulation->trace, &info, &watcher->writer);
+    return status ? ff__fail(error, status, "%s: %s", simulation->trace, strerror(-status)) : 0;
+}
+
+static int end_trace(const struct ff__simulation *simulation, struct watcher *watcher, int ran,
+                     struct ff_error *error) {
+    if (ran) {
+        ff_trace_abandon(watcher->writer);
+        return ran;
+    }
+    int status = ff_trace_finish(watcher->writer);
+    return status ? ff__fail(error, status, "%s: %s", simulation->trace, strerror(-status)) : 0;
+}
+
+/* ---- the run ---- */
+
+int ff__subject_open(const struct ff__subject *subject, struct ff__workload **out,
+                     struct ff_error *error) {
+    return subject->trace ? ff__trace_workload(subject->name, out, error)
+                          : ff__workload_open(subject->name, subject->seed, out, error);
+}
+
+static int run(const struct ff__simulation *simulation, struct ff__workload *workload,
+               struct ff__sim_result *result, struct ff_error *error) {
+    struct watcher watcher = {0};
+    struct ff__sim_config config = {
+        .gpu = simulation->gpu,
+        .memory = simulation->memory,
+        .devices = simulation->devices,
+        .seed = simulation->subject.seed,
+        .system = *simulation->system,
+        .check = simulation->check,
+    };
+    if (!simulation->trace)
+        return ff__sim_run(&config, workload, result, error);
+    config.observe = watch;
+    config.observer = &watcher;
+    int status = start_trace(simulation, &watcher, error);
+    if (status)
+        return status;
+    status = ff__sim_run(&config, workload, result, error);
+    return end_trace(simulation, &watcher, status, error);
+}
+
+void ff__simulate(const struct ff__simulation *simulation, struct ff__simulated *out) {
+    struct ff__workload *workload;
+    struct ff_error error = {""};
+    *out = (struct ff__simulated){0};
+    int status = ff__subject_open(&simulation->subject, &workload, &error);
+    if (!status) {
+        status = run(simulation, workload, &out->result, &error);
+        ff__workload_close(workload);
+    }
+    out->good = status == 0;
+    if (status)
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 error.message[0] ? error.message : strerror(-status));
+}

@@ -1,0 +1,37 @@
+/* One simulation, from names to numbers. */
+#ifndef FF_CLI_SIMULATE_H
+#define FF_CLI_SIMULATE_H
+
+#include "backend/sim/sim.h"
+
+/* A workload by its specification, or recorded in a trace. */
+struct ff__subject {
+    const char *name; /* the specification, or the path of the trace */
+    bool trace;
+    uint64_t seed;
+};
+
+/* Opens it; the caller closes it with ff__workload_close(). */
+int ff__subject_open(const struct ff__subject *subject, struct ff__workload **out,
+                     struct ff_error *error);
+
+struct ff__simulation {
+    struct ff__subject subject;
+    const struct ff__gpu *gpu;
+    const struct ff__system *system;
+    uint64_t memory; /* bytes of each device; 0: enough for everything */
+    uint32_t devices;
+    bool check;
+    const char *trace; /* a file to be written; NULL: none */
+};
+
+struct ff__simulated {
+    bool good;
+    char reason[sizeof((struct ff_error *)0)->message]; /* why not */
+    struct ff__sim_result result;
+};
+
+/* Opens the workload and runs it; may be called from any thread. */
+void ff__simulate(const struct ff__simulation *simulation, struct ff__simulated *out);
+
+#endif

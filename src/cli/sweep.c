@@ -1,0 +1,186 @@
+#include "cli/sweep.h"
+
+#include "cli/cli.h"
+#include "cli/compare.h"
+#include "cli/pool.h"
+
+#include <farfault/mask.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what a cell is ---- */
+
+/* Whole frames, of the size in which the device hands out memory: shares to the nearest, sizes down;
+ * at least one. */
+static uint64_t memory_of(const struct ff__gpu *gpu, const struct ff__amount *amount,
+                          uint64_t footprint) {
+    uint64_t frame = gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE, count;
+    if (amount->share > 0)
+        count = (uint64_t)(amount->share * (double)footprint / (double)frame + 0.5);
+    else
+        count = (amount->bytes ? amount->bytes : gpu->memory) / frame;
+    return (count ? count : 1) * frame;
+}
+
+struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned cell) {
+    struct ff__sweep_place place = {
+        .workload = cell / sweep->line_count / sweep->gpu_count,
+        .gpu = cell / sweep->line_count % sweep->gpu_count,
+        .line = cell % sweep->line_count,
+        .system_name = "in-memory",
+    };
+    if (place.line == FF__SWEEP_IN_MEMORY)
+        return place;
+    place.system = (place.line - FF__SWEEP_SYSTEMS) % sweep->system_names.count;
+    place.budget = (place.line - FF__SWEEP_SYSTEMS) / sweep->system_names.count;
+    place.system_name = sweep->system_names.items[place.system];
+    place.memory = memory_of(&sweep->gpus[place.gpu], &sweep->budgets[place.budget].amount,
+                             sweep->footprints[place.workload]);
+    return place;
+}
+
+/* ---- ratios ---- */
+
+static double time_of(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    return simulated->good && simulated->result.time_ns > 0 ? (double)simulated->result.time_ns
+                                                            : (double)NAN;
+}
+
+/* The first line of the same workload and device. */
+static unsigned in_memory_cell(const struct ff__sweep *sweep, unsigned cell) {
+    return cell - cell % sweep->line_count + FF__SWEEP_IN_MEMORY;
+}
+
+double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell) {
+    return time_of(sweep, cell) / time_of(sweep, in_memory_cell(sweep, cell));
+}
+
+/* The floor at the same memory; false without one. */
+static bool floor_cell(const struct ff__sweep *sweep, unsigned cell, unsigned *out) {
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    for (unsigned i = 0; place.line >= FF__SWEEP_SYSTEMS && i < sweep->system_names.count; i++) {
+        if (strcmp(sweep->system_names.items[i], FF__SYSTEM_FLOOR) != 0)
+            continue;
+        *out = ff__sweep_cell(sweep, place.workload, place.gpu,
+                              ff__sweep_line(sweep, i, place.budget));
+        return true;
+    }
+    return false;
+}
+
+double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell) {
+    unsigned without;
+    if (!floor_cell(sweep, cell, &without) || !sweep->cells[without].good)
+        return (double)NAN;
+    return ff__sim_coverage(&sweep->cells[cell].result, &sweep->cells[without].result);
+}
+
+static void add(double ratio, double *logs, unsigned *count) {
+    if (!isfinite(ratio) || ratio <= 0)
+        return;
+    *logs += log(ratio);
+    ++*count;
+}
+
+struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
+                                     unsigned budget) {
+    double faster = 0, slower = 0;
+    unsigned faster_count = 0, slower_count = 0;
+    for (unsigned i = 0; i < sweep->workloads.count; i++) {
+        unsigned cell = ff__sweep_cell(sweep, i, gpu, ff__sweep_line(sweep, system, budget)), floor;
+        add(ff__sweep_slowdown(sweep, cell), &slower, &slower_count);
+        if (floor_cell(sweep, cell, &floor))
+            add(time_of(sweep, floor) / time_of(sweep, cell), &faster, &faster_count);
+    }
+    return (struct ff__sweep_mean){
+        .faster = faster_count ? exp(faster / faster_count) : (double)NAN,
+        .slowdown = slower_count ? exp(slower / slower_count) : (double)NAN,
+        .count = slower_count,
+    };
+}
+
+/* ---- running it ---- */
+
+static void run_cell(void *self, unsigned cell) {
+    struct ff__sweep *sweep = self;
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    bool in_memory = place.line == FF__SWEEP_IN_MEMORY;
+    const struct ff__simulation simulation = {
+        .subject = {sweep->workloads.items[place.workload], sweep->traces, sweep->seed},
+        .gpu = &sweep->gpus[place.gpu],
+        .system = in_memory ? &sweep->in_memory : &sweep->systems[place.system],
+        .memory = place.memory,
+        .devices = sweep->devices,
+        .check = sweep->check,
+        .trace = in_memory ? NULL : sweep->trace,
+    };
+    ff__simulate(&simulation, &sweep->cells[cell]);
+}
+
+static bool wants_tables(const struct ff__sweep *sweep) {
+    return !sweep->json || strcmp(sweep->json, "-") != 0;
+}
+
+static void finish_cell(void *self, unsigned cell) {
+    struct ff__sweep *sweep = self;
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    if (place.line + 1 < sweep->line_count || !wants_tables(sweep))
+        return;
+    ff__progress_hide(&sweep->progress);
+    ff__sweep_show(sweep, place.workload, place.gpu);
+}
+
+static void show_progress(void *self, unsigned ended, unsigned cell) {
+    struct ff__sweep *sweep = self;
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    sweep->progress.done = ended;
+    ff__progress_show(&sweep->progress, "%s: %s", sweep->workloads.items[place.workload],
+                      place.system_name);
+}
+
+static int finish(const struct ff__sweep *sweep, unsigned count) {
+    bool failed = false;
+    if (wants_tables(sweep))
+        ff__sweep_show_means(sweep);
+    int status = sweep->json ? ff__sweep_write(sweep, sweep->json) : 0;
+    if (status)
+        return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", sweep->json,
+                            strerror(-status));
+    for (unsigned i = 0; i < count; i++)
+        failed = failed || !sweep->cells[i].good;
+    return failed ? FF__EXIT_FAILURE : 0;
+}
+
+int ff__sweep_run(struct ff__sweep *sweep) {
+    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    sweep->cells = ff__must(calloc(count, sizeof *sweep->cells));
+    const struct ff__pool pool = {
+        .count = count,
+        .threads = sweep->jobs,
+        .job = run_cell,
+        .done = finish_cell,
+        .tick = show_progress,
+        .self = sweep,
+    };
+    ff__progress_start(&sweep->progress, count);
+    int status = ff__pool_run(&pool);
+    ff__progress_hide(&sweep->progress);
+    if (status)
+        return ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status));
+    return finish(sweep, count);
+}
+
+void ff__sweep_free(struct ff__sweep *sweep) {
+    for (unsigned i = 0; i < sweep->budget_count; i++)
+        free(sweep->budgets[i].text);
+    free(sweep->budgets);
+    free(sweep->cells);
+    free(sweep->footprints);
+    free(sweep->systems);
+    free(sweep->gpus);
+    ff__words_free(&sweep->workloads);
+    ff__words_free(&sweep->system_names);
+    *sweep = (struct ff__sweep){0};
+}

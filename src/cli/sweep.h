@@ -1,0 +1,98 @@
+/* Simulations of workloads x devices x lines, a line being a system at a size of memory. sweep.c
+ * makes it, sweep_options.c reads what is wanted, sweep_show.c and sweep_json.c give it to people
+ * and to programs. */
+#ifndef FF_CLI_SWEEP_H
+#define FF_CLI_SWEEP_H
+
+#include "cli/amount.h"
+#include "cli/options.h"
+#include "cli/simulate.h"
+#include "report/progress.h"
+
+enum { FF__SWEEP_IN_MEMORY, FF__SWEEP_SYSTEMS }; /* the first line; systems begin at the second */
+
+/* Memory of a device. */
+struct ff__budget {
+    char *text;               /* as given: "66%" */
+    struct ff__amount amount; /* all 0: as much as the device has */
+};
+
+struct ff__sweep {
+    struct ff__words workloads; /* specifications, or paths of traces */
+    bool traces;
+    uint64_t *footprints; /* [workload] */
+    struct ff__words system_names;
+    struct ff__system *systems, in_memory;
+    struct ff__gpu *gpus;
+    unsigned gpu_count;
+    struct ff__budget *budgets;
+    unsigned budget_count;
+    uint64_t seed;
+    unsigned devices, jobs;
+    bool check;
+    const char *json, *trace; /* NULL: none */
+    unsigned line_count;
+    struct ff__simulated *cells;
+    struct ff__progress progress;
+};
+
+/* What is for people: their defaults differ. */
+struct ff__sweep_defaults {
+    const char *systems; /* those of the list that exist */
+    const char *memory;
+};
+
+/* The options of modelled runs, as a child for a sub-command's argp. */
+extern const struct argp ff__sweep_argp;
+
+/* Reads and checks everything; names are workloads, or traces. Returns 0 or an exit status. Whatever
+ * it returns, the sweep is to be freed. */
+int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_defaults *defaults,
+                   bool traces, struct ff__sweep *out);
+void ff__sweep_free(struct ff__sweep *sweep);
+
+/* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
+int ff__sweep_run(struct ff__sweep *sweep);
+
+/* Cells are numbered by workload, then device, then line. */
+static inline unsigned ff__sweep_cell(const struct ff__sweep *sweep, unsigned workload,
+                                      unsigned gpu, unsigned line) {
+    return (workload * sweep->gpu_count + gpu) * sweep->line_count + line;
+}
+
+static inline unsigned ff__sweep_line(const struct ff__sweep *sweep, unsigned system,
+                                      unsigned budget) {
+    return FF__SWEEP_SYSTEMS + budget * sweep->system_names.count + system;
+}
+
+/* Where a cell is. */
+struct ff__sweep_place {
+    unsigned workload, gpu, line;
+    unsigned system, budget; /* only for the lines of systems */
+    const char *system_name;
+    uint64_t memory; /* of each device; 0: enough for everything */
+};
+struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned cell);
+
+/* Geometric means over the workloads, of times: of the floor, and of in-memory, and of the system.
+ * NaN where nothing can be compared. */
+struct ff__sweep_mean {
+    double faster, slowdown;
+    unsigned count; /* workloads that have a slowdown */
+};
+struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
+                                     unsigned budget);
+
+/* Time as a multiple of in-memory; NaN if either is missing. */
+double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);
+
+/* Misses avoided by prefetching, against the floor at the same memory; NaN without it. */
+double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);
+
+void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu);
+void ff__sweep_show_means(const struct ff__sweep *sweep);
+
+/* `path` "-" is stdout. 0 or a negative errno. */
+int ff__sweep_write(const struct ff__sweep *sweep, const char *path);
+
+#endif

@@ -1,0 +1,112 @@
+/* A sweep as JSON; docs/simulation.md describes it. */
+#include "cli/sweep.h"
+#include "report/json.h"
+
+#include <stddef.h>
+
+/* What is copied as it is. */
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+#define COUNTER(member)                                                                            \
+    { #member, offsetof(struct ff__sim_result, member) }
+    COUNTER(time_ns),
+    COUNTER(kernel_ns),
+    COUNTER(fault_ns),
+    COUNTER(link_in_ns),
+    COUNTER(link_out_ns),
+    COUNTER(stall_ns),
+    COUNTER(instructions),
+    COUNTER(accesses),
+    COUNTER(hits),
+    COUNTER(remote),
+    COUNTER(walks),
+    COUNTER(faults),
+    COUNTER(batches),
+    COUNTER(pages_in),
+    COUNTER(pages_out),
+    COUNTER(pages_dropped),
+    COUNTER(bytes_in),
+    COUNTER(bytes_out),
+    COUNTER(evicted_dirty),
+    COUNTER(evicted_clean),
+    COUNTER(thrashed),
+    COUNTER(demanded),
+    COUNTER(demanded_hits),
+    COUNTER(prefetched),
+    COUNTER(prefetched_used),
+    COUNTER(prefetched_useless),
+#undef COUNTER
+};
+
+static void set_results(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+        const void *at = (const char *)result + counters[i].offset;
+        ff__json_set(run, counters[i].name, ff__json_count(*(const uint64_t *)at));
+    }
+    ff__json_set(run, "slowdown", ff__json_number(ff__sweep_slowdown(sweep, cell)));
+    ff__json_set(run, "hit_rate", ff__json_number(ff__sim_hit_rate(result)));
+    ff__json_set(run, "accuracy", ff__json_number(ff__sim_accuracy(result)));
+    ff__json_set(run, "coverage", ff__json_number(ff__sweep_coverage(sweep, cell)));
+    ff__json_set(run, "ipc", ff__json_number(ff__sim_ipc(result, gpu)));
+}
+
+static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    json_t *run = ff__must(json_object());
+    ff__json_set(run, "workload", ff__json_text(sweep->workloads.items[place.workload]));
+    ff__json_set(run, "gpu", ff__json_text(sweep->gpus[place.gpu].name));
+    ff__json_set(run, "system", ff__json_text(place.system_name));
+    ff__json_set(run, "footprint", ff__json_count(sweep->footprints[place.workload]));
+    ff__json_set(run, "memory", place.memory ? ff__json_count(place.memory) : json_null());
+    if (place.line >= FF__SWEEP_SYSTEMS)
+        ff__json_set(run, "share", ff__json_text(sweep->budgets[place.budget].text));
+    ff__json_set(run, "good", json_boolean(simulated->good));
+    if (simulated->good)
+        set_results(run, sweep, cell);
+    else
+        ff__json_set(run, "reason", ff__json_text(simulated->reason));
+    return run;
+}
+
+static json_t *mean_of(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
+                       unsigned budget) {
+    struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
+    json_t *object = ff__must(json_object());
+    ff__json_set(object, "gpu", ff__json_text(sweep->gpus[gpu].name));
+    ff__json_set(object, "share", ff__json_text(sweep->budgets[budget].text));
+    ff__json_set(object, "system", ff__json_text(sweep->system_names.items[system]));
+    ff__json_set(object, "faster", ff__json_number(mean.faster));
+    ff__json_set(object, "slowdown", ff__json_number(mean.slowdown));
+    ff__json_set(object, "workloads", ff__json_count(mean.count));
+    return object;
+}
+
+static json_t *means(const struct ff__sweep *sweep) {
+    json_t *list = ff__must(json_array());
+    for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++)
+        for (unsigned budget = 0; budget < sweep->budget_count; budget++)
+            for (unsigned system = 0; system < sweep->system_names.count; system++)
+                json_array_append_new(list, mean_of(sweep, gpu, system, budget));
+    return list;
+}
+
+int ff__sweep_write(const struct ff__sweep *sweep, const char *path) {
+    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    json_t *all = ff__must(json_object()), *runs = ff__must(json_array());
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(runs, run_of(sweep, i));
+    ff__json_set(all, "farfault", ff__json_text(FARFAULT_VERSION));
+    ff__json_set(all, "modelled", json_true());
+    ff__json_set(all, "seed", ff__json_count(sweep->seed));
+    ff__json_set(all, "devices", ff__json_count(sweep->devices));
+    ff__json_set(all, "runs", runs);
+    ff__json_set(all, "geomean", means(sweep));
+    int status = ff__json_write(all, path);
+    json_decref(all);
+    return status;
+}

@@ -1,0 +1,252 @@
+/* What a sweep is to be, from the command line. */
+#include "cli/sweep.h"
+
+#include "cli/cli.h"
+#include "cli/compare.h"
+#include "cli/find.h"
+#include "cli/pool.h"
+#include "cli/specs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STANDARD_GPU "v100-16g" /* the device of DeepUM's and HUVM's measurements */
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option options_of_sweeps[] = {
+    OPTION("systems", SYSTEMS, "NAME[,..]",
+           "what to compare (default: demand,nvidia,nvidia-1,oracle, as far as they are there); a "
+           "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
+    OPTION("memory", MEMORY, "SIZE|SHARE%|device[,..]",
+           "memory of each device, in bytes, as a share of the footprint, or what the device has "
+           "(the default); several are all tried"),
+    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
+           "the same said the other way: the footprint is this share of the memory, such as 110%"),
+    OPTION("gpu", GPU, "NAME|FILE.json[,..]",
+           "devices, see farfault list gpus (default: " STANDARD_GPU ")"),
+    OPTION("devices", DEVICES, "N",
+           "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("json", JSON, "FILE",
+           "write all results to this file; - is standard output, without the tables"),
+    OPTION("trace", TRACE, "FILE", "write what happens to a trace; for one run of one system only"),
+    OPTION("jobs", JOBS, "N",
+           "how many simulations run at the same time (default: one a processor); the results are "
+           "the same for any"),
+    OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
+    OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
+    {0},
+};
+
+const struct argp ff__sweep_argp = {.options = options_of_sweeps, .parser = ff__options_take};
+
+/* ---- systems ---- */
+
+static bool is_system(const char *name) {
+    const struct ff__system_row *row;
+    for (unsigned i = 0; (row = ff__system_at(i)); i++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    return false;
+}
+
+static struct ff__words existing(const char *list) {
+    struct ff__words all = ff__words_split(list), some = {0};
+    for (unsigned i = 0; i < all.count; i++)
+        if (is_system(all.items[i]))
+            ff__words_add(&some, ff__text("%s", all.items[i]));
+    ff__words_free(&all);
+    return some;
+}
+
+static int read_systems(const struct ff__options *options, const char *standard,
+                        struct ff__sweep *sweep) {
+    const char *list = options->text[FF__OPTION_SYSTEMS];
+    const char *policy = options->text[FF__OPTION_POLICY];
+    struct ff_error error;
+    if (policy && ff__policy_load(policy, &error))
+        return ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    if (!list)
+        sweep->system_names = existing(standard);
+    else if (ff__specs_split(list, &sweep->system_names, &error))
+        return ff__options_complain(options, FF__OPTION_SYSTEMS, error.message);
+    sweep->systems = ff__must(calloc(sweep->system_names.count + 1, sizeof *sweep->systems));
+    int status = ff__system_parse(FF__SYSTEM_IN_MEMORY, &sweep->in_memory, &error);
+    for (unsigned i = 0; i < sweep->system_names.count && !status; i++)
+        status = ff__system_parse(sweep->system_names.items[i], &sweep->systems[i], &error);
+    return status ? ff__complain(FF__EXIT_USAGE, "%s", error.message) : 0;
+}
+
+/* ---- devices ---- */
+
+static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
+    const char *list = options->text[FF__OPTION_GPU];
+    char folder[PATH_MAX];
+    struct ff_error error;
+    struct ff__words names;
+    if (ff__specs_split(list ? list : STANDARD_GPU, &names, &error))
+        return ff__options_complain(options, FF__OPTION_GPU, error.message);
+    int status = ff__find_data("gpus", folder);
+    sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
+    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
+        const char *name = names.items[sweep->gpu_count];
+        status = ff__gpu_read(name, folder, &sweep->gpus[sweep->gpu_count], &error);
+        if (status)
+            status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    }
+    ff__words_free(&names);
+    return status;
+}
+
+/* ---- memory ---- */
+
+static void add_budget(struct ff__sweep *sweep, char *text, const struct ff__amount *amount) {
+    sweep->budgets =
+        ff__must(realloc(sweep->budgets, (sweep->budget_count + 1) * sizeof *sweep->budgets));
+    sweep->budgets[sweep->budget_count++] = (struct ff__budget){text, *amount};
+}
+
+static int add_memory(const struct ff__options *options, const char *text,
+                      struct ff__sweep *sweep) {
+    struct ff__amount amount = {0};
+    if (strcmp(text, "device") != 0 &&
+        (ff__amount_parse(text, &amount) || (amount.share <= 0 && amount.bytes == 0)))
+        return ff__options_complain(options, FF__OPTION_MEMORY,
+                                    "each must be a size, such as 256M, a share of the footprint, "
+                                    "such as 66%, or device");
+    add_budget(sweep, ff__text("%s", text), &amount);
+    return 0;
+}
+
+static int add_oversubscription(const struct ff__options *options, const char *text,
+                                struct ff__sweep *sweep) {
+    struct ff__amount amount;
+    if (ff__amount_parse(text, &amount) || amount.share <= 0)
+        return ff__options_complain(options, FF__OPTION_OVERSUBSCRIBE,
+                                    "each must be a share of the memory, such as 110%");
+    amount.share = 1 / amount.share;
+    add_budget(sweep, ff__text("%s over", text), &amount);
+    return 0;
+}
+
+static int add_all(const struct ff__options *options, const char *list, struct ff__sweep *sweep,
+                   int (*add)(const struct ff__options *, const char *, struct ff__sweep *)) {
+    struct ff__words words = {0};
+    int status = 0;
+    if (list)
+        words = ff__words_split(list);
+    for (unsigned i = 0; i < words.count && !status; i++)
+        status = add(options, words.items[i], sweep);
+    ff__words_free(&words);
+    return status;
+}
+
+static int read_budgets(const struct ff__options *options, const char *standard,
+                        struct ff__sweep *sweep) {
+    const char *memory = options->text[FF__OPTION_MEMORY];
+    const char *over = options->text[FF__OPTION_OVERSUBSCRIBE];
+    int status = add_all(options, memory || over ? memory : standard, sweep, add_memory);
+    return status ? status : add_all(options, over, sweep, add_oversubscription);
+}
+
+/* ---- workloads ---- */
+
+static int read_names(const struct ff__options *options, struct ff__sweep *sweep) {
+    struct ff_error error;
+    char *all = NULL;
+    for (int i = 0; i < options->word_count; i++) {
+        if (sweep->traces) {
+            ff__words_add(&sweep->workloads, ff__text("%s", options->words[i]));
+            continue;
+        }
+        char *longer = ff__text("%s%s%s", all ? all : "", all ? "," : "", options->words[i]);
+        free(all);
+        all = longer;
+    }
+    int status = all ? ff__specs_split(all, &sweep->workloads, &error) : 0;
+    free(all);
+    if (status)
+        return ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    if (sweep->workloads.count == 0)
+        return ff__complain(FF__EXIT_USAGE,
+                            sweep->traces ? "no trace to replay; name one: farfault replay FILE"
+                                          : "no workload; see farfault list workloads");
+    return 0;
+}
+
+/* Opened once beforehand: what is wrong with any of them shows before the first runs. */
+static int read_footprints(struct ff__sweep *sweep) {
+    sweep->footprints = ff__must(calloc(sweep->workloads.count, sizeof *sweep->footprints));
+    for (unsigned i = 0; i < sweep->workloads.count; i++) {
+        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces, sweep->seed};
+        struct ff__workload *workload;
+        struct ff_error error = {""};
+        int status = ff__subject_open(&subject, &workload, &error);
+        if (status)
+            return ff__complain(sweep->traces || status == -ENOMEM ? FF__EXIT_FAILURE
+                                                                   : FF__EXIT_USAGE,
+                                "%s", error.message[0] ? error.message : strerror(-status));
+        sweep->footprints[i] = ff__workload_footprint(workload);
+        ff__workload_close(workload);
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+static int check_files(const struct ff__options *options, struct ff__sweep *sweep) {
+    sweep->json = options->text[FF__OPTION_JSON];
+    sweep->trace = options->text[FF__OPTION_TRACE];
+    if (sweep->trace && (sweep->workloads.count > 1 || sweep->gpu_count > 1 ||
+                         sweep->system_names.count > 1 || sweep->budget_count > 1))
+        return ff__options_complain(options, FF__OPTION_TRACE,
+                                    "a trace is of one run: name one workload, one system, one "
+                                    "size of memory and one device");
+    if (!sweep->json || strcmp(sweep->json, "-") == 0)
+        return 0;
+    int fd = open(sweep->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return ff__options_complain(options, FF__OPTION_JSON, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int read_quantities(const struct ff__options *options, struct ff__sweep *sweep) {
+    sweep->seed = 1;
+    sweep->devices = 1;
+    sweep->jobs = ff__pool_threads();
+    int status = ff__options_seed(options, FF__OPTION_SEED, &sweep->seed);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &sweep->jobs);
+    return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
+}
+
+int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_defaults *defaults,
+                   bool traces, struct ff__sweep *out) {
+    *out = (struct ff__sweep){.traces = traces};
+    int status = read_quantities(options, out);
+    if (!status)
+        status = read_systems(options, defaults->systems, out);
+    if (!status)
+        status = read_gpus(options, out);
+    if (!status)
+        status = read_budgets(options, defaults->memory, out);
+    if (!status)
+        status = read_names(options, out);
+    if (!status)
+        status = check_files(options, out);
+    if (!status)
+        status = read_footprints(out);
+    out->line_count = FF__SWEEP_SYSTEMS + out->system_names.count * out->budget_count;
+    return status;
+}

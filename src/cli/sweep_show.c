@@ -1,0 +1,84 @@
+/* A sweep as tables. */
+#include "cli/compare.h"
+#include "cli/sweep.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MIB 1048576.0
+
+static void ratio_cell(struct ff__table *table, double value) {
+    if (isfinite(value))
+        ff__table_cell(table, "%.2fx", value);
+    else
+        ff__table_cell(table, "-");
+}
+
+static void share_cell(struct ff__table *table, double value) {
+    if (isfinite(value))
+        ff__table_cell(table, "%.1f %%", 100 * value);
+    else
+        ff__table_cell(table, "-");
+}
+
+static void add_line(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__sim_result *result = &simulated->result;
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    char size[FF__QUANTITY];
+    ff__table_cells(table, place.system_name,
+                    place.memory ? ff__size_text(size, place.memory) : "-", NULL);
+    if (!simulated->good) {
+        ff__table_cells(table, "failed", "", "", "", "", "", "", "", NULL);
+        ff__table_cell(table, "%s", simulated->reason);
+        return;
+    }
+    ff__table_cell(table, "%.3f", (double)result->time_ns / 1e6);
+    ratio_cell(table, ff__sweep_slowdown(sweep, cell));
+    ff__table_cell(table, "%llu", (unsigned long long)result->faults);
+    ff__table_cell(table, "%.1f", (double)result->bytes_in / MIB);
+    ff__table_cell(table, "%.1f", (double)result->bytes_out / MIB);
+    share_cell(table, ff__sim_hit_rate(result));
+    share_cell(table, ff__sim_accuracy(result));
+    ff__table_cell(table, "%llu", (unsigned long long)result->thrashed);
+    ff__table_cell(table, "%s", "");
+}
+
+void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu) {
+    char size[FF__QUANTITY];
+    struct ff__table table;
+    printf("%s, footprint %s, modelled on %u x %s\n", sweep->workloads.items[workload],
+           ff__size_text(size, sweep->footprints[workload]), sweep->devices, sweep->gpus[gpu].name);
+    ff__table_init(&table, "lrrrrrrrrrl");
+    ff__table_cells(&table, "system", "memory", "modelled ms", "x in-memory", "faults", "MiB in",
+                    "MiB out", "hit rate", "accuracy", "thrashed", "", NULL);
+    for (unsigned line = 0; line < sweep->line_count; line++)
+        add_line(&table, sweep, ff__sweep_cell(sweep, workload, gpu, line));
+    ff__table_print(&table, stdout, 2);
+    ff__table_fini(&table);
+    putchar('\n');
+    fflush(stdout);
+}
+
+void ff__sweep_show_means(const struct ff__sweep *sweep) {
+    struct ff__table table;
+    ff__table_init(&table, "llrrrr");
+    ff__table_cells(&table, "system", "device", "memory", "faster than " FF__SYSTEM_FLOOR,
+                    "x in-memory", "workloads", NULL);
+    for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++) {
+        for (unsigned budget = 0; budget < sweep->budget_count; budget++) {
+            for (unsigned system = 0; system < sweep->system_names.count; system++) {
+                struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
+                ff__table_cells(&table, sweep->system_names.items[system], sweep->gpus[gpu].name,
+                                sweep->budgets[budget].text, NULL);
+                ratio_cell(&table, mean.faster);
+                ratio_cell(&table, mean.slowdown);
+                ff__table_cell(&table, "%u", mean.count);
+            }
+        }
+    }
+    puts("geometric means of modelled times");
+    ff__table_print(&table, stdout, 2);
+    ff__table_fini(&table);
+}

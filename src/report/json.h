@@ -1,0 +1,19 @@
+/* JSON for reports. */
+#ifndef FF_REPORT_JSON_H
+#define FF_REPORT_JSON_H
+
+#include "report/text.h"
+
+#include <jansson.h>
+
+json_t *ff__json_number(double value); /* null unless it is finite */
+json_t *ff__json_count(uint64_t value);
+json_t *ff__json_text(const char *value); /* names, paths and reasons are bytes; JSON is UTF-8 */
+
+/* Takes over `value`. */
+void ff__json_set(json_t *object, const char *name, json_t *value);
+
+/* `path` "-" is stdout. 0 or a negative errno. */
+int ff__json_write(const json_t *all, const char *path);
+
+#endif

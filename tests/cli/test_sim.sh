@@ -1,0 +1,55 @@
+#!/bin/sh
+# Modelled runs, whole: tables, JSON, and the same results with any number of threads.
+. "$(dirname "$0")/common.sh"
+
+small=hotspot:n=256
+
+status 0 sim $small --memory 50%
+has out 'modelled on 1 x v100-16g'
+has out 'modelled ms'
+has out 'in-memory'
+has out 'geometric means of modelled times'
+[ ! -s err ] || fail "sim wrote to standard error: $(cat err)"
+
+for jobs in 1 3; do
+    status 0 sim "$small,$small,steps=2" --systems demand,nvidia:threshold=25,quirk=0,nvidia-1 \
+        --gpu gtx1080ti,v100-16g --memory 50% --oversubscribe 110% --jobs $jobs --json -
+    mv out jobs$jobs
+done
+cmp jobs1 jobs3 || fail 'not the same with three threads'
+json jobs1 true modelled
+json jobs1 '[28]' runs
+json jobs1 $small runs 0 workload
+json jobs1 gtx1080ti runs 0 gpu
+json jobs1 in-memory runs 0 system
+json jobs1 null runs 0 memory
+json jobs1 1 runs 0 slowdown
+json jobs1 nvidia:threshold=25,quirk=0 runs 2 system
+json jobs1 50% runs 2 share
+json jobs1 '110% over' runs 4 share
+json jobs1 true runs 27 good
+json jobs1 '[12]' geomean
+json jobs1 2 geomean 0 workloads
+
+status 0 sim $small --systems demand --memory 50% --json out.json
+has out 'in-memory'
+json out.json '[2]' runs
+
+status 0 compare --gpu v100-32g --systems nvidia --json - $small
+json out 66% runs 1 share
+status 0 compare --modelled --systems nvidia --json - $small
+json out v100-16g runs 1 gpu
+
+FARFAULT_GPU=a100-40g FARFAULT_MEMORY=50%
+export FARFAULT_GPU FARFAULT_MEMORY
+status 0 sim $small --systems nvidia --json -
+json out a100-40g runs 1 gpu
+json out 50% runs 1 share
+unset FARFAULT_GPU FARFAULT_MEMORY
+
+cp "$source/data/gpus/v100-16g.json" own.json
+sed -i 's/"name": "v100-16g"/"name": "own"/' own.json
+status 0 sim $small --systems nvidia --gpu own.json --json -
+json out own runs 1 gpu
+
+finish
