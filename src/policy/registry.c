@@ -185,7 +185,7 @@ int ff__policy_load(const char *path, struct ff_error *error) {
 
 /* Lists every policy of the slot, for the error line. */
 static int unknown_policy(enum ff__slot slot, const char *name, struct ff_error *error) {
-    char list[160] = "";
+    char list[220] = "";
     const struct ff_policy *policy;
     for (unsigned i = 0; (policy = ff__policy_at(slot, i)); i++) {
         size_t used = strlen(list);
@@ -219,17 +219,33 @@ static int unknown_key(const struct ff__system *system, const char *key, struct 
                     system->name, list[0] ? list : " none");
 }
 
+static int set_one(const struct ff_param *param, const char *value, int64_t *out,
+                   struct ff_error *error) {
+    int64_t parsed = 0;
+    if (parse_param(param, value, &parsed) || parsed < param->min || parsed > param->max)
+        return ff__fail(error, -EINVAL, "%s=%s: must be %lld to %lld", param->name, value,
+                        (long long)param->min, (long long)param->max);
+    *out = parsed;
+    return 0;
+}
+
+/* Two policies of a system may have a parameter of the same name, for what both need to know: it is
+ * set for both. */
 static int set_param(struct ff__system *system, const char *key, const char *value,
                      struct ff_error *error) {
+    bool found = false;
     for (int slot = 0; slot < FF__SLOTS; slot++) {
         for (unsigned i = 0; i < param_count(system->policy[slot]); i++) {
             const struct ff_param *param = &system->policy[slot]->params[i];
             if (strcmp(param->name, key) != 0)
                 continue;
-            return ff__param_set(param, value, &system->params[slot][i], error);
+            int status = ff__param_set(param, value, &system->params[slot][i], error);
+            if (status)
+                return status;
+            found = true;
         }
     }
-    return unknown_key(system, key, error);
+    return found ? 0 : unknown_key(system, key, error);
 }
 
 static int find_slot(const char *key) {

@@ -11,22 +11,23 @@ struct ff__hole {
     uint32_t first, count;
 };
 
-/* Every flat array: `visit` maps or unmaps it. */
+/* Every flat array: `visit` maps or unmaps it. False if any visit failed; all are made. */
 static bool each_array(struct ff__space *space, bool (*visit)(void *array, size_t size)) {
     size_t blocks = space->block_limit;
-    bool all = visit(&space->blocks, blocks * sizeof *space->blocks) &
-               visit(&space->ranges, blocks * sizeof *space->ranges) &
-               visit(&space->evicted, blocks * sizeof *space->evicted) &
-               visit(&space->busy, blocks * sizeof *space->busy) &
-               visit(&space->coming, blocks * sizeof *space->coming) &
-               visit(&space->leaving, blocks * sizeof *space->leaving) &
-               visit(&space->unused, blocks * sizeof *space->unused) &
-               visit(&space->free_ranges, blocks * sizeof *space->free_ranges) &
-               visit(&space->holes, blocks * sizeof *space->holes);
-    for (uint32_t tier = 0; tier < space->tier_count; tier++)
-        all &= visit(&space->resident[tier], blocks * sizeof(struct ff_mask)) &
-               visit(&space->remote[tier], blocks * sizeof(struct ff_mask)) &
-               visit(&space->frame[tier], blocks * sizeof(uint32_t));
+    bool all = visit(&space->blocks, blocks * sizeof *space->blocks);
+    all = visit(&space->ranges, blocks * sizeof *space->ranges) && all;
+    all = visit(&space->evicted, blocks * sizeof *space->evicted) && all;
+    all = visit(&space->busy, blocks * sizeof *space->busy) && all;
+    all = visit(&space->coming, blocks * sizeof *space->coming) && all;
+    all = visit(&space->leaving, blocks * sizeof *space->leaving) && all;
+    all = visit(&space->unused, blocks * sizeof *space->unused) && all;
+    all = visit(&space->free_ranges, blocks * sizeof *space->free_ranges) && all;
+    all = visit(&space->holes, blocks * sizeof *space->holes) && all;
+    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
+        all = visit(&space->resident[tier], blocks * sizeof(struct ff_mask)) && all;
+        all = visit(&space->remote[tier], blocks * sizeof(struct ff_mask)) && all;
+        all = visit(&space->frame[tier], blocks * sizeof(uint32_t)) && all;
+    }
     return all;
 }
 

@@ -14,7 +14,7 @@ ldd "$library/libfarfault-opencl.so" | grep -qF "$library/libfarfault.so "
 
 # C programs find headers and libraries, the static one too
 "$cc" -I "$prefix/include" -o "$1/shared" "$source" -L "$library" -lfarfault -Wl,-rpath,"$library"
-"$cc" -I "$prefix/include" -o "$1/static" "$source" "$library/libfarfault.a" -lpthread -ldl -lm
+"$cc" -I "$prefix/include" -o "$1/static" "$source" "$library/libfarfault.a" -lzstd -lpthread -ldl -lm
 
 cd /
 if ! "$farfault" run --quiet -- true 2>"$1/err" && grep userfaultfd "$1/err"; then

@@ -58,7 +58,7 @@ mistake 2 'farfault run: --json /dev/null: must be a regular file' run --json /d
 mistake 2 "farfault run: unknown system 'x'; there are: demand, nvidia, *" run --system x -- true
 mistake 2 "farfault run: unknown parameter 'x' of system nvidia; it has: threshold *" run --system nvidia:x=1 -- true
 mistake 2 'farfault run: threshold=101: must be 0 to 100' run --system nvidia:threshold=101 -- true
-mistake 2 "farfault run: unknown evict policy 'x'; there are: lrm" run --system nvidia:evict=x -- true
+mistake 2 "farfault run: unknown evict policy 'x'; there are: lrm*" run --system nvidia:evict=x -- true
 mistake 2 "farfault run: policy file: $scratch/missing.so: *" run --policy missing.so -- true
 mistake 2 "farfault run: policy file $scratch/libfarfault-opencl.so exports no 'ff_policy_module'" run --policy libfarfault-opencl.so -- true
 

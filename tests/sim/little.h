@@ -69,7 +69,7 @@ static inline struct ff__sim_result little_run(const struct little *little, cons
     struct ff_error error = {""};
     struct ff__sim_config config = {
         .gpu = &preset, .memory = memory, .devices = 1, .seed = 1, .check = true};
-    struct ff__sim_result result;
+    struct ff__sim_result result = {0};
     if (ff__gpu_read(gpu, GPU_FOLDER, &preset, &error) ||
         ff__system_parse(system, &config.system, &error) ||
         ff__sim_run(&config, &workload, &result, &error))

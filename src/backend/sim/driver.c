@@ -167,15 +167,16 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__sim_post(sim, time + sim->gpu->batch_ns * PS_PER_NS, EVENT_DRIVER, device->tier - 1, NULL);
 }
 
+/* One by one, in the order of arrival: a page that an earlier fault's prefetch has already asked for
+ * is no fault of its own, as UVMSmart counts them. */
 static void serve_flat(struct sim *sim, struct device *device, uint64_t time) {
-    for (uint32_t count;
-         (count = take_faults(device, time, device->batch, sim->gpu->batch_faults)) > 0;) {
-        observe_faults(sim, device, device->batch, count, time);
+    struct fault fault;
+    while (take_faults(device, time, &fault, 1) > 0) {
+        uint32_t next = 0;
+        struct ff_fault_group group = next_group(device, &fault, 1, &next);
+        observe_faults(sim, device, &fault, 1, time);
         sim->result->batches++;
-        for (uint32_t next = 0; next < count;) {
-            struct ff_fault_group group = next_group(device, device->batch, count, &next);
-            serve_at_once(sim, &group, time);
-        }
+        serve_at_once(sim, &group, time);
     }
     ff__sim_learn(sim, time);
     ff__sim_idle(sim, device, time);
