@@ -219,16 +219,6 @@ static int unknown_key(const struct ff__system *system, const char *key, struct 
                     system->name, list[0] ? list : " none");
 }
 
-static int set_one(const struct ff_param *param, const char *value, int64_t *out,
-                   struct ff_error *error) {
-    int64_t parsed = 0;
-    if (parse_param(param, value, &parsed) || parsed < param->min || parsed > param->max)
-        return ff__fail(error, -EINVAL, "%s=%s: must be %lld to %lld", param->name, value,
-                        (long long)param->min, (long long)param->max);
-    *out = parsed;
-    return 0;
-}
-
 /* Two policies of a system may have a parameter of the same name, for what both need to know: it is
  * set for both. */
 static int set_param(struct ff__system *system, const char *key, const char *value,

@@ -53,6 +53,15 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
     return 0;
 }
 
+int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
+                   struct ff_error *error) {
+    workload->data = malloc(size);
+    if (!workload->data)
+        return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
+    memcpy(workload->data, data, size);
+    return 0;
+}
+
 void ff__kernel_set(struct ff__kernel *kernel, const char *name, uint64_t ctas, uint32_t warps,
                     bool (*step)(const struct ff__workload *, const struct ff__kernel *, uint32_t,
                                  uint32_t, uint32_t, struct ff__step *)) {

@@ -39,6 +39,10 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
                    ff__model_bytes bytes, uint64_t n, uint64_t unit, uint64_t most, uint64_t *out,
                    struct ff_error *error);
 
+/* Makes a copy of these bytes the workload's data. -ENOMEM. */
+int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
+                   struct ff_error *error);
+
 /* Fills in a kernel but for its arguments; ff__kernel_seal() then gives it its identity. */
 void ff__kernel_set(struct ff__kernel *kernel, const char *name, uint64_t ctas, uint32_t warps,
                     bool (*step)(const struct ff__workload *, const struct ff__kernel *, uint32_t,
@@ -160,6 +164,12 @@ static inline uint32_t ff__pc(uint32_t kernel, uint32_t place) {
 
 static inline uint64_t ff__ceil_div(uint64_t a, uint64_t b) {
     return (a + b - 1) / b;
+}
+
+/* How many of the warp's lanes are below `n`, if the first is number `first`. */
+static inline uint64_t ff__lanes(uint64_t n, uint64_t first) {
+    uint64_t left = n > first ? n - first : 0;
+    return left < FF__WARP ? left : FF__WARP;
 }
 
 /* splitmix64: a random number that depends on its position only. */

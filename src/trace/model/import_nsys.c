@@ -111,7 +111,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct import *import, con
     va_start(args, format);
     int size = vsnprintf(import->query + import->used, left, format, args);
     va_end(args);
-    import->used += size > 0 && (size_t)size < left ? (size_t)size : left - 1;
+    import->used += size >= 0 && (size_t)size < left ? (size_t)size : left - 1;
 }
 
 static void begin_select(struct import *import) {
@@ -264,7 +264,7 @@ static int put_piece(struct import *import, struct ff_trace_event *event, uint32
                                &event->page);
     if (status)
         return status;
-    uint64_t left = ff__spans_left(&import->spans, event->range, event->page);
+    uint64_t left = ff__spans_left(&import->spans, space, address);
     event->pages = (address % FF_PAGE_SIZE + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
     event->pages = event->pages < left ? event->pages : left;
     return import->sink->put(import->sink->self, event);

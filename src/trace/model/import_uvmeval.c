@@ -46,7 +46,7 @@ static int put_line(struct import *import, const struct ff__uvmeval_line *line) 
     if (status)
         return status;
     if (evict) {
-        uint64_t left = ff__spans_left(&import->spans, event.range, event.page);
+        uint64_t left = ff__spans_left(&import->spans, 0, line->address);
         event.pages = !import->evicts_blocks ? 1 : left < FF_BLOCK_PAGES ? left : FF_BLOCK_PAGES;
     }
     return import->sink->put(import->sink->self, &event);

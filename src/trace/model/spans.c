@@ -19,7 +19,8 @@ int ff__spans_know(struct ff__spans *spans, uint32_t space, uint64_t address, ui
         return -ERANGE;
     if (ff__grow(&spans->ranges, spans->known_count, sizeof *spans->ranges))
         return -ENOMEM;
-    spans->ranges[spans->known_count++] = (struct ff__span){address, address + bytes, space, false};
+    spans->ranges[spans->known_count++] =
+        (struct ff__span){address, address + bytes, space, 0, false};
     return 0;
 }
 
@@ -42,8 +43,8 @@ int ff__spans_touch(struct ff__spans *spans, uint32_t space, uint64_t address, u
     if (last - first >= WIDE_BLOCKS) {
         if (ff__grow(&spans->wide, spans->wide_count, sizeof *spans->wide))
             return -ENOMEM;
-        spans->wide[spans->wide_count++] =
-            (struct ff__span){first << FF_BLOCK_SHIFT, (last + 1) << FF_BLOCK_SHIFT, space, false};
+        spans->wide[spans->wide_count++] = (struct ff__span){
+            first << FF_BLOCK_SHIFT, (last + 1) << FF_BLOCK_SHIFT, space, 0, false};
         return 0;
     }
     for (uint64_t block = first; block <= last; block++)
@@ -102,7 +103,7 @@ static int list_blocks(const struct ff__spans *spans, struct ff__span **out, siz
             continue;
         uint64_t first = (key & ((UINT64_C(1) << 36) - 1)) << FF_BLOCK_SHIFT;
         pieces[used++] =
-            (struct ff__span){first, first + FF_BLOCK_SIZE, (uint32_t)(key >> 36), false};
+            (struct ff__span){first, first + FF_BLOCK_SIZE, (uint32_t)(key >> 36), 0, false};
     }
     if (spans->wide_count > 0)
         memcpy(pieces + used, spans->wide, spans->wide_count * sizeof *pieces);
@@ -189,7 +190,9 @@ int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
     struct ff__span *span = find(spans, space, address);
     if (!span)
         return -ERANGE;
-    *range = (uint32_t)(span - spans->ranges);
+    if (span->number == 0)
+        span->number = ++spans->announced;
+    *range = span->number - 1;
     *page = (address - base_of(span)) / FF_PAGE_SIZE;
     if (span->live)
         return 0;
@@ -202,9 +205,10 @@ int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
     return sink->put(sink->self, &event);
 }
 
-uint64_t ff__spans_left(const struct ff__spans *spans, uint32_t range, uint64_t page) {
-    const struct ff__span *span = &spans->ranges[range];
-    return (span->end - base_of(span) + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE - page;
+uint64_t ff__spans_left(struct ff__spans *spans, uint32_t space, uint64_t address) {
+    const struct ff__span *span = find(spans, space, address);
+    uint64_t page = address & ~(uint64_t)(FF_PAGE_SIZE - 1);
+    return span ? (span->end - page + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE : 0;
 }
 
 int ff__spans_free(struct ff__spans *spans, const struct ff__sink *sink, uint64_t time_ns,
@@ -214,6 +218,6 @@ int ff__spans_free(struct ff__spans *spans, const struct ff__sink *sink, uint64_
         return 0;
     span->live = false;
     struct ff_trace_event event = {
-        .kind = FF_TRACE_FREE, .time_ns = time_ns, .range = (uint32_t)(span - spans->ranges)};
+        .kind = FF_TRACE_FREE, .time_ns = time_ns, .range = span->number - 1};
     return sink->put(sink->self, &event);
 }

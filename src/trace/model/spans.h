@@ -12,7 +12,8 @@
 struct ff__span {
     uint64_t first, end; /* bytes, end > first */
     uint32_t space;      /* which process's addresses */
-    bool live;           /* its range has been announced */
+    uint32_t number;     /* of its range, and one; 0: never announced */
+    bool live;           /* its range has been announced and not been freed */
 };
 
 struct ff__spans {
@@ -21,6 +22,7 @@ struct ff__spans {
     struct ff__span
         *ranges; /* once settled: the known ones, then the derived ones, each in order */
     size_t wide_count, known_count, range_count;
+    uint32_t announced; /* numbers are dense, in the order of first use */
     uint64_t last_key;
     bool has_last;
 };
@@ -41,8 +43,8 @@ int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
                   const struct ff_trace_event *like, uint32_t space, uint64_t address,
                   uint32_t *range, uint64_t *page);
 
-/* Pages of a range from `page` on. */
-uint64_t ff__spans_left(const struct ff__spans *spans, uint32_t range, uint64_t page);
+/* Pages from an address to the end of the range it lies in. */
+uint64_t ff__spans_left(struct ff__spans *spans, uint32_t space, uint64_t address);
 
 /* The allocation at this address has ended; if it was one that is known, and used. */
 int ff__spans_free(struct ff__spans *spans, const struct ff__sink *sink, uint64_t time_ns,

@@ -5,8 +5,6 @@
  * Squares overlap so that the middles tile the grid. The host reads the result at the end. */
 #include "workload/model.h"
 
-#include <stdlib.h>
-
 #define SIDE 16
 
 enum { TEMPERATURE_0, TEMPERATURE_1, POWER, ARRAYS };
@@ -114,10 +112,10 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, most, &n, error);
     if (status)
         return status;
-    struct model *model = workload->data = malloc(sizeof *model);
-    if (!model)
-        return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
-    *model = (struct model){n, (uint64_t)params[2], (uint64_t)params[3]};
+    const struct model model = {n, (uint64_t)params[2], (uint64_t)params[3]};
+    status = ff__model_keep(workload, &model, sizeof model, error);
+    if (status)
+        return status;
     const struct ff__array_spec specs[ARRAYS] = {[TEMPERATURE_0] = {"temperature0", n * n * 4},
                                                  [TEMPERATURE_1] = {"temperature1", n * n * 4},
                                                  [POWER] = {"power", n * n * 4}};

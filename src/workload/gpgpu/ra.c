@@ -1,0 +1,84 @@
+/* UVMSmart's ra, random access (benchmarks/Managed/ra): every 100th thread looks up a random place of
+ * a table and writes there, in another array. The host draws the places; here they are a function of
+ * the seed and the thread. */
+#include "workload/model.h"
+
+#define CTA_THREADS 256
+#define EVERY       100
+
+enum { INPUT, OUTPUT, TABLE, ARRAYS };
+enum { N };
+
+static uint64_t bytes(uint64_t n, const int64_t *params) {
+    (void)params;
+    return ARRAYS * n * 4;
+}
+
+static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
+                 uint32_t warp, uint32_t index, struct ff__step *out) {
+    const struct ff__array *arrays = workload->arrays;
+    uint64_t n = kernel->argument[N];
+    uint64_t first = (uint64_t)cta * CTA_THREADS + warp * FF__WARP;
+    uint64_t active = ff__ceil_div(first, EVERY) * EVERY; /* at most one in a warp */
+    if (active >= n || active >= first + FF__WARP)
+        return index == 0 && ff__step_compute(out, ff__pc(1, 0), 14);
+    uint64_t place = ff__mix(workload->seed ^ ff__mix(active)) % n;
+    switch (index) {
+    case 0:
+        return ff__step_coalesced(out, FF__LOAD, ff__pc(1, 1), 18, &arrays[INPUT], active * 4, 4);
+    case 1:
+        return ff__step_coalesced(out, FF__LOAD, ff__pc(1, 2), 14, &arrays[TABLE], place * 4, 4);
+    case 2:
+        return ff__step_coalesced(out, FF__STORE, ff__pc(1, 3), 4, &arrays[OUTPUT], place * 4, 4);
+    case 3:
+        return ff__step_compute(out, ff__pc(1, 4), 1);
+    default:
+        return false;
+    }
+}
+
+static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
+    struct ff__script script = ff__script_begin(workload, index, out);
+    uint64_t n = workload->arrays[INPUT].bytes / 4, which;
+    ff__script_allocate_all(&script);
+    ff__script_write_all(&script, INPUT);
+    ff__script_write_all(&script, TABLE);
+    if (ff__script_turn(&script, 1, &which)) {
+        out->kind = FF__ACTION_LAUNCH;
+        ff__kernel_set(&out->kernel, "kernel", ff__ceil_div(n, CTA_THREADS), CTA_THREADS / FF__WARP,
+                       step);
+        out->kernel.argument[N] = n;
+        ff__kernel_seal(&out->kernel);
+    }
+    ff__script_synchronize(&script);
+    ff__script_read_all(&script, OUTPUT);
+    ff__script_free_all(&script);
+    return script.found;
+}
+
+static int open(struct ff__workload *workload, const int64_t *params, const char *file,
+                struct ff_error *error) {
+    uint64_t n;
+    (void)file;
+    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, UINT64_C(1) << 39,
+                                &n, error);
+    if (status)
+        return status;
+    const struct ff__array_spec specs[ARRAYS] = {
+        {"input", n * 4}, {"output", n * 4}, {"table", n * 4}};
+    return ff__model_arrays(workload, specs, ARRAYS, error);
+}
+
+static const struct ff_param params[] = {
+    FF__PARAM_SIZE,
+    {"n", FF_PARAM_INT, 1 << 20, 1, INT64_C(1) << 39, "elements"},
+    {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
+};
+
+const struct ff__workload_type ff__workload_ra = {
+    .name = "ra",
+    .summary = "random look-ups and writes: every one another page",
+    .params = params,
+    .open = open,
+    .action = action,
+};

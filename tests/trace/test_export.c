@@ -1,0 +1,123 @@
+/* Export to Chrome's format: valid JSON, with what happened in it. */
+#include "trace/fixture.h"
+
+#include "trace/model/export.h"
+
+#include <jansson.h>
+
+static json_t *export(const struct ff_trace_event *events, size_t count) {
+    struct ff_error error = {""};
+    json_error_t where;
+    write_trace(in_folder("trace"), true, events, count);
+    assert_int_equal(ff__trace_export(in_folder("trace"), in_folder("trace.json"), &error), 0);
+    json_t *root = json_load_file(in_folder("trace.json"), JSON_DECODE_INT_AS_REAL, &where);
+    if (!root)
+        fail_msg("line %d: %s", where.line, where.text);
+    return root;
+}
+
+/* The how manieth event of a name. */
+static json_t *find(json_t *root, const char *name, unsigned number) {
+    size_t index;
+    json_t *event;
+    json_array_foreach(json_object_get(root, "traceEvents"), index, event) {
+        if (strcmp(json_string_value(json_object_get(event, "name")), name) == 0 && number-- == 0)
+            return event;
+    }
+    return NULL;
+}
+
+static double number_of(json_t *event, const char *key) {
+    return json_number_value(json_object_get(event, key));
+}
+
+static double argument_of(json_t *event, const char *key) {
+    return number_of(json_object_get(event, "args"), key);
+}
+
+static bool about(double a, double b) {
+    return a > b - 1e-6 && a < b + 1e-6;
+}
+
+static void test_events(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {
+        {.kind = FF_TRACE_RANGE, .bytes = 4096},
+        {.kind = FF_TRACE_LAUNCH,
+         .time_ns = 1500,
+         .device = 1,
+         .identity = 1,
+         .name = "a\"\n\xff\xc3\xa4"},
+        {.kind = FF_TRACE_LAUNCH, .time_ns = 1600, .device = 1, .identity = 2, .name = "b"},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 1650, .device = 1},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1700, .device = 1, .page = 7, .write = true},
+        {.kind = FF_TRACE_MIGRATE, .time_ns = 1800, .device = 1, .page = 7, .pages = 5},
+        {.kind = FF_TRACE_EVICT, .time_ns = 30000, .device = 1, .page = 7, .pages = 2},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 31000, .device = 1, .identity = 1},
+        {.kind = FF_TRACE_HOST_READ, .time_ns = 32000, .bytes = 9},
+    };
+    json_t *root = export(events, sizeof events / sizeof events[0]);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(root, "otherData"), "subject")),
+        "fixture");
+    json_t *first = find(root, "a\"\n\xc3\xbf\xc3\xa4", 0), *second = find(root, "b", 0);
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_true(about(number_of(first, "ts"), 1.5) && about(number_of(first, "dur"), 29.5));
+    assert_true(about(number_of(second, "ts"), 1.6) && about(number_of(second, "dur"), 30.4));
+    assert_true(about(argument_of(second, "accesses"), 1));
+    assert_false(about(number_of(first, "tid"), number_of(second, "tid"))); /* they overlap */
+    assert_true(about(number_of(first, "pid"), 2));
+    assert_true(about(argument_of(find(root, "fault", 0), "page"), 7));
+    assert_true(about(argument_of(find(root, "migrate", 0), "pages"), 5));
+    assert_non_null(find(root, "host reads", 0));
+    json_t *last = find(root, "resident", 0);
+    for (unsigned i = 1; find(root, "resident", i); i++)
+        last = find(root, "resident", i);
+    assert_true(about(argument_of(last, "pages"), 3));
+    json_decref(root);
+}
+
+static void test_random_is_json(void **state) {
+    (void)state;
+    const char *const names[] = {"", "\\", "\xed\xa0\x80\xf5", "\x01\x7f"};
+    struct ff__random random = ff__random_seeded(8);
+    struct ff_trace_event *events = calloc(3000, sizeof *events);
+    uint64_t time_ns = 0;
+    for (size_t i = 0; i < 3000; i++)
+        events[i] = random_event(&random, time_ns += ff__random_below(&random, 20000), names, 4);
+    json_decref(export(events, 3000));
+    free(events);
+}
+
+static void test_failures(void **state) {
+    (void)state;
+    struct ff_error error = {""};
+    struct ff_trace_event event = {.kind = FF_TRACE_RANGE, .bytes = 4096};
+    struct ff_trace_reader *reader;
+    struct ff_trace_info info;
+    write_trace(in_folder("one"), false, &event, 1);
+    assert_int_equal(ff__trace_export(in_folder("none"), in_folder("x"), &error), -ENOENT);
+    assert_int_equal(ff__trace_export(in_folder("one"), "/dev/null", &error), -EEXIST);
+    assert_int_equal(ff_trace_open(in_folder("one"), &reader, &info, &error), 0);
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(ff__trace_export_chrome(reader, &info, full, &error), -ENOSPC);
+    fclose(full);
+    ff_trace_close(reader);
+    write_file(in_folder("one"),
+               "\x89"
+               "FFT\r\n\x1a\n",
+               8);
+    assert_int_equal(ff__trace_export(in_folder("one"), in_folder("x"), &error), -EBADMSG);
+    assert_int_not_equal(access(in_folder("x"), F_OK), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_random_is_json),
+        cmocka_unit_test(test_failures),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,480 @@
+/* Importers against small recordings of every variant, with the events worked out by hand. */
+#include "trace/fixture.h"
+
+#include "base/map.h"
+
+#include <sqlite3.h>
+
+static struct collected got;
+
+static int import(const char *path, const char *format, struct ff_error *error) {
+    const struct ff__import_format *found;
+    memset(&got, 0, sizeof got);
+    strcpy(error->message, "");
+    int status = ff__import_find(path, format, &found, error);
+    return status ? status : found->run(path, &(struct ff__sink){collect, &got}, error);
+}
+
+static void import_well(const char *path) {
+    struct ff_error error;
+    int status = import(path, NULL, &error);
+    if (status)
+        fail_msg("%s: %d %s", path, status, error.message);
+}
+
+/* ---- Accel-Sim ---- */
+
+static uint32_t pc_of(const char *kernel, uint32_t pc) {
+    return (uint32_t)ff__hash_bytes(0, kernel, strlen(kernel)) + pc;
+}
+
+/* Name, grid and block. */
+static uint64_t identity_of(const char *name, const uint64_t grid[3], const uint64_t block[3]) {
+    uint64_t hash = ff__hash_bytes(0, name, strlen(name));
+    hash = ff__hash_bytes(hash, grid, 3 * sizeof *grid);
+    return ff__hash_bytes(hash, block, 3 * sizeof *block);
+}
+
+static void test_accelsim_list(void **state) {
+    (void)state;
+    const uint64_t grids[2][3] = {{2, 1, 1}, {1, 2, 1}}, blocks[2][3] = {{64, 1, 1}, {8, 8, 1}};
+    uint64_t first = identity_of("_Z5firstPf", grids[0], blocks[0]),
+             second = identity_of("second", grids[1], blocks[1]);
+    uint32_t load = pc_of("_Z5firstPf", 0x10), store = pc_of("_Z5firstPf", 0x30);
+    const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_RANGE, .range = 0, .bytes = 2u << 20}, /* at 7f0000000000 */
+        {.kind = FF_TRACE_HOST_WRITE, .range = 0, .page = 1, .bytes = 8192},
+        {.kind = FF_TRACE_LAUNCH, .identity = first, .name = "_Z5firstPf", .ctas = 2, .warps = 2},
+        /* 32 lanes of 4 bytes: 4 sectors. MOV and LDG: 2 instructions */
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 2,
+         .page = 1,
+         .pc = load,
+         .instructions = 2,
+         .bytes = 128},
+        /* 2ff8, 3000, 4000, 3000: pages 2, 3, 4, a sector each */
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 4,
+         .page = 2,
+         .pc = store,
+         .instructions = 2,
+         .bytes = 32,
+         .write = true},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 4, .page = 3, .pc = store, .bytes = 32, .write = true},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 4, .page = 4, .pc = store, .bytes = 32, .write = true},
+        /* another cluster, at 7f0040000000, begins to exist with its first use */
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 5,
+         .page = 1,
+         .pc = load,
+         .instructions = 1,
+         .bytes = 32,
+         .warp = 1},
+        {.kind = FF_TRACE_RANGE, .time_ns = 5, .range = 1, .bytes = 2u << 20},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 5, .range = 1, .pc = load, .bytes = 32, .warp = 1},
+        /* the first one is of shared memory; it still is an instruction */
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 7,
+         .page = 1,
+         .pc = store,
+         .instructions = 2,
+         .bytes = 32,
+         .cta = 1,
+         .write = true},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 7, .identity = first},
+        {.kind = FF_TRACE_LAUNCH,
+         .time_ns = 7,
+         .identity = second,
+         .name = "second",
+         .ctas = 2,
+         .warps = 2},
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 8,
+         .page = 1,
+         .pc = pc_of("second", 0x10),
+         .instructions = 1,
+         .bytes = 64,
+         .cta = 1,
+         .warp = 1,
+         .write = true},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 8, .identity = second},
+    };
+    import_well(FIXTURES "/kernelslist.g");
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+}
+
+static void test_accelsim_old(void **state) {
+    (void)state;
+    import_well(FIXTURES "/old.traceg");
+    assert_int_equal(got.count, 4);
+    assert_int_equal(got.events[2].kind, FF_TRACE_ACCESS);
+    assert_int_equal(got.events[2].bytes, 32);
+    assert_int_equal(got.events[2].page, 1);
+}
+
+struct bad {
+    const char *from, *to; /* in kernel-1.traceg */
+    int status;
+    const char *says;
+};
+
+static void check_bad(const struct bad *bad) {
+    size_t size;
+    struct ff_error error;
+    char *text = (char *)read_file(FIXTURES "/kernel-1.traceg", &size);
+    char *changed = malloc(size + 1000), *at = strstr(text, bad->from);
+    assert_non_null(at);
+    sprintf(changed, "%.*s%s%s", (int)(at - text), text, bad->to, at + strlen(bad->from));
+    write_file(in_folder("bad.traceg"), changed, strlen(changed));
+    int status = import(in_folder("bad.traceg"), NULL, &error);
+    if (status != bad->status)
+        fail_msg("'%s' for '%s': %d", bad->to, bad->from, status);
+    if (!strstr(error.message, bad->says))
+        fail_msg("'%s' is not in '%s'", bad->says, error.message);
+    free(changed);
+    free(text);
+}
+
+static void test_accelsim_bad(void **state) {
+    (void)state;
+    static const struct bad all[] = {
+        {"tracer version = 5", "tracer version = 6", -ENOTSUP, "version 6"},
+        {"grid dim = (2,1,1)", "grid dim = (2,1)", -EBADMSG, "header"},
+        {"grid dim = (2,1,1)", "grid dim = (0,1,1)", -EBADMSG, "grid dim"},
+        {"grid dim = (2,1,1)", "grid dim = (1,1,1)", -EBADMSG, "no thread block"},
+        {"insts = 5", "insts = 6", -EBADMSG, "fewer"},
+        {"insts = 5", "insts = 4", -EBADMSG, "more"},
+        {"insts = 5", "insts = x", -EBADMSG, "number"},
+        {"warp = 1", "warp = 2", -EBADMSG, "no warp"},
+        {"#END_TB", "", -EBADMSG, "thread block"},
+        {"#BEGIN_TB", "", -EBADMSG, "kernel trace"},
+        {"4 1 0x7f0000001000 4", "4 3 0x7f0000001000 4", -EBADMSG, "addresses"},
+        {"4 1 0x7f0000001000 4 0", "4 1 0x7f0000001000", -EBADMSG, "addresses"},
+        {"4 1 0x7f0000001000 4", "4 1 0xffff7f0000001000 4", -EBADMSG, "address"},
+        {"ffffffff 1 R1 MOV", "1ffffffff 1 R1 MOV", -EBADMSG, "instruction"},
+        {"1 R1 MOV", "99 R1 MOV", -EBADMSG, "instruction"},
+        {"0010 ffffffff", "zz10 ffffffff", -EBADMSG, ":24:"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        check_bad(&all[i]);
+}
+
+static void test_accelsim_files(void **state) {
+    (void)state;
+    struct ff_error error;
+    write_file(in_folder("list"), "kernel-9.traceg\n", 16);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), -ENOENT);
+    write_file(in_folder("list"), "kernel-9.traceg.xz\n", 19);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), -ENOTSUP);
+    assert_non_null(strstr(error.message, "unxz"));
+    write_file(in_folder("list"), "MemcpyHtoD,x,3\n", 15);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), -EBADMSG);
+    write_file(in_folder("list"), "MemcpyHtoD,0xffffffffffffff00,4096\n", 35);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), -EBADMSG);
+    write_file(in_folder("list"), "MemcpyHtoD,0x10000000,1099511627776\n", 36);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), 0);
+    assert_int_equal(got.count, 2);
+    assert_int_equal(got.events[0].bytes, UINT64_C(1) << 40);
+}
+
+/* ---- uvm-eval ---- */
+
+static void test_uvmeval(void **state) {
+    (void)state;
+    /* ranges in the order of their use: 7fb144000000, 7fb144200000, and the derived one at
+     * 7fb190000000 */
+    const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_RANGE, .time_ns = 11000, .range = 0, .bytes = 1u << 20},
+        {.kind = FF_TRACE_FAULT, .time_ns = 11000, .range = 0},
+        {.kind = FF_TRACE_RANGE, .time_ns = 12000, .range = 1, .bytes = 2u << 20},
+        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 1, .page = 1, .write = true},
+        {.kind = FF_TRACE_RANGE, .time_ns = 12000, .range = 2, .bytes = 2u << 20},
+        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 2, .page = 5},
+        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 0, .write = true},
+        {.kind = FF_TRACE_EVICT, .time_ns = 24000, .range = 0, .pages = 256},
+        {.kind = FF_TRACE_FREE, .time_ns = 29000, .range = 0},
+        {.kind = FF_TRACE_FREE, .time_ns = 30000, .range = 1},
+        {.kind = FF_TRACE_RANGE, .time_ns = 39000, .range = 0, .bytes = 1u << 20},
+        {.kind = FF_TRACE_FAULT, .time_ns = 39000, .range = 0},
+    };
+    import_well(FIXTURES "/uvmeval.log");
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+}
+
+static void test_uvmeval_dmesg(void **state) {
+    (void)state;
+    static const char text[] = "[   12.000005] s,\n<4>[   12.000010] f,7fb144001000,1,0,2,4\n"
+                               "[   12.000020] e,7fb144001000\n[   12.000020] e,1,2,3\n";
+    const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_RANGE, .bytes = 2u << 20},
+        {.kind = FF_TRACE_FAULT, .page = 1, .write = true},
+        {.kind = FF_TRACE_EVICT, .time_ns = 10000, .page = 1, .pages = 1},
+    };
+    write_file(in_folder("dmesg"), text, sizeof text - 1);
+    import_well(in_folder("dmesg"));
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+}
+
+static void test_uvmeval_bad(void **state) {
+    (void)state;
+    static const char *const bad[] = {"4,1,2,-;f,zz,1,0,1\n",
+                                      "4,1,2,-;f,7fb144001000,1\n",
+                                      "4,1,2,-;e,\n",
+                                      "hello\n",
+                                      "4,1,2,-;uvm range destroy start, size 3\n",
+                                      "4,1,2,-;f,ffffffffffff0000,1,0,1\n"};
+    struct ff_error error;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        write_file(in_folder("log"), bad[i], strlen(bad[i]));
+        assert_int_equal(import(in_folder("log"), "uvm-eval", &error), -EBADMSG);
+        assert_true(error.message[0] != '\0');
+    }
+}
+
+/* ---- Nsight Systems ---- */
+
+static void make_database(const char *path, const char *statements) {
+    sqlite3 *db;
+    char *message = NULL;
+    unlink(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, statements, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    sqlite3_close(db);
+}
+
+#define PID(n) #n " * 0x1000000 + 0x0001000000000000"
+
+/* Two processes whose addresses are the same, two devices, one table with fewer columns. */
+static const char full[] =
+    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+    "INSERT INTO StringIds VALUES (1, 'void add(float*)'), (2, 'add');"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT,"
+    " streamId INT, globalPid INT, demangledName INT, shortName INT, gridX INT, gridY INT, gridZ "
+    "INT,"
+    " blockX INT, blockY INT, blockZ INT);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
+    " (1000, 5000, 0, 1, 7, " PID(
+        100) ", 1, 2, 10, 2, 1, 33, 1, 1),"
+             " (5000, 6000, 1, 1, 7, " PID(
+                 200) ", 1, 2, 4, 1, 1, 64, 1, 1);"
+                      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, "
+                      "globalPid INT,"
+                      " bytes INT, copyKind INT, srcDeviceId INT, dstDeviceId INT, migrationCause "
+                      "INT,"
+                      " virtualAddress INT);"
+                      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES"
+                      " (2100, 2500, 0, " PID(
+                          100) ", 65536, 11, NULL, NULL, 2, 0x7f0000010000),"
+                               " (2600, 2700, 0, " PID(
+                                   100) ", 4096, 12, NULL, NULL, 4, 0x7f0000010000),"
+                                        " (2800, 2900, 0, " PID(
+                                            100) ", 8192, 13, 0, 1, 1, 0x7f0000012000),"
+                                                 " (1, 2, 0, " PID(
+                                                     100) ", 4096, 1, NULL, NULL, NULL, NULL);" /* an ordinary copy */
+                                                          "CREATE TABLE "
+                                                          "CUDA_UM_GPU_PAGE_FAULT_EVENTS (start "
+                                                          "INT, end INT, globalPid INT, deviceId "
+                                                          "INT,"
+                                                          " address INT, numberOfPageFaults INT, "
+                                                          "faultAccessType INT);"
+                                                          "INSERT INTO "
+                                                          "CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES"
+                                                          " (2000, 2500, " PID(
+                                                              100) ", 0, 0x7f0000010000, 3, 1),"
+                                                                   " (5100, 5200, " PID(
+                                                                       200) ", 1, 0x7f0000010000, "
+                                                                            "1, 2);"
+                                                                            "CREATE TABLE "
+                                                                            "CUDA_UM_CPU_PAGE_"
+                                                                            "FAULT_EVENTS (start "
+                                                                            "INT, globalPid INT, "
+                                                                            "address INT);"
+                                                                            "INSERT INTO "
+                                                                            "CUDA_UM_CPU_PAGE_"
+                                                                            "FAULT_EVENTS VALUES "
+                                                                            "(7000, " PID(
+                                                                                100) ", "
+                                                                                     "0x7f000001000"
+                                                                                     "0);"
+                                                                                     "CREATE TABLE "
+                                                                                     "CUDA_GPU_"
+                                                                                     "MEMORY_USAGE_"
+                                                                                     "EVENTS "
+                                                                                     "(start INT, "
+                                                                                     "globalPid "
+                                                                                     "INT, "
+                                                                                     "deviceId "
+                                                                                     "INT, address "
+                                                                                     "INT,"
+                                                                                     " bytes INT, "
+                                                                                     "memKind INT, "
+                                                                                     "memoryOperati"
+                                                                                     "onType INT);"
+                                                                                     "INSERT INTO "
+                                                                                     "CUDA_GPU_"
+                                                                                     "MEMORY_USAGE_"
+                                                                                     "EVENTS VALUES"
+                                                                                     " (500, " PID(
+                                                                                         100) ", "
+                                                                                              "0, "
+                                                                                              "0x7f"
+                                                                                              "0000"
+                                                                                              "0100"
+                                                                                              "00, "
+                                                                                              "1310"
+                                                                                              "72, "
+                                                                                              "3, "
+                                                                                              "0),"
+                                                                                              " ("
+                                                                                              "600,"
+                                                                                              " " PID(
+                                                                                                  100) ", 0, 0x7f7700000000, 4096, 1, 0)," /* never used */
+                                                                                                       " (8000, " PID(
+                                                                                                           100) ", 0, 0x7f0000010000, 131072, 3, 1);";
+
+static uint64_t nsys_identity(const char *name, const uint64_t sizes[6]) {
+    return ff__hash_bytes(
+        ff__hash_bytes(
+            ff__hash_bytes(
+                ff__hash_bytes(
+                    ff__hash_bytes(ff__hash_bytes(ff__hash_bytes(0, name, strlen(name)), sizes, 8),
+                                   sizes + 1, 8),
+                    sizes + 2, 8),
+                sizes + 3, 8),
+            sizes + 4, 8),
+        sizes + 5, 8);
+}
+
+static void test_nsys(void **state) {
+    (void)state;
+    const uint64_t sizes[2][6] = {{10, 2, 1, 33, 1, 1}, {4, 1, 1, 64, 1, 1}};
+    uint64_t first = nsys_identity("void add(float*)", sizes[0]),
+             second = nsys_identity("void add(float*)", sizes[1]);
+    /* times count from the first row, at 500; range 0: the allocation of process 100, range 1: the
+     * derived one of process 200 */
+    const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_LAUNCH,
+         .time_ns = 500,
+         .identity = first,
+         .name = "void add(float*)",
+         .ctas = 20,
+         .warps = 2},
+        {.kind = FF_TRACE_RANGE, .time_ns = 1500, .bytes = 131072},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1500},
+        {.kind = FF_TRACE_MIGRATE, .time_ns = 2000, .pages = 16},
+        {.kind = FF_TRACE_EVICT, .time_ns = 2200, .pages = 1},
+        {.kind = FF_TRACE_EVICT, .time_ns = 2400, .page = 2, .pages = 2},
+        {.kind = FF_TRACE_MIGRATE, .time_ns = 2400, .device = 1, .page = 2, .pages = 2},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 4500, .identity = first},
+        {.kind = FF_TRACE_LAUNCH,
+         .time_ns = 4500,
+         .device = 1,
+         .identity = second,
+         .name = "void add(float*)",
+         .ctas = 4,
+         .warps = 2},
+        {.kind = FF_TRACE_RANGE, .time_ns = 4600, .device = 1, .range = 1, .bytes = 2u << 20},
+        {.kind = FF_TRACE_FAULT,
+         .time_ns = 4600,
+         .device = 1,
+         .range = 1,
+         .page = 16,
+         .write = true},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 5500, .device = 1, .identity = second},
+        {.kind = FF_TRACE_HOST_READ, .time_ns = 6500, .bytes = 4096},
+        {.kind = FF_TRACE_FREE, .time_ns = 7500},
+    };
+    make_database(in_folder("full.sqlite"), full);
+    import_well(in_folder("full.sqlite"));
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+}
+
+static void test_nsys_lean(void **state) {
+    (void)state;
+    make_database(in_folder("lean.sqlite"),
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT);"
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0);"
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, bytes INT);");
+    import_well(in_folder("lean.sqlite"));
+    assert_int_equal(got.count, 2);
+    assert_null(got.events[0].name);
+    assert_int_equal(got.events[0].ctas, 1);
+}
+
+static void test_nsys_bad(void **state) {
+    (void)state;
+    struct ff_error error;
+    make_database(in_folder("x.sqlite"), "CREATE TABLE t (a INT);");
+    assert_int_equal(import(in_folder("x.sqlite"), NULL, &error), -EBADMSG);
+    assert_non_null(strstr(error.message, "nsys"));
+    make_database(in_folder("x.sqlite"),
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER (start INT);");
+    assert_int_equal(import(in_folder("x.sqlite"), NULL, &error), -ENOTSUP);
+    assert_non_null(strstr(error.message, "nvprof"));
+    make_database(in_folder("x.sqlite"), /* a view is no table */
+                  "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS"
+                  " SELECT 1 AS start, 2 AS \"end\", 0 AS deviceId;");
+    assert_int_equal(import(in_folder("x.sqlite"), NULL, &error), -EBADMSG);
+    size_t size;
+    make_database(in_folder("full.sqlite"), full);
+    unsigned char *bytes = read_file(in_folder("full.sqlite"), &size);
+    write_file(in_folder("x.sqlite"), bytes, size / 2);
+    assert_int_equal(import(in_folder("x.sqlite"), NULL, &error), -EBADMSG);
+    for (size_t i = 4096; i < size; i += 3)
+        bytes[i] ^= 0x55;
+    write_file(in_folder("x.sqlite"), bytes, size);
+    assert_true(import(in_folder("x.sqlite"), NULL, &error) < 0);
+    write_file(in_folder("x.sqlite"), "SQLite format 3\0garbage", 23);
+    assert_int_equal(import(in_folder("x.sqlite"), NULL, &error), -EBADMSG);
+    free(bytes);
+}
+
+/* ---- the whole way ---- */
+
+static void test_to_file(void **state) {
+    (void)state;
+    struct ff_error error = {""};
+    struct ff_trace_reader *reader;
+    struct ff_trace_info info;
+    struct ff_trace_event event;
+    unsigned count = 0;
+    assert_int_equal(
+        ff__trace_import(FIXTURES "/kernelslist.g", NULL, in_folder("imported"), &error), 0);
+    assert_int_equal(ff_trace_open(in_folder("imported"), &reader, &info, &error), 0);
+    assert_string_equal(info.source, "accel-sim");
+    assert_string_equal(info.subject, "kernelslist.g");
+    assert_true(info.accesses);
+    while (ff_trace_read(reader, &event, &error) > 0)
+        count++;
+    ff_trace_close(reader);
+    assert_int_equal(count, 15);
+}
+
+static void test_wrong_files(void **state) {
+    (void)state;
+    struct ff_error error = {""};
+    write_file(in_folder("text"), "some text", 9);
+    const char *to = in_folder("never");
+    assert_int_equal(ff__trace_import(in_folder("text"), NULL, to, &error), -EBADMSG);
+    assert_non_null(strstr(error.message, "accel-sim, uvm-eval, nsys"));
+    assert_int_equal(ff__trace_import(in_folder("text"), "perf", to, &error), -EINVAL);
+    assert_int_equal(ff__trace_import(in_folder("nothing"), NULL, to, &error), -ENOENT);
+    assert_int_equal(ff__trace_import(folder, NULL, to, &error), -EINVAL);
+    assert_int_equal(ff__trace_import(in_folder("text"), "uvm-eval", to, &error), -EBADMSG);
+    assert_int_not_equal(access(to, F_OK), 0);
+    assert_int_equal(ff__trace_import(FIXTURES "/uvmeval.log", NULL, in_folder("no/where"), &error),
+                     -ENOENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accelsim_list), cmocka_unit_test(test_accelsim_old),
+        cmocka_unit_test(test_accelsim_bad),  cmocka_unit_test(test_accelsim_files),
+        cmocka_unit_test(test_uvmeval),       cmocka_unit_test(test_uvmeval_dmesg),
+        cmocka_unit_test(test_uvmeval_bad),   cmocka_unit_test(test_nsys),
+        cmocka_unit_test(test_nsys_lean),     cmocka_unit_test(test_nsys_bad),
+        cmocka_unit_test(test_to_file),       cmocka_unit_test(test_wrong_files),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
