@@ -1,7 +1,8 @@
 /* farfault import and export: traces from and to other formats. */
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/trace_calls.h"
+#include "trace/model/export.h"
+#include "trace/model/import.h"
 
 #include <errno.h>
 #include <string.h>

@@ -17,30 +17,34 @@
 
 /* ---- what their names mean ---- */
 
-/* `prefetch` holds until memory is first full, `full` from then on. */
+/* Their prefetcher changes when memory is first full. `after` is the one from then on: 0 none, 1
+ * tree-half, 2 sequential, 3 random. Where it stays the same, the prefetcher itself will do. */
+#define FIXED(prefetch, evict)   "demand:prefetch=" prefetch ",evict=" evict
+#define UNTIL_FULL(after, evict) "demand:prefetch=uvmsmart,before=1,after=" after ",evict=" evict
+
 static const struct {
-    const char *table, *config; /* NULL: any table */
+    const char *table, *config;
     const char *system;
 } systems[] = {
-    {NULL, "OnDemand", "uvmsmart:smart=0,before=0,after=0,evict=lru-2m"},
-    {"prefetchers", "Random", "uvmsmart:smart=0,before=3,after=3,evict=lru-2m"},
-    {"prefetchers", "SL", "uvmsmart:smart=0,before=2,after=2,evict=lru-2m"},
-    {"prefetchers", "TBN", "uvmsmart:smart=0,before=1,after=1,evict=lru-2m"},
-    {NULL, "LRU_OD", "uvmsmart:smart=0,before=1,after=0,evict=lru-4k"},
-    {NULL, "Random_Random", "uvmsmart:smart=0,before=1,after=3,evict=random-4k"},
-    {NULL, "SL_SL", "uvmsmart:smart=0,before=1,after=2,evict=lru-64k"},
-    {NULL, "TBN_TBN", "uvmsmart:smart=0,before=1,after=1,evict=tree-half"},
-    {"evictors", "LRU", "uvmsmart:smart=0,before=1,after=0,evict=lru-4k"},
-    {"evictors", "Random", "uvmsmart:smart=0,before=1,after=0,evict=random-4k"},
-    {"evictors", "SL", "uvmsmart:smart=0,before=1,after=0,evict=lru-64k"},
-    {"evictors", "TBN", "uvmsmart:smart=0,before=1,after=0,evict=tree-half"},
-    {NULL, "2MB_110", "uvmsmart:smart=0,before=1,after=1,evict=lru-2m"},
-    {NULL, "TBN_110", "uvmsmart:smart=0,before=1,after=1,evict=tree-half"},
-    {NULL, "TBN_110_Rsv10", "uvmsmart:smart=0,before=1,after=1,evict=tree-half,reserve=10"},
-    {NULL, "TBN_110_Rsv20", "uvmsmart:smart=0,before=1,after=1,evict=tree-half,reserve=20"},
-    {NULL, "110", "uvmsmart:smart=0,before=1,after=0,evict=lru-4k"},
-    {NULL, "110_PreEvict90", "uvmsmart:smart=0,before=1,after=0,evict=lru-4k,buffer=10"},
-    {NULL, "110_PreEvict95", "uvmsmart:smart=0,before=1,after=0,evict=lru-4k,buffer=5"},
+    {"prefetchers", "OnDemand", FIXED("none", "lru-2m")},
+    {"prefetchers", "Random", FIXED("random", "lru-2m")},
+    {"prefetchers", "SL", FIXED("sequential", "lru-2m")},
+    {"prefetchers", "TBN", FIXED("tree-half", "lru-2m")},
+    {"combinations", "LRU_OD", UNTIL_FULL("0", "lru-4k")},
+    {"combinations", "Random_Random", UNTIL_FULL("3", "random-4k")},
+    {"combinations", "SL_SL", UNTIL_FULL("2", "lru-64k")},
+    {"combinations", "TBN_TBN", FIXED("tree-half", "tree-half")},
+    {"evictors", "LRU", UNTIL_FULL("0", "lru-4k")},
+    {"evictors", "Random", UNTIL_FULL("0", "random-4k")},
+    {"evictors", "SL", UNTIL_FULL("0", "lru-64k")},
+    {"evictors", "TBN", UNTIL_FULL("0", "tree-half")},
+    {"tree-eviction", "2MB_110", FIXED("tree-half", "lru-2m")},
+    {"tree-eviction", "TBN_110", FIXED("tree-half", "tree-half")},
+    {"reserve", "TBN_110_Rsv10", FIXED("tree-half", "tree-half") ",reserve=10"},
+    {"reserve", "TBN_110_Rsv20", FIXED("tree-half", "tree-half") ",reserve=20"},
+    {"free-buffer", "110", UNTIL_FULL("0", "lru-4k")},
+    {"free-buffer", "110_PreEvict90", UNTIL_FULL("0", "lru-4k") ",buffer=10"},
+    {"free-buffer", "110_PreEvict95", UNTIL_FULL("0", "lru-4k") ",buffer=5"},
 };
 
 /* As their run scripts call them; these are also the models' standard sizes. */
@@ -106,8 +110,7 @@ static const char *text_of(const json_t *object, const char *name) {
 
 static const char *system_of(const char *table, const char *config) {
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
-        if ((!systems[i].table || strcmp(systems[i].table, table) == 0) &&
-            strcmp(systems[i].config, config) == 0)
+        if (strcmp(systems[i].table, table) == 0 && strcmp(systems[i].config, config) == 0)
             return systems[i].system;
     return NULL;
 }

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/pool.h"
 #include "cli/sweep.h"
-#include "cli/trace_calls.h"
+#include "trace/model/replay.h"
 
 #include <errno.h>
 #include <farfault/mask.h>
