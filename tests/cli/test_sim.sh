@@ -52,4 +52,21 @@ sed -i 's/"name": "v100-16g"/"name": "own"/' own.json
 status 0 sim $small --systems nvidia --gpu own.json --json -
 json out own runs 1 gpu
 
+# ---- a trace of a run, and the run again
+
+status 0 sim $small --systems nvidia --memory 50% --trace run.trace --json run.json
+status 0 replay run.trace --systems nvidia --memory 50% --json replay.json
+# a trace has the accesses but not how wide they are, so that times differ a little
+for name in accesses demanded pages_in; do
+    json replay.json "$("$json_get" run.json runs 1 $name)" runs 1 $name
+done
+status 0 export run.trace --output run-perfetto.json
+"$json_get" run-perfetto.json >out || fail 'the export is not JSON'
+mistake 1 "farfault replay: *run.json*" replay run.json
+mistake 2 "farfault import: unknown format 'x'; *" import x run.json --output t
+head -c 500 run.trace >cut.trace
+mistake 1 'farfault replay: *cut.trace*' replay cut.trace
+status 1 sim $small --systems nvidia --memory 50% --trace missing/run.trace
+has out 'missing/run.trace'
+
 finish
