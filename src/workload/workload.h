@@ -49,7 +49,7 @@ enum ff__action_kind {
     FF__ACTION_LAUNCH,     /* kernel, device; launches on one device run in order */
     FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
     FF__ACTION_HOST_WRITE, /* the same */
-    FF__ACTION_SYNCHRONIZE, /* the host waits for all devices */
+    FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
     FF__ACTION_PREFETCH,   /* array, offset, bytes, device: an explicit hint of the program */
 };
 

@@ -123,8 +123,10 @@ static void check_bad(const struct bad *bad) {
     struct ff_error error;
     char *text = (char *)read_file(FIXTURES "/kernel-1.traceg", &size);
     char *changed = malloc(size + 1000), *at = strstr(text, bad->from);
+    assert_non_null(changed);
     assert_non_null(at);
-    sprintf(changed, "%.*s%s%s", (int)(at - text), text, bad->to, at + strlen(bad->from));
+    snprintf(changed, size + 1000, "%.*s%s%s", (int)(at - text), text, bad->to,
+             at + strlen(bad->from));
     write_file(in_folder("bad.traceg"), changed, strlen(changed));
     int status = import(in_folder("bad.traceg"), NULL, &error);
     if (status != bad->status)

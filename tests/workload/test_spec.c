@@ -1,0 +1,129 @@
+/* Specifications of workloads: what is refused, and in which words. */
+#include "workload/walk.h"
+
+#include <errno.h>
+
+struct refused {
+    const char *spec;
+    int status;
+    const char *says; /* a part of the message */
+};
+
+static const struct refused refused[] = {
+    {"", -ENOENT, "unknown workload ''; there are: addvectors, 2dconv"},
+    {"nope", -ENOENT, "unknown workload 'nope'; there are: addvectors, 2dconv"},
+    {"nope:size=64M", -ENOENT, "unknown workload 'nope'"},
+    {"bfs:color=3", -EINVAL, "unknown parameter 'color' of workload bfs; it has: graph size nodes"},
+    {"stream:graph=x", -EINVAL, "unknown parameter 'graph' of workload stream"},
+    {"stream:pages", -EINVAL, "'pages' of workload stream must be name=value"},
+    {"stream:pages=many", -EINVAL, "pages=many: must be 1 to 4294967295"},
+    {"stream:pages=0", -EINVAL, "pages=0: must be 1 to"},
+    {"stream:size=-1", -EINVAL, "size=-1: must be"},
+    {"stream:size=32T", -EINVAL, "size=32T: must be"},
+    {"backprop:size=100", -EINVAL, "size=100 is too small for backprop: it needs at least 4100"},
+    {"3dconv:size=100", -EINVAL, "3dconv needs at least 3 planes"},
+    {"hotspot:pyramid=8", -EINVAL, "pyramid=8: must be 1 to 7"},
+    {"bfs:graph=", -EINVAL, "graph= needs a path"},
+    {"bfs:graph=/nonexistent/graph", -ENOENT, "graph /nonexistent/graph: No such file"},
+    {"bfs:graph=/", -EINVAL, "not a regular file"},
+    {"bfs:nodes=100,edges=2", -EINVAL, "2 edges: 100 nodes need 400 to 800"},
+    {"bfs:nodes=100,source=100", -EINVAL, "source=100: the graph has nodes 0 to 99"},
+    {"bfs:size=1T", -EINVAL, "too large for bfs: at most size="},
+    {"sssp:nodes=10,degree=10", -EINVAL, "degree 10 of 10 nodes"},
+    {"sssp:size=1T", -EINVAL, "too large for sssp: at most size="},
+    {"stream:ctas=1,warps=1,passes=1000000", -EINVAL, "too many for 1 x 1 warps"},
+};
+
+static void test_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct ff__workload *workload = (struct ff__workload *)&workload;
+        struct ff_error error = {{0}};
+        int status = ff__workload_open(refused[i].spec, 1, &workload, &error);
+        if (status != refused[i].status || !strstr(error.message, refused[i].says))
+            fail_msg("'%s' gives %d, '%s'", refused[i].spec, status, error.message);
+        assert_null(workload);
+        assert_null(strchr(error.message, '\n'));
+        assert_int_not_equal(ff__workload_open(refused[i].spec, 1, &workload, NULL), 0);
+    }
+}
+
+static void test_long(void **state) {
+    static char text[8000];
+    struct ff__workload *workload;
+    struct ff_error error;
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(ff__workload_open(text, 1, &workload, &error), -EINVAL);
+    assert_non_null(strstr(error.message, "is longer than"));
+    text[1000] = '\0';
+    assert_int_equal(ff__workload_open(text, 1, &workload, &error), -ENOENT);
+}
+
+static void test_accepted(void **state) {
+    static const char *const specs[] = {"stream:", "stream:,", "stream:pages=0x10,,writes=0,",
+                                        "bfs:nodes=20", "sssp:nodes=4"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        struct ff__workload *workload = open_workload(specs[i]);
+        assert_string_equal(workload->name, specs[i]);
+        ff__workload_close(workload);
+    }
+    ff__workload_close(NULL);
+}
+
+/* The run's seed changes what is random, and nothing else. */
+static void test_seed(void **state) {
+    static const char *const specs[] = {"random", "ra", "bfs:nodes=5000,graph_seed=0",
+                                        "sssp:nodes=5000"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        unsigned different = 0;
+        for (uint64_t seed = 2; seed < 12; seed++) {
+            struct ff__workload *one, *other;
+            struct ff__kernel kernel;
+            struct ff__step a, b;
+            assert_int_equal(ff__workload_open(specs[i], 1, &one, NULL), 0);
+            assert_int_equal(ff__workload_open(specs[i], seed, &other, NULL), 0);
+            assert_int_equal(ff__workload_footprint(one), ff__workload_footprint(other));
+            assert_true(find_launch(one, specs[i][0] == 's' ? 1 : 0, &kernel));
+            for (uint32_t index = 0; index < 10; index++) {
+                memset(&a, 0, sizeof a);
+                memset(&b, 0, sizeof b);
+                kernel.step(one, &kernel, 0, 0, index, &a);
+                kernel.step(other, &kernel, 0, 0, index, &b);
+                different += memcmp(&a, &b, sizeof a) != 0;
+            }
+            ff__workload_close(one);
+            ff__workload_close(other);
+        }
+        if (different == 0)
+            fail_msg("%s does the same for every seed", specs[i]);
+    }
+}
+
+static void test_at(void **state) {
+    unsigned count = 0;
+    (void)state;
+    for (; ff__workload_at(count); count++) {
+        const struct ff__workload_type *type = ff__workload_at(count);
+        assert_string_equal(type->params[0].name, "size");
+        assert_true(strlen(type->summary) < 90);
+        for (const struct ff_param *param = type->params; param->name; param++) {
+            assert_true(param - type->params < FF_PARAMS_MAX);
+            assert_true(param->min <= param->standard && param->standard <= param->max);
+            assert_non_null(param->help);
+        }
+    }
+    assert_true(count >= 23);
+    assert_null(ff__workload_at(count + 100));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_long),
+        cmocka_unit_test(test_accepted), cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
