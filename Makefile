@@ -1,6 +1,6 @@
 # The short commands. CMake does the work; the presets are in CMakePresets.json.
 
-.PHONY: all setup run test sanitize stress bench format clean
+.PHONY: all setup run test sanitize stress fuzz bench format clean
 .SILENT:
 
 all: setup
@@ -24,6 +24,11 @@ sanitize: setup
 
 stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
+
+fuzz: setup
+	cmake --preset fuzz >/dev/null
+	cmake --build --preset fuzz
+	scripts/fuzz.sh
 
 bench: all
 	build/bench/farfault-bench --output build/bench/results.json

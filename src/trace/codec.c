@@ -79,8 +79,7 @@ static uint8_t *put_number(uint8_t *at, uint64_t value) {
     return at;
 }
 
-/* False: it goes past the end, or past 64 bits. */
-static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
+static bool take_long_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
     const uint8_t *from = *at;
     uint64_t value = 0;
     for (unsigned shift = 0; from < end && shift < 64; shift += 7) {
@@ -95,6 +94,14 @@ static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
         }
     }
     return false;
+}
+
+/* False: it goes past the end, or past 64 bits. */
+static inline bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
+    if (*at == end || **at >= 128) /* nearly all have one byte */
+        return take_long_number(at, end, out);
+    *out = *(*at)++;
+    return true;
 }
 
 /* Small steps either way become small numbers. */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <zstd.h>
 
-/* Measured on accesses of regular kernels: level 1 takes a tenth of the time to write a trace, and
- * level 6 makes it hardly smaller. */
+/* Measured on regular and random accesses and on faults: level 3 writes at two thirds of the speed, and
+ * what it writes is not smaller; columns of small numbers leave little to find. */
 #define LEVEL 1
 
 struct ff_trace_writer {

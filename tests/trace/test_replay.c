@@ -252,6 +252,24 @@ static void test_ranges_again(void **state) {
     done(workload);
 }
 
+/* Logs of faults announce ranges in between: that is one launch, after all its ranges. */
+static void test_ranges_between(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {
+        RANGE(0, 4096), FAULT(0, 0), RANGE(1, 4096), FAULT(1, 0), FREE(0), FAULT(1, 0),
+    };
+    WRITE(in_folder("between"), false, events);
+    struct ff__workload *workload = replay(in_folder("between"));
+    action_at(workload, 0, FF__ACTION_ALLOCATE);
+    action_at(workload, 1, FF__ACTION_ALLOCATE);
+    struct ff__kernel kernel = action_at(workload, 2, FF__ACTION_LAUNCH).kernel;
+    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, 1, {2000000}});
+    action_at(workload, 3, FF__ACTION_FREE);
+    action_at(workload, 4, FF__ACTION_LAUNCH);
+    assert_over(workload, 5);
+    done(workload);
+}
+
 static void check_contradiction(const struct ff_trace_event *events, size_t count, int want,
                                 const char *says) {
     struct ff__workload *workload = NULL;
@@ -296,10 +314,10 @@ static void test_many_running(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_many),         cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_ranges_again), cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_many_running),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_ranges_again),   cmocka_unit_test(test_ranges_between),
+        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_many_running),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -64,7 +64,6 @@ struct builder {
     size_t entry_count;
     struct running *running; /* in the order they began */
     size_t running_count;
-    size_t launches; /* of `running`, those that are not stray */
     uint64_t window; /* entry of the first launch since nothing ran */
 };
 
@@ -161,9 +160,8 @@ static int begin(struct builder *builder, const struct ff_trace_event *event, bo
         event->device, action.kernel.identity, builder->entry_count, stray, NULL, 0};
     if (add_action(builder, &action, false))
         return -ENOMEM;
-    if (!stray && builder->launches++ == 0)
+    if (builder->running_count++ == 0)
         builder->window = builder->entry_count - 1;
-    builder->running_count++;
     return 0;
 }
 
@@ -173,7 +171,6 @@ static int end(struct builder *builder, size_t index) {
     memmove(&builder->running[index], &builder->running[index + 1],
             (builder->running_count - index - 1) * sizeof running);
     builder->running_count--;
-    builder->launches -= !running.stray;
     int status = ff__steps_add_launch(steps, running.accesses, running.count);
     free(running.accesses);
     if (!status)
@@ -242,7 +239,7 @@ static int make_array(struct builder *builder, const struct ff_trace_event *even
  * use both: launches are replayed as a whole, where they began. */
 static bool may_return(const struct builder *builder, uint32_t array, uint64_t bytes) {
     return builder->workload->arrays[array].bytes == bytes &&
-           (builder->launches == 0 || builder->states[array].freed < builder->window);
+           (builder->running_count == 0 || builder->states[array].freed < builder->window);
 }
 
 static int allocate(struct builder *builder, const struct ff_trace_event *event) {
@@ -260,7 +257,7 @@ static int allocate(struct builder *builder, const struct ff_trace_event *event)
     builder->states[array].live = true;
     struct ff__action action = {
         .kind = FF__ACTION_ALLOCATE, .array = array, .device = event->device};
-    if (add_action(builder, &action, builder->launches > 0))
+    if (add_action(builder, &action, builder->running_count > 0))
         return -ENOMEM;
     return ff__map_put(&builder->array_of_range, event->range, array);
 }
@@ -343,8 +340,8 @@ static int handle_event(struct builder *builder, const struct ff_trace_event *ev
         return ff__fail(builder->error, -ENOTSUP, "%s: device %u; only %u are possible",
                         builder->path, event->device, DEVICES);
     switch (event->kind) {
-    case FF_TRACE_RANGE:
-        return host_event(builder, event, allocate);
+    case FF_TRACE_RANGE: /* logs announce ranges with their first faults: one launch all the same */
+        return allocate(builder, event);
     case FF_TRACE_FREE:
         return host_event(builder, event, release);
     case FF_TRACE_HOST_READ:
