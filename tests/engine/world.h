@@ -103,6 +103,33 @@ static inline void log_job(struct world *world, int status, const struct ff__job
     }
 }
 
+/* ---- the future ---- */
+
+#define FUTURE_LENGTH 40000u
+
+/* A run that somebody recorded: stretches of neighbouring pages. Not what the lives below do, so that
+ * whoever believes in it has to bear being wrong. */
+static inline const struct ff_future *world_future(void) {
+    static uint64_t first[WINDOWS * FF_BLOCK_PAGES + 2], position[FUTURE_LENGTH],
+        order[FUTURE_LENGTH];
+    static const struct ff_future future = {WINDOWS * FF_BLOCK_PAGES, FUTURE_LENGTH, first,
+                                            position, order};
+    if (first[WINDOWS * FF_BLOCK_PAGES] > 0)
+        return &future;
+    struct ff__random random = ff__random_seeded(77);
+    for (uint32_t i = 0, page = 0; i < FUTURE_LENGTH; i++) {
+        bool jumps = ff__random_below(&random, 30) == 0;
+        page = jumps ? ff__random_below(&random, WINDOWS * FF_BLOCK_PAGES) : page + 1;
+        order[i] = page % (WINDOWS * FF_BLOCK_PAGES);
+        first[order[i] + 2]++;
+    }
+    for (uint32_t page = 2; page < WINDOWS * FF_BLOCK_PAGES + 2; page++)
+        first[page] += first[page - 1];
+    for (uint32_t i = 0; i < FUTURE_LENGTH; i++)
+        position[first[order[i] + 1]++] = i;
+    return &future;
+}
+
 /* ---- opening and closing ---- */
 
 struct world_shape {
@@ -121,9 +148,11 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .devices = shape->devices,
         .memory = shape->roots * BLOCK_BYTES,
         .stock = 1,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 FF_SEES_FUTURE,
         .seed = shape->seed,
         .check = true,
+        .future = world_future(),
     };
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&world->engine, &config, &error))
@@ -401,8 +430,8 @@ static inline void step_evict(struct world *world) {
     bool kills = below(world, 4) == 0;
     struct ff_mask dead = some_pages(world, block);
     struct ff__job *job = next_job(world);
-    int status =
-        ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, kills ? &dead : NULL, job);
+    int status = ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL,
+                                  kills ? &dead : NULL, job);
     log_job(world, status, job);
     if (status == FF__JOB_RUN)
         start_flight(world, false);
@@ -446,6 +475,29 @@ static inline void step_policy_threads(struct world *world) {
     struct ff_advice_list list = {items, 0, 1 + below(world, 16)};
     log_number(world, ff__engine_learn(&world->engine, world->now_ns, events, 32));
     ff__engine_plan(&world->engine, world->now_ns, &list);
+    for (uint32_t i = 0; i < list.count; i++)
+        prefetch(world, &items[i]);
+}
+
+/* Accesses of one device, near each other; any of them may be said to be anything. */
+static inline void step_show(struct world *world) {
+    struct ff_access accesses[FF__ACCESSES_MAX];
+    struct ff_advice items[16];
+    struct ff_advice_list list = {items, 0, 1 + below(world, 16)};
+    uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
+    uint32_t count = 1 + below(world, FF__ACCESSES_MAX), block = live_block(world);
+    if (block == FF_NONE)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        block = below(world, 8) ? block : live_block(world);
+        accesses[i] = (struct ff_access){
+            .block = block,
+            .page = (uint16_t)below(world, space_of(world)->blocks[block].page_count),
+            .tier = (uint8_t)tier,
+            .flags = (uint8_t)below(world, 8),
+        };
+    }
+    ff__engine_access(&world->engine, world->now_ns, tier, accesses, count, &list);
     for (uint32_t i = 0; i < list.count; i++)
         prefetch(world, &items[i]);
 }
@@ -496,7 +548,8 @@ static inline bool range_is_idle(struct world *world, const struct ff_range *ran
 static inline void clear_block(struct world *world, uint32_t block) {
     for (uint32_t tier = 1; tier < space_of(world)->tier_count; tier++) {
         struct ff__job *job = next_job(world);
-        if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, NULL, job) != FF__JOB_RUN)
+        if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, NULL, job) !=
+            FF__JOB_RUN)
             continue;
         start_flight(world, false);
         while (world->claimed[block])
@@ -563,8 +616,9 @@ static inline void step_world(struct world *world) {
         {25, step_evict},    {10, step_discard},        {20, step_restock},
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
+        {20, step_show},
     };
-    uint32_t choice = below(world, 935), i = 0;
+    uint32_t choice = below(world, 955), i = 0;
     while (choice >= steps[i].weight)
         choice -= steps[i++].weight;
     steps[i].step(world);

@@ -21,12 +21,11 @@ uint64_t ff__evictor_stock(void *state, const struct ff_view *view) {
     return view->capacity[evictor->tier] * evictor->buffer / 100;
 }
 
-/* The block's entry. By page only the last one, so that the order is kept; by block there is no
- * order within a block. A new one has no pages: false if it cannot be had. */
+/* The block's entry; a new one has no pages. NULL if it cannot be had. What is named is wanted as a
+ * whole, so that the order of the pieces is of no account. */
 static struct ff_advice *entry_of(struct ff__naming *naming, uint32_t block) {
     struct ff_advice_list *victims = naming->victims;
-    uint32_t first = naming->view->by_page && victims->count > 0 ? victims->count - 1 : 0;
-    for (uint32_t i = first; i < victims->count; i++)
+    for (uint32_t i = victims->count; i-- > 0;)
         if (victims->items[i].block == block)
             return &victims->items[i];
     struct ff_advice entry = {
