@@ -28,8 +28,9 @@ static enum tensor_kind kind_of(size_t number) {
 
 struct tensor shape_tensor(const struct shape *shape, size_t number) {
     const size_t width = shape->width;
-    const float usual = 0.02f;
-    /* What layers add to the residual stream must not grow with their number. */
+    /* Sums over a row stay as large as its elements are. */
+    const float usual = 1 / sqrtf((float)width);
+    /* And what all layers together add to the residual stream as large as what they find there. */
     const float residual = usual / sqrtf(2.0f * (float)shape->layers);
     const struct tensor tensors[TENSOR_KINDS] = {
         [TOKENS] = {"tokens", 0, LM_VOCABULARY, width, 0, usual, true},
@@ -46,7 +47,7 @@ struct tensor shape_tensor(const struct shape *shape, size_t number) {
         [NORM2_BIAS] = {"second bias", 0, 1, width, 0, 0, false},
         [EXPAND_WEIGHT] = {"expansion weight", 0, width, 4 * width, 0, usual, true},
         [EXPAND_BIAS] = {"expansion bias", 0, 1, 4 * width, 0, 0, false},
-        [CONTRACT_WEIGHT] = {"contraction weight", 0, 4 * width, width, 0, residual, true},
+        [CONTRACT_WEIGHT] = {"contraction weight", 0, 4 * width, width, 0, residual / 2, true},
         [CONTRACT_BIAS] = {"contraction bias", 0, 1, width, 0, 0, false},
     };
     struct tensor tensor = tensors[kind_of(number)];
@@ -132,5 +133,5 @@ double shape_step_operations(const struct shape *shape) {
 }
 
 float shape_learning_rate(const struct shape *shape) {
-    return 0.25f / (float)shape->width;
+    return 0.08f / (float)shape->width;
 }
