@@ -3,11 +3,8 @@
  * and a two-layer network behind normalizations, the table of tokens as head, AdamW. The products of
  * matrices are CLBlast's, everything else is in kernels.c.
  */
-#include "model.h"
-#include "reference.h"
-#include "text.h"
+#include "check.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,29 +31,29 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static size_t wanted_steps;
-static struct shape wanted = {.context = 32, .batch = 2};
+static size_t steps_asked_for;
+static struct shape asked_for = {.context = 32, .batch = 2};
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
     (void)state;
     switch (key) {
     case OPTION_STEPS:
-        wanted_steps = parse_number("steps", argument, 1, UINT64_MAX);
+        steps_asked_for = parse_number("steps", argument, 1, UINT64_MAX);
         return 0;
     case OPTION_LAYERS:
-        wanted.layers = parse_number("layers", argument, 1, 1024);
+        asked_for.layers = parse_number("layers", argument, 1, 1024);
         return 0;
     case OPTION_WIDTH:
-        wanted.width = parse_number("width", argument, 1, 16384);
+        asked_for.width = parse_number("width", argument, 1, 16384);
         return 0;
     case OPTION_HEADS:
-        wanted.heads = parse_number("heads", argument, 1, 1024);
+        asked_for.heads = parse_number("heads", argument, 1, 1024);
         return 0;
     case OPTION_CONTEXT:
-        wanted.context = parse_number("context", argument, 1, MOST_CONTEXT);
+        asked_for.context = parse_number("context", argument, 1, MOST_CONTEXT);
         return 0;
     case OPTION_BATCH:
-        wanted.batch = parse_number("batch", argument, 1, 1024);
+        asked_for.batch = parse_number("batch", argument, 1, 1024);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -74,7 +71,7 @@ static const struct program program = {
 };
 
 static struct shape explicit_shape(void) {
-    struct shape shape = wanted;
+    struct shape shape = asked_for;
     if (shape.layers == 0 || shape.width == 0)
         bad_usage("--layers and --width go together");
     if (shape.heads == 0)
@@ -86,92 +83,17 @@ static struct shape explicit_shape(void) {
 }
 
 static struct shape choose_shape(const struct app *app) {
-    if (wanted.layers != 0 || wanted.width != 0)
+    if (asked_for.layers != 0 || asked_for.width != 0)
         return explicit_shape();
-    if (wanted.heads != 0)
+    if (asked_for.heads != 0)
         bad_usage("--heads needs --layers and --width");
-    const struct shape shape = shape_for_bytes(app->size, wanted.context, wanted.batch);
-    if (shape.layers == 0)
-        bad_usage("--size: too small for a model with %zu x %zu positions", wanted.batch,
-                  wanted.context);
+    const struct shape shape = shape_for_bytes(app->size, asked_for.context, asked_for.batch);
+    if (shape.layers == 0) {
+        const struct shape least = {1, 32, 1, asked_for.context, asked_for.batch};
+        bad_usage("--size: '%zuK' is too small for %zu x %zu positions; give at least %zuK",
+                  app->size >> 10, least.batch, least.context, (shape_bytes(&least) >> 10) + 1);
+    }
     return shape;
-}
-
-/* ---- Check ---- */
-
-/*
- * The device and the reference add in different orders, and AdamW makes much of small differences:
- * where a gradient is all rounding, it still moves the parameter by the learning rate.
- */
-static const double loss_tolerance = 1e-3, gradient_tolerance = 2e-2;
-
-struct record {
-    size_t checked; /* steps that the reference repeats */
-    double *losses;
-    float **gradients; /* of the last of these steps */
-};
-
-/* As many steps as the reference does within a quarter of a minute or so, and at least one. */
-static size_t steps_to_check(const struct app *app, const struct shape *shape) {
-    const double operations = 3e10;
-    const double affordable = operations / shape_step_operations(shape);
-    if (!app->check)
-        return 0;
-    if (affordable < 1)
-        return 1;
-    return affordable < (double)app->iterations ? (size_t)affordable : app->iterations;
-}
-
-static void record_gradients(struct record *record, const struct model *model) {
-    record->gradients = host_array(shape_tensors(&model->shape), sizeof(float *));
-    for (size_t i = 0; i < shape_tensors(&model->shape); ++i) {
-        const struct tensor tensor = shape_tensor(&model->shape, i);
-        record->gradients[i] = app_download(model->app, model->parameters[i].gradient,
-                                            tensor_count(&tensor) * sizeof(float));
-    }
-}
-
-/* How far the one is from the other, in parts of the other's length. */
-static double distance(const float *got, const float *wanted_values, size_t count) {
-    double apart = 0, length = 0;
-    for (size_t i = 0; i < count; ++i) {
-        const double difference = (double)got[i] - (double)wanted_values[i];
-        apart += difference * difference;
-        length += (double)wanted_values[i] * (double)wanted_values[i];
-    }
-    return sqrt(apart / length);
-}
-
-static void check_gradients(struct app *app, const struct record *record,
-                            const struct reference *reference) {
-    for (size_t i = 0; i < shape_tensors(&reference->shape); ++i) {
-        const struct tensor tensor = shape_tensor(&reference->shape, i);
-        app_expect(app, i,
-                   distance(record->gradients[i], reference->gradients[i], tensor_count(&tensor)),
-                   0, gradient_tolerance);
-        free(record->gradients[i]);
-    }
-}
-
-static void check_training(struct app *app, const struct shape *shape, const struct text *text,
-                           const struct record *record) {
-    struct reference *reference = reference_open(shape, app->seed);
-    uint8_t *inputs = host_array(shape_rows(shape), 1);
-    uint8_t *targets = host_array(shape_rows(shape), 1);
-    for (size_t step = 0; step < record->checked; ++step) {
-        text_batch(text, shape, step, inputs, targets);
-        app_expect(app, step, record->losses[step], reference_forward(reference, inputs, targets),
-                   loss_tolerance);
-        reference_backward(reference, inputs);
-        if (step + 1 < record->checked)
-            reference_update(reference);
-    }
-    check_gradients(app, record, reference);
-    if (record->checked < app->iterations)
-        printf("checked: the first %zu of %zu steps\n", record->checked, app->iterations);
-    free(targets);
-    free(inputs);
-    reference_close(reference);
 }
 
 /* ---- Training ---- */
@@ -209,19 +131,17 @@ static double take_step(struct model *model, const struct text *text, size_t ste
     return loss;
 }
 
-static void train(struct model *model, const struct text *text, struct record *record) {
+static void train(struct model *model, const struct text *text, struct check *check) {
     struct app *app = model->app;
     double *seconds = host_array(app->iterations, sizeof(double));
     app_lap(app);
     for (size_t step = 0; step < app->iterations; ++step) {
-        record->losses[step] = take_step(model, text, step);
+        const double loss = take_step(model, text, step);
         seconds[step] = app_lap(app);
-        printf("step %zu: loss %.4f, %.6f s\n", step + 1, record->losses[step], seconds[step]);
+        printf("step %zu: loss %.4f, %.6f s\n", step + 1, loss, seconds[step]);
         fflush(stdout);
-        if (step + 1 == record->checked) {
-            record_gradients(record, model);
-            app_lap(app);
-        }
+        check_step(check, model, step, loss);
+        app_lap(app);
     }
     print_median(seconds, app->iterations);
     free(seconds);
@@ -230,27 +150,25 @@ static void train(struct model *model, const struct text *text, struct record *r
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
-    if (wanted_steps != 0)
-        app.iterations = wanted_steps;
+    if (steps_asked_for != 0)
+        app.iterations = steps_asked_for;
     const struct shape shape = choose_shape(&app);
     print_shape(&shape);
 
     struct text text = text_make(random_key(app.seed, 't'), TEXT_LENGTH);
-    struct record record = {.checked = steps_to_check(&app, &shape),
-                            .losses = host_array(app.iterations, sizeof(double))};
+    struct check check;
+    check_open(&check, &app, &shape);
     struct model model;
     model_open(&model, &app, &shape);
 
     app_start_clock(&app);
     model_start(&model);
-    train(&model, &text, &record);
+    train(&model, &text, &check);
     app_stop_clock(&app);
     model_close(&model);
 
-    if (app.check)
-        check_training(&app, &shape, &text, &record);
-    free(record.gradients);
-    free(record.losses);
+    check_results(&check, &app, &shape, &text);
+    check_close(&check, &shape);
     text_free(&text);
     return app_close(&app);
 }

@@ -23,7 +23,9 @@ size_t shape_number(enum tensor_kind kind, size_t layer) {
 }
 
 static enum tensor_kind kind_of(size_t number) {
-    return number < NORM1_GAIN ? number : NORM1_GAIN + (number - NORM1_GAIN) % kinds_per_layer;
+    const size_t kind =
+        number < NORM1_GAIN ? number : NORM1_GAIN + (number - NORM1_GAIN) % kinds_per_layer;
+    return (enum tensor_kind)kind;
 }
 
 struct tensor shape_tensor(const struct shape *shape, size_t number) {
