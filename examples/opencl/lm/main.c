@@ -141,7 +141,7 @@ static void train(struct model *model, const struct text *text, struct check *ch
         printf("step %zu: loss %.4f, %.6f s\n", step + 1, loss, seconds[step]);
         fflush(stdout);
         check_step(check, model, step, loss);
-        app_lap(app);
+        app_lap(app); /* which is no part of the next step */
     }
     print_median(seconds, app->iterations);
     free(seconds);
