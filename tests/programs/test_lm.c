@@ -87,7 +87,7 @@ static void test_update(void **state) {
     const double weight_before = reference->values[weight][3];
     step(&training);
     /* The first step goes by the sign of the gradient alone. */
-    const double rate = (double)shape_learning_rate(&small);
+    const double rate = (double)shape_learning_rate(&small, 1);
     const double weight_sign = reference->gradients[weight][3] > 0 ? 1 : -1;
     const double bias_sign = reference->gradients[bias][3] > 0 ? 1 : -1;
     const double decayed = weight_before * (1 - rate * (double)LM_DECAY);

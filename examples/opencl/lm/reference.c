@@ -471,7 +471,7 @@ void reference_backward(struct reference *reference, const uint8_t *inputs) {
 static void update_tensor(struct reference *reference, size_t number) {
     const struct tensor tensor = shape_tensor(&reference->shape, number);
     const real beta1 = (real)LM_BETA1, beta2 = (real)LM_BETA2;
-    const real rate = (real)shape_learning_rate(&reference->shape);
+    const real rate = (real)shape_learning_rate(&reference->shape, reference->steps);
     const real decay = tensor.decays ? (real)LM_DECAY : 0;
     const real correction1 = 1 / (1 - (real)pow(beta1, (real)reference->steps));
     const real correction2 = 1 / (1 - (real)pow(beta2, (real)reference->steps));

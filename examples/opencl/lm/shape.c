@@ -134,6 +134,8 @@ double shape_step_operations(const struct shape *shape) {
     return 6.0 * (double)weights * (double)shape_rows(shape);
 }
 
-float shape_learning_rate(const struct shape *shape) {
-    return 0.08f / (float)shape->width;
+float shape_learning_rate(const struct shape *shape, size_t step) {
+    const float rate = 0.1f / (float)shape->width;
+    const size_t warm_up = 10;
+    return step < warm_up ? rate * (float)step / (float)warm_up : rate;
 }

@@ -76,8 +76,8 @@ struct shape shape_for_bytes(size_t bytes, size_t context, size_t batch);
 /* Floating-point operations of the matrix products of one step. */
 double shape_step_operations(const struct shape *shape);
 
-/* Wider models take smaller steps. */
-float shape_learning_rate(const struct shape *shape);
+/* Of step `step`, from 1. Wider models take smaller steps, and the first few are smaller still. */
+float shape_learning_rate(const struct shape *shape, size_t step);
 
 /* Fills in what tensor `number` holds before the first step. */
 void tensor_start(const struct shape *shape, size_t number, uint64_t seed, float *values);

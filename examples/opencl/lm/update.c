@@ -8,8 +8,8 @@
  */
 static void write_rates(struct model *model) {
     const float steps = (float)model->steps;
-    const float rates[] = {shape_learning_rate(&model->shape), 1 / (1 - powf(LM_BETA1, steps)),
-                           1 / (1 - powf(LM_BETA2, steps))};
+    const float rates[] = {shape_learning_rate(&model->shape, model->steps),
+                           1 / (1 - powf(LM_BETA1, steps)), 1 / (1 - powf(LM_BETA2, steps))};
     app_write(model->app, model->rates, sizeof(rates), rates);
 }
 
