@@ -49,8 +49,10 @@ int main(int argc, char **argv) {
     cl_mem sum = app_buffer(&app, CL_MEM_WRITE_ONLY, bytes, NULL);
     free(host_a);
     free(host_b);
-    for (size_t i = 0; i < app.iterations; ++i)
+    for (size_t i = 0; i < app.iterations; ++i) {
         app_launch(&app, add, over(count), ARG(a), ARG(b), ARG(sum), ARG(count));
+        app_end_iteration(&app);
+    }
     app_stop_clock(&app);
 
     if (app.check)

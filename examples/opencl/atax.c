@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
         app_launch(&app, row_products, over(side), ARG(a), ARG(x), ARG(tmp), ARG(side), ARG(keep));
         app_launch(&app, column_products, over(side), ARG(a), ARG(tmp), ARG(y), ARG(side),
                    ARG(keep));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

@@ -206,6 +206,7 @@ int main(int argc, char **argv) {
         app_write(&app, steps, sizeof(host_steps), host_steps);
         app_launch(&app, adjust, all_weights, ARG(input_layer), ARG(steps), ARG(weights),
                    ARG(changes));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
     free(host_sums);

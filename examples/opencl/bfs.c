@@ -152,8 +152,10 @@ int main(int argc, char **argv) {
     app_fill(&app, search.distances, vertex_bytes, &no_distance);
     if (!app.check)
         graph_free_arrays(&graph);
-    for (size_t i = 0; i < app.iterations; ++i)
+    for (size_t i = 0; i < app.iterations; ++i) {
         run_search(&app, &search, source_of(&app, i, graph.vertices));
+        app_end_iteration(&app);
+    }
     app_stop_clock(&app);
 
     if (app.check)

@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < app.iterations; ++i) {
         app_launch(&app, row_products, over(side), ARG(a), ARG(p), ARG(q), ARG(side), ARG(keep));
         app_launch(&app, column_products, over(side), ARG(a), ARG(r), ARG(s), ARG(side), ARG(keep));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

@@ -243,6 +243,7 @@ static void solve(struct app *app, const struct solver *solver) {
         app_launch(app, solver->advance_direction, over(solver->rows), ARG(solver->p),
                    ARG(solver->r), ARG(beta), ARG(solver->rows));
         residual = next_residual;
+        app_end_iteration(app);
     }
 }
 

@@ -17,19 +17,20 @@ static const size_t DEFAULT_SIZE = (size_t)64 << 20;
 
 /* ---- Command line ---- */
 
-enum option_key { OPTION_SIZE = 256, OPTION_ITERATIONS, OPTION_CHECK, OPTION_SEED };
+enum option_key { OPTION_SIZE = 256, OPTION_ITERATIONS, OPTION_CHECK, OPTION_TIMES, OPTION_SEED };
 
 static const struct argp_option options[] = {
     {"size", OPTION_SIZE, "BYTES", 0,
      "Total size of all device buffers, about; K, M and G are understood (default: 64M)", 0},
     {"iterations", OPTION_ITERATIONS, "N", 0, "Iterations to run", 0},
     {"check", OPTION_CHECK, NULL, 0, "Compare the results with a CPU reference", 0},
+    {"times", OPTION_TIMES, NULL, 0, "Wait after each iteration and print its time", 0},
     {"seed", OPTION_SEED, "N", 0, "Choose other input data (default: 1)", 0},
     {0},
 };
 
 /* One line, unlike argp_error(), which adds a second one. */
-__attribute__((noreturn, format(printf, 1, 2))) static void bad_usage(const char *format, ...) {
+void bad_usage(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "%s: ", program_invocation_short_name);
@@ -50,13 +51,17 @@ static bool parse_digits(const char *text, uint64_t *value, const char **rest) {
     return errno == 0;
 }
 
-static uint64_t parse_number(const char *option, const char *text, uint64_t smallest) {
+uint64_t parse_number(const char *option, const char *text, uint64_t smallest, uint64_t largest) {
     uint64_t value = 0;
     const char *rest = "";
-    if (!parse_digits(text, &value, &rest) || rest[0] != '\0' || value < smallest)
+    if (parse_digits(text, &value, &rest) && rest[0] == '\0' && value >= smallest &&
+        value <= largest)
+        return value;
+    if (largest == UINT64_MAX)
         bad_usage("--%s: '%s' is not a whole number from %llu up", option, text,
                   (unsigned long long)smallest);
-    return value;
+    bad_usage("--%s: '%s' is not a whole number from %llu to %llu", option, text,
+              (unsigned long long)smallest, (unsigned long long)largest);
 }
 
 static size_t parse_size(const char *text) {
@@ -87,13 +92,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
         app->size = parse_size(argument);
         return 0;
     case OPTION_ITERATIONS:
-        app->iterations = parse_number("iterations", argument, 1);
+        app->iterations = parse_number("iterations", argument, 1, UINT64_MAX);
         return 0;
     case OPTION_CHECK:
         app->check = true;
         return 0;
+    case OPTION_TIMES:
+        app->times = true;
+        return 0;
     case OPTION_SEED:
-        app->seed = parse_number("seed", argument, 0);
+        app->seed = parse_number("seed", argument, 0, UINT64_MAX);
         return 0;
     case ARGP_KEY_ARG:
         bad_usage("'%s' is not an option; this program takes only options, see --help", argument);
@@ -194,6 +202,21 @@ void require(cl_int status, const char *call) {
     exit(EXIT_FAILURE);
 }
 
+static void *require_memory(void *memory, const char *call) {
+    if (memory != NULL)
+        return memory;
+    fprintf(stderr, "%s: %s: out of host memory\n", program_invocation_short_name, call);
+    exit(EXIT_FAILURE);
+}
+
+/* Room for one element more; asks for memory only when the count is a power of two. */
+static void *grow(void *array, size_t count, size_t element_size) {
+    if ((count & (count - 1)) != 0)
+        return array;
+    const size_t room = count == 0 ? 1 : 2 * count;
+    return require_memory(realloc(array, room * element_size), "realloc");
+}
+
 /* ---- Device, context, queue and kernels ---- */
 
 static bool find_device(const cl_platform_id *platforms, cl_uint count, cl_device_type type,
@@ -258,10 +281,10 @@ void app_open(struct app *app, const struct program *program, int argc, char **a
 }
 
 cl_kernel app_kernel(struct app *app, const char *name) {
-    assert(app->kernel_count < APP_MAX_KERNELS);
     cl_int status = CL_SUCCESS;
     cl_kernel kernel = clCreateKernel(app->binary, name, &status);
     require(status, "clCreateKernel");
+    app->kernels = grow(app->kernels, app->kernel_count, sizeof(cl_kernel));
     app->kernels[app->kernel_count++] = kernel;
     return kernel;
 }
@@ -275,7 +298,23 @@ static double now(void) {
 }
 
 void app_start_clock(struct app *app) {
-    app->started = now();
+    app->started = app->lap_started = now();
+}
+
+double app_lap(struct app *app) {
+    require(clFinish(app->queue), "clFinish");
+    const double ended = now();
+    const double seconds = ended - app->lap_started;
+    app->lap_started = ended;
+    ++app->laps;
+    return seconds;
+}
+
+void app_end_iteration(struct app *app) {
+    if (!app->times)
+        return;
+    const double seconds = app_lap(app);
+    printf("iteration %zu: %.6f s\n", app->laps, seconds);
 }
 
 void app_stop_clock(struct app *app) {
@@ -323,13 +362,15 @@ int app_close(struct app *app) {
     require(clReleaseProgram(app->binary), "clReleaseProgram");
     require(clReleaseCommandQueue(app->queue), "clReleaseCommandQueue");
     require(clReleaseContext(app->context), "clReleaseContext");
+    free(app->buffers);
+    free(app->kernels);
     return app->check ? print_verdict(app) : EXIT_SUCCESS;
 }
 
 /* ---- Buffers ---- */
 
 static cl_mem keep_buffer(struct app *app, cl_mem buffer) {
-    assert(app->buffer_count < APP_MAX_BUFFERS);
+    app->buffers = grow(app->buffers, app->buffer_count, sizeof(cl_mem));
     app->buffers[app->buffer_count++] = buffer;
     return buffer;
 }
@@ -430,13 +471,6 @@ void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
 }
 
 /* ---- Host memory, sizes and data ---- */
-
-static void *require_memory(void *memory, const char *call) {
-    if (memory != NULL)
-        return memory;
-    fprintf(stderr, "%s: %s: out of host memory\n", program_invocation_short_name, call);
-    exit(EXIT_FAILURE);
-}
 
 void *host_array(size_t count, size_t element_size) {
     return require_memory(calloc(count, element_size), "calloc");

@@ -28,8 +28,6 @@ static_assert(sizeof(size_t) == sizeof(cl_ulong), "the example programs need a 6
 #define OPENCL_SOURCE(...)          OPENCL_SOURCE_EXPANDED(__VA_ARGS__)
 #define OPENCL_SOURCE_EXPANDED(...) #__VA_ARGS__
 
-enum { APP_MAX_BUFFERS = 16, APP_MAX_KERNELS = 8 };
-
 struct program {
     const char *name;
     const char *kernels;
@@ -45,19 +43,22 @@ struct app {
     size_t size;
     size_t iterations;
     bool check;
+    bool times;
     uint64_t seed;
 
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
     cl_program binary;
-    cl_mem buffers[APP_MAX_BUFFERS];
+    cl_mem *buffers;
     size_t buffer_count;
-    cl_kernel kernels[APP_MAX_KERNELS];
+    cl_kernel *kernels;
     size_t kernel_count;
 
     size_t footprint;
     double started;
+    double lap_started;
+    size_t laps;
 
     /* What app_expect() has seen so far. */
     size_t checked;
@@ -71,6 +72,15 @@ void app_open(struct app *app, const struct program *program, int argc, char **a
 void app_start_clock(struct app *app);
 void app_stop_clock(struct app *app); /* waits for the queue, prints footprint and seconds */
 int app_close(struct app *app);       /* prints the verdict of --check, returns the exit status */
+
+/* Ends an iteration: waits for the queue and gives the seconds since the last one ended. */
+double app_lap(struct app *app);
+/* The same where --times asks for it, with a line for each iteration; otherwise nothing. */
+void app_end_iteration(struct app *app);
+
+/* For options of a program alone. Bad usage ends the program with one line on stderr. */
+__attribute__((noreturn, format(printf, 1, 2))) void bad_usage(const char *format, ...);
+uint64_t parse_number(const char *option, const char *text, uint64_t smallest, uint64_t largest);
 
 /* Exits with "PROGRAM: CALL: NAME (CODE)" unless the status is CL_SUCCESS. */
 void require(cl_int status, const char *call);

@@ -94,8 +94,10 @@ int main(int argc, char **argv) {
     app_start_clock(&app);
     cl_mem in = app_buffer(&app, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes, host_in);
     cl_mem out = app_buffer(&app, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, host_out);
-    for (size_t i = 0; i < app.iterations; ++i)
+    for (size_t i = 0; i < app.iterations; ++i) {
         app_launch(&app, convolve, over_plane(side, side), ARG(in), ARG(out), ARG(side));
+        app_end_iteration(&app);
+    }
     app_stop_clock(&app);
 
     if (app.check) {

@@ -117,6 +117,7 @@ int main(int argc, char **argv) {
         cl_mem swap = from;
         from = to;
         to = swap;
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

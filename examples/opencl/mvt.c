@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
                    ARG(side), ARG(keep));
         app_launch(&app, column_products, over(side), ARG(a.buffer), ARG(y2.buffer), ARG(x2.buffer),
                    ARG(side), ARG(keep));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

@@ -180,6 +180,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < app.iterations; ++i) {
         app_launch(&app, start_borders, over(pitch), ARG(score), ARG(pitch));
         align(&app, align_tiles, score, similarity, side);
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

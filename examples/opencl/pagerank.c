@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
         app_launch(&app, share, over(pages), ARG(ranks), ARG(links_out), ARG(shares), ARG(pages));
         app_launch(&app, pull, over(pages), ARG(offsets), ARG(sources), ARG(shares), ARG(ranks),
                    ARG(pages), ARG(base));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

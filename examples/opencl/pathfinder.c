@@ -132,8 +132,10 @@ int main(int argc, char **argv) {
     app_start_clock(&app);
     app_write(&app, buffers.wall, ROWS * grid.row_bytes, host_wall);
     free(host_wall);
-    for (size_t i = 0; i < app.iterations; ++i)
+    for (size_t i = 0; i < app.iterations; ++i) {
         descend(&app, advance, &buffers, &grid);
+        app_end_iteration(&app);
+    }
     app_stop_clock(&app);
 
     if (app.check)

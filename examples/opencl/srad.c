@@ -199,6 +199,7 @@ int main(int argc, char **argv) {
                    ARG(west), ARG(east), ARG(coefficient), ARG(side), ARG(speckle));
         app_launch(&app, diffuse, over_plane(side, side), ARG(image), ARG(north), ARG(south),
                    ARG(west), ARG(east), ARG(coefficient), ARG(side));
+        app_end_iteration(&app);
     }
     app_stop_clock(&app);
 

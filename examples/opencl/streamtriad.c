@@ -75,9 +75,11 @@ static void run_with_buffers(struct app *app, cl_kernel triad, const struct stre
     app_write(app, c, streams->bytes, host_c);
     free(host_b);
     free(host_c);
-    for (size_t i = 0; i < app->iterations; ++i)
+    for (size_t i = 0; i < app->iterations; ++i) {
         app_launch(app, triad, over(streams->count), ARG(a), ARG(b), ARG(c), ARG(scalar),
                    ARG(streams->count));
+        app_end_iteration(app);
+    }
     app_stop_clock(app);
 
     if (app->check) {
@@ -129,9 +131,11 @@ static void run_with_svm(struct app *app, cl_kernel triad, const struct streams 
     app_start_clock(app);
     svm_unmap(app, b);
     svm_unmap(app, c);
-    for (size_t i = 0; i < app->iterations; ++i)
+    for (size_t i = 0; i < app->iterations; ++i) {
         app_launch(app, triad, over(streams->count), SVM_ARG(a), SVM_ARG(b), SVM_ARG(c),
                    ARG(scalar), ARG(streams->count));
+        app_end_iteration(app);
+    }
     app_stop_clock(app);
 
     if (app->check) {
