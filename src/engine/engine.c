@@ -4,6 +4,7 @@
 #include "base/lazy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,14 +67,26 @@ static int make_policies(struct ff__engine *engine, const struct ff__engine_conf
     return status;
 }
 
+/* "faults, launches" */
+static void name_visibility(uint32_t visibility, char text[96]) {
+    static const char *const names[] = {"faults", "launches", "accesses", "instructions",
+                                        "a recorded run of the same work"};
+    text[0] = '\0';
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (visibility >> i & 1)
+            snprintf(text + strlen(text), 96 - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
+}
+
 static int check_visibility(const struct ff__engine_config *config, struct ff_error *error) {
     for (int slot = 0; slot < FF__SLOTS; slot++) {
         const struct ff_policy *policy = config->system.policy[slot];
-        if (policy->needs & ~config->shows)
-            return ff__fail(
-                error, -ENOTSUP,
-                "policy '%s' must see what this backend cannot show (needs 0x%x, there is 0x%x)",
-                policy->name, policy->needs, config->shows);
+        char missing[96], shown[96];
+        name_visibility(policy->needs & ~config->shows, missing);
+        name_visibility(config->shows, shown);
+        if (missing[0])
+            return ff__fail(error, -ENOTSUP,
+                            "%s policy '%s' must see %s; this kind of device shows only %s",
+                            ff__slot_name((enum ff__slot)slot), policy->name, missing, shown);
     }
     return 0;
 }

@@ -73,7 +73,7 @@ static inline struct ff__sim_result little_run(const struct little *little, cons
     if (ff__gpu_read(gpu, GPU_FOLDER, &preset, &error) ||
         ff__system_parse(system, &config.system, &error) ||
         ff__sim_run(&config, &workload, &result, &error))
-        fail_msg("%s", error.message);
+        fail_msg("%s on %s: %s", system, gpu, error.message);
     return result;
 }
 
