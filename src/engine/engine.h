@@ -138,6 +138,10 @@ void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
  * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
+/* By page: memory of the tier is free again although the pages in it stay, until something takes them
+ * off; no eviction policy knows of them. What UVMSmart does in cudaDeviceSynchronize. */
+void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
+
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);

@@ -20,12 +20,21 @@ struct sim;
 /* ---- warps and SMs: sm.c ---- */
 
 struct warp {
-    uint64_t ready; /* when it can issue */
-    uint64_t wait_page;
-    uint32_t next_waiter; /* the next warp that waits for a page of the same block */
+    uint64_t ready; /* when it can issue; of one that waits, when what it has got has come */
     uint32_t cta, warp, step;
-    uint16_t cta_slot;
-    bool again; /* its instruction has been issued and waits for pages */
+    uint32_t missing; /* pages of its instruction that have not come, as bits */
+    uint32_t untold;  /* instructions since the last access that was observed */
+    uint16_t cta_slot, sectors;
+    bool again; /* its instruction has been issued and waits, or has waited, for pages */
+};
+
+/* A page that a warp's instruction waits for. Every page counts on its own: it has been used once it
+ * has come, and may leave again before the others come. Else instructions whose pages do not fit all
+ * at once would never end. The waits of a warp have the numbers warp * FF__STEP_PAGES + 0, 1, ... */
+struct wait {
+    uint64_t page;
+    uint32_t next; /* number + 1 of the next wait for a page of the same block */
+    bool write;
 };
 
 #define TLB_WAYS 8u
@@ -45,6 +54,7 @@ struct fault {
     uint64_t time; /* when it is seen outside the SM */
     uint64_t page;
     bool write;
+    bool served; /* in a batch: its page was brought */
 };
 
 /* A launch that waits for its device. */
@@ -66,13 +76,13 @@ struct device {
     uint32_t queue_head, queue_count, queue_capacity;
     /* faults */
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
-    uint32_t *waiters;       /* [block] first waiting warp (SM * warps + slot) + 1 */
-    uint64_t waiting;        /* warps */
+    uint32_t *waiters;       /* [block] first wait + 1 */
+    struct wait *waits;      /* [(SM * warps + slot) * FF__STEP_PAGES + i] */
     struct fault *buffer;    /* faults nobody has taken yet, by time */
     uint32_t buffer_count, buffer_capacity;
     uint64_t look_at;    /* when the buffer will be looked at next; NEVER */
-    bool in_batch;       /* the driver is at work */
-    struct fault *batch; /* [batch_faults] what it works on */
+    bool in_batch;       /* the driver is at work on `batch` */
+    struct fault *batch; /* [ff__sim_batch_limit()] what it works on */
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
@@ -161,7 +171,8 @@ void ff__sms_fini(struct sim *sim, struct device *device);
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
 /* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
-/* Warps that wait for these pages try again. */
+/* These pages' faults have been answered: what waits for one of them uses it, here or over a link, or
+ * faults again if it is at neither place any more. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
 /* Shows the accesses so far to the policies. */
@@ -218,6 +229,11 @@ struct sim {
 /* Remembers the first failure. */
 void ff__sim_fail(struct sim *sim, int status, const char *what);
 
+/* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not of
+ * the SM that may be ahead of it or of the event that may be behind: the order of what is told is that
+ * in which it was decided. */
+void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event);
+
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
                                 uint32_t device, struct job *job) {
     struct event event = {.time = time, .kind = kind, .device = device, .job = job};
@@ -228,6 +244,15 @@ static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind 
 
 static inline uint64_t ff__sim_ns(uint64_t ps) {
     return ps / PS_PER_NS;
+}
+
+static inline bool ff__sim_flat(const struct sim *sim) {
+    return sim->gpu->fault_cost == FF__FAULT_FLAT;
+}
+
+/* Faults that are taken at a time, at most. */
+static inline uint32_t ff__sim_batch_limit(const struct sim *sim) {
+    return ff__sim_flat(sim) ? 1 : sim->gpu->batch_faults;
 }
 
 /* Whether a touch of the page by the device would find it, here or over a link. */

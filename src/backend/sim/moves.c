@@ -65,9 +65,8 @@ static uint64_t transfer_block(struct sim *sim, struct device *device, uint32_t 
 
 static uint64_t move(struct sim *sim, struct device *device, uint32_t direction,
                      const struct ff_mask *pages, const struct ff_mask *faulted, uint64_t time) {
-    return sim->gpu->fault_cost == FF__FAULT_FLAT
-               ? transfer_runs(sim, device, direction, pages, faulted, time)
-               : transfer_block(sim, device, direction, pages, time);
+    return ff__sim_flat(sim) ? transfer_runs(sim, device, direction, pages, faulted, time)
+                             : transfer_block(sim, device, direction, pages, time);
 }
 
 static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint64_t time) {
@@ -97,12 +96,22 @@ static uint64_t schedule_in(struct sim *sim, struct job *job, uint64_t time) {
     return move(sim, device, LINK_IN, copied, &job->job.faulted, time);
 }
 
-void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
-    uint64_t end = time;
+/* What goes out makes room for what comes in when it has gone; in UVMSmart already when its copy
+ * begins. */
+static uint64_t make_room(struct sim *sim, struct job *job, uint64_t time) {
+    bool early = ff__sim_flat(sim) && job->job.has_in;
+    uint64_t room = time;
     for (uint32_t i = 0; i < job->job.out_count; i++) {
-        uint64_t out_end = schedule_out(sim, job, i, time);
-        end = out_end > end ? out_end : end;
+        const struct device *device = &sim->devices[job->job.out[i].tier - 1];
+        uint64_t begin = device->link_free[LINK_OUT], end = schedule_out(sim, job, i, time);
+        uint64_t free_at = early ? begin : end;
+        room = free_at > room ? free_at : room;
     }
+    return room;
+}
+
+void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
+    uint64_t end = make_room(sim, job, time);
     if (job->job.has_in)
         end = schedule_in(sim, job, end);
     sim->jobs_at_work++;

@@ -37,9 +37,13 @@ int ff__sms_init(struct sim *sim, struct device *device) {
     device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
     device->pending = ff__lazy_map(blocks * sizeof *device->pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
+    device->waits =
+        calloc((size_t)sim->gpu->sms * sim->warps_per_sm * FF__STEP_PAGES, sizeof *device->waits);
     device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
     int status =
-        device->sms && device->pending && device->waiters && device->accesses ? 0 : -ENOMEM;
+        device->sms && device->pending && device->waiters && device->waits && device->accesses
+            ? 0
+            : -ENOMEM;
     for (uint32_t i = 0; i < sim->gpu->sms && !status; i++)
         status = sm_init(sim, &device->sms[i]);
     return status;
@@ -56,6 +60,7 @@ void ff__sms_fini(struct sim *sim, struct device *device) {
     }
     free(device->sms);
     free(device->accesses);
+    free(device->waits);
     ff__lazy_unmap(device->pending, blocks * sizeof *device->pending);
     ff__lazy_unmap(device->waiters, blocks * sizeof *device->waiters);
 }
@@ -159,7 +164,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
 
 struct touch {
     uint64_t page;
-    const struct warp *warp;
+    struct warp *warp;
     uint32_t slot, pc;
     bool write, missed, remote;
 };
@@ -181,24 +186,25 @@ static void show_access(struct sim *sim, struct device *device, const struct sm 
         ff__sms_show(sim, device);
 }
 
-static void observe_access(struct sim *sim, const struct device *device, uint64_t time,
-                           const struct ff__step *step, const struct touch *touch) {
+/* Of several pages of one instruction, the first one has the instructions. */
+static void observe_access(struct sim *sim, const struct device *device,
+                           const struct touch *touch) {
     uint32_t block = (uint32_t)(touch->page / FF_BLOCK_PAGES);
     const struct ff__space *space = &sim->engine.space;
     uint32_t range = space->blocks[block].range;
     struct ff_trace_event event = {
         .kind = FF_TRACE_ACCESS,
-        .time_ns = ff__sim_ns(time),
         .device = device->tier - 1,
         .range = range,
         .page = touch->page - (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES,
         .cta = touch->warp->cta,
         .warp = touch->warp->warp,
-        .pc = step->pc,
-        .instructions = step->instructions,
-        .write = step->write,
+        .pc = touch->pc,
+        .instructions = touch->warp->untold,
+        .write = touch->write,
     };
-    sim->config->observe(sim->config->observer, &event);
+    touch->warp->untold = 0;
+    ff__sim_observe(sim, &event);
 }
 
 /* ---- touching pages ---- */
@@ -264,9 +270,9 @@ static void count_use(struct sim *sim, uint64_t page, bool write) {
 
 /* A walk of the page table. False: a far fault. */
 static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
-                 bool write, bool first) {
+                 bool write) {
     bool there = ff__sim_resident(sim, device->tier, page);
-    sim->result->walks += first;
+    sim->result->walks++;
     count_demand(sim, device, page, there);
     if (!there)
         return false;
@@ -294,7 +300,7 @@ static void raise_fault(struct sim *sim, struct device *device, uint64_t page, b
     uint32_t at = device->buffer_count++;
     for (; at > 0 && device->buffer[at - 1].time > time; at--)
         device->buffer[at] = device->buffer[at - 1];
-    device->buffer[at] = (struct fault){time, page, write};
+    device->buffer[at] = (struct fault){.time = time, .page = page, .write = write};
 }
 
 /* A remote access takes its share of the link. */
@@ -307,22 +313,76 @@ static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t st
     return *free_at + sim->gpu->remote_ns * PS_PER_NS;
 }
 
+/* ---- waiting ---- */
+
+static uint32_t wait_number(const struct sim *sim, const struct device *device, const struct sm *sm,
+                            uint32_t slot) {
+    return ((uint32_t)(sm - device->sms) * sim->warps_per_sm + slot) * FF__STEP_PAGES;
+}
+
+static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                     uint32_t place, uint64_t page, bool write) {
+    uint32_t number = wait_number(sim, device, sm, slot) + place;
+    uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
+    device->waits[number] = (struct wait){page, *head, write};
+    *head = number + 1;
+    sm->warps[slot].missing |= 1u << place;
+}
+
+/* The page is used by the warp that waited for it. False: it is not there any more. */
+static bool end_wait(struct sim *sim, struct device *device, uint32_t number, uint64_t time) {
+    const struct wait *wait = &device->waits[number];
+    uint32_t warp_id = number / FF__STEP_PAGES, slot = warp_id % sim->warps_per_sm;
+    struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
+    struct warp *warp = &sm->warps[slot];
+    uint64_t end = time;
+    if (ff__sim_resident(sim, device->tier, wait->page)) {
+        count_use(sim, wait->page, wait->write);
+        tlb_fill(tlb_set(sim, sm, wait->page),
+                 tlb_entry(sim, wait->page) | (wait->write ? TLB_WRITABLE : 0));
+    } else if (ff__sim_remote(sim, device->tier, wait->page)) {
+        end = use_remotely(sim, device, time);
+    } else {
+        return false;
+    }
+    warp->ready = end > warp->ready ? end : warp->ready;
+    warp->missing &= ~(1u << number % FF__STEP_PAGES);
+    if (!warp->missing)
+        push_ready(sm, slot, warp->ready);
+    return true;
+}
+
+void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
+                  const struct ff_mask *pages, uint64_t time) {
+    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    for (uint32_t *link = &device->waiters[block]; *link != 0;) {
+        struct wait *wait = &device->waits[*link - 1];
+        uint32_t next = wait->next;
+        if (!ff_mask_test(pages, wait->page % FF_BLOCK_PAGES)) {
+            link = &wait->next;
+        } else if (end_wait(sim, device, *link - 1, time)) {
+            *link = next;
+        } else {
+            raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
+            link = &wait->next;
+        }
+    }
+}
+
 /* ---- running ---- */
 
-/* Touches the pages of a step; returns when its data is there. *missing: the first page that is not,
- * FF_NONE-like UINT64_MAX if all are. */
+/* Touches the pages of a step; returns when those that are there have come. The others are waited
+ * for. */
 static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                            const struct ff__step *step, uint64_t *missing) {
-    const struct warp *warp = &sm->warps[slot];
+                            const struct ff__step *step) {
+    struct warp *warp = &sm->warps[slot];
     uint64_t time = sm->now, done = time;
-    bool first = !warp->again;
-    *missing = UINT64_MAX;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
         struct touch touch = {page, warp, slot, step->pc, step->write, false, false};
         if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
-            done = time + sim->walk;
-            touch.missed = !walk(sim, device, sm, page, step->write, first);
+            done = time + sim->walk > done ? time + sim->walk : done;
+            touch.missed = !walk(sim, device, sm, page, step->write);
         }
         touch.remote = touch.missed && ff__sim_remote(sim, device->tier, page);
         if (touch.remote) {
@@ -330,15 +390,15 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             done = end > done ? end : done;
         } else if (touch.missed) {
             raise_fault(sim, device, page, step->write, time + sim->visible);
-            *missing = *missing == UINT64_MAX ? page : *missing;
+            wait_for(sim, device, sm, slot, i, page, step->write);
         }
-        sim->result->hits += first && !touch.missed;
-        if (sim->recording && first && ff__recording_add(sim->recording, page))
+        sim->result->hits += !touch.missed;
+        if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
-        if (sim->shows_accesses && first)
+        if (sim->shows_accesses)
             show_access(sim, device, sm, &touch);
-        if (sim->config->observe && first)
-            observe_access(sim, device, time, step, &touch);
+        if (sim->config->observe)
+            observe_access(sim, device, &touch);
     }
     return done;
 }
@@ -352,48 +412,51 @@ static uint64_t memory_end(const struct sim *sim, struct sm *sm, uint64_t done, 
     return end + sim->gpu->memory_latency_ns * PS_PER_NS;
 }
 
-static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                     uint64_t page) {
-    uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
-    sm->warps[slot].again = true;
-    sm->warps[slot].wait_page = page;
-    sm->warps[slot].next_waiter = *head;
-    *head = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot + 1;
-    device->waiting++;
+/* The warp's instruction has all of its pages: when its data is there, the next one can go. */
+static void end_step(struct sim *sim, struct sm *sm, uint32_t slot, uint64_t time) {
+    struct warp *warp = &sm->warps[slot];
+    if (warp->sectors > 0)
+        time = memory_end(sim, sm, time, warp->sectors);
+    warp->again = false;
+    warp->step++;
+    warp->ready = time;
+    replace_first(sm, time << SLOT_BITS | slot);
 }
 
-/* Lets the first ready warp make one step. */
-static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
-    uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
+/* Issues the next step of the first warp. */
+static void begin_step(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
     struct warp *warp = &sm->warps[slot];
     const struct ff__kernel *kernel = &device->current.kernel;
     struct ff__step step;
-    if (sm->now < warp->ready)
-        sm->now = warp->ready;
     if (!kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step)) {
         drop_first(sm);
         end_warp(sim, device, sm, slot);
         return;
     }
-    sm->now += (warp->again ? 1 : step.instructions) * sim->ps_per_instruction;
-    if (!warp->again) {
-        sim->result->instructions += step.instructions;
-        sim->result->accesses += step.page_count;
+    sm->now += step.instructions * sim->ps_per_instruction;
+    warp->untold += step.instructions;
+    warp->sectors = step.page_count > 0 ? step.sectors : 0;
+    sim->result->instructions += step.instructions;
+    sim->result->accesses += step.page_count;
+    uint64_t ready = touch_pages(sim, device, sm, slot, &step);
+    if (!warp->missing) {
+        end_step(sim, sm, slot, ready);
+        return;
     }
-    uint64_t missing = UINT64_MAX, ready = sm->now;
-    if (step.page_count > 0) {
-        ready = touch_pages(sim, device, sm, slot, &step, &missing);
-        if (missing != UINT64_MAX) {
-            drop_first(sm);
-            wait_for(sim, device, sm, slot, missing);
-            return;
-        }
-        ready = memory_end(sim, sm, ready, step.sectors);
-    }
-    warp->again = false;
-    warp->step++;
     warp->ready = ready;
-    replace_first(sm, ready << SLOT_BITS | slot);
+    warp->again = true;
+    drop_first(sm);
+}
+
+/* Lets the first ready warp make one step, or go on with one that has waited. */
+static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
+    uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
+    if (sm->now < sm->warps[slot].ready)
+        sm->now = sm->warps[slot].ready;
+    if (sm->warps[slot].again)
+        end_step(sim, sm, slot, sm->now);
+    else
+        begin_step(sim, device, sm, slot);
 }
 
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
@@ -411,29 +474,4 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
             next = ready;
     }
     return next;
-}
-
-/* ---- waking ---- */
-
-static void wake(struct sim *sim, struct device *device, uint32_t warp_id, uint64_t time) {
-    struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
-    device->waiting--;
-    push_ready(sm, warp_id % sim->warps_per_sm, time);
-}
-
-void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
-                  const struct ff_mask *pages, uint64_t time) {
-    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
-    uint32_t *link = &device->waiters[block];
-    while (*link != 0) {
-        uint32_t warp_id = *link - 1;
-        struct warp *warp =
-            &device->sms[warp_id / sim->warps_per_sm].warps[warp_id % sim->warps_per_sm];
-        if (!ff_mask_test(pages, warp->wait_page % FF_BLOCK_PAGES)) {
-            link = &warp->next_waiter;
-            continue;
-        }
-        *link = warp->next_waiter;
-        wake(sim, device, warp_id, time);
-    }
 }
