@@ -20,17 +20,20 @@ struct sim;
 /* ---- warps and SMs: sm.c ---- */
 
 struct warp {
-    uint64_t ready; /* when it can issue; of one that waits, when what it has got has come */
+    uint64_t ready; /* when it can issue */
+    uint64_t data;  /* when all loaded data that it has got is there */
+    /* its waits, as bits: that have not ended; of these, for loads; that it needs the end of to go on */
+    uint64_t missing, loads, needs;
     uint32_t cta, warp, step;
-    uint32_t missing; /* pages of its instruction that have not come, as bits */
-    uint32_t untold;  /* instructions since the last access that was observed */
-    uint16_t cta_slot, sectors;
-    bool again; /* its instruction has been issued and waits, or has waited, for pages */
+    uint32_t untold; /* instructions since the last access that was observed */
+    uint16_t cta_slot;
 };
 
 /* A page that a warp's instruction waits for. Every page counts on its own: it has been used once it
  * has come, and may leave again before the others come. Else instructions whose pages do not fit all
- * at once would never end. The waits of a warp have the numbers warp * FF__STEP_PAGES + 0, 1, ... */
+ * at once would never end. The waits of a warp have the numbers warp * WARP_WAITS + 0, 1, ... */
+#define WARP_WAITS 64u /* so that there is always room for one more instruction's */
+
 struct wait {
     uint64_t page;
     uint32_t next; /* number + 1 of the next wait for a page of the same block */
@@ -77,7 +80,7 @@ struct device {
     /* faults */
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
     uint32_t *waiters;       /* [block] first wait + 1 */
-    struct wait *waits;      /* [(SM * warps + slot) * FF__STEP_PAGES + i] */
+    struct wait *waits;      /* [(SM * warps + slot) * WARP_WAITS + i] */
     struct fault *buffer;    /* faults nobody has taken yet, by time */
     uint32_t buffer_count, buffer_capacity;
     uint64_t look_at;    /* when the buffer will be looked at next; NEVER */

@@ -38,7 +38,7 @@ int ff__sms_init(struct sim *sim, struct device *device) {
     device->pending = ff__lazy_map(blocks * sizeof *device->pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
     device->waits =
-        calloc((size_t)sim->gpu->sms * sim->warps_per_sm * FF__STEP_PAGES, sizeof *device->waits);
+        calloc((size_t)sim->gpu->sms * sim->warps_per_sm * WARP_WAITS, sizeof *device->waits);
     device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
     int status =
         device->sms && device->pending && device->waiters && device->waits && device->accesses
@@ -315,27 +315,28 @@ static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t st
 
 /* ---- waiting ---- */
 
-static uint32_t wait_number(const struct sim *sim, const struct device *device, const struct sm *sm,
-                            uint32_t slot) {
-    return ((uint32_t)(sm - device->sms) * sim->warps_per_sm + slot) * FF__STEP_PAGES;
-}
-
 static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                     uint32_t place, uint64_t page, bool write) {
-    uint32_t number = wait_number(sim, device, sm, slot) + place;
+                     uint64_t page, bool write) {
+    struct warp *warp = &sm->warps[slot];
+    uint32_t place = (uint32_t)__builtin_ctzll(~warp->missing);
+    uint32_t warp_id = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot;
+    uint32_t number = warp_id * WARP_WAITS + place;
     uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
     device->waits[number] = (struct wait){page, *head, write};
     *head = number + 1;
-    sm->warps[slot].missing |= 1u << place;
+    warp->missing |= UINT64_C(1) << place;
+    warp->loads |= (uint64_t)!write << place;
 }
 
 /* The page is used by the warp that waited for it. False: it is not there any more. */
 static bool end_wait(struct sim *sim, struct device *device, uint32_t number, uint64_t time) {
     const struct wait *wait = &device->waits[number];
-    uint32_t warp_id = number / FF__STEP_PAGES, slot = warp_id % sim->warps_per_sm;
+    uint32_t warp_id = number / WARP_WAITS, slot = warp_id % sim->warps_per_sm;
+    uint64_t others = ~(UINT64_C(1) << number % WARP_WAITS);
     struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
     struct warp *warp = &sm->warps[slot];
-    uint64_t end = time;
+    uint64_t end = time + sim->gpu->memory_latency_ns * PS_PER_NS;
+    bool needed = warp->needs & ~others;
     if (ff__sim_resident(sim, device->tier, wait->page)) {
         count_use(sim, wait->page, wait->write);
         tlb_fill(tlb_set(sim, sm, wait->page),
@@ -345,10 +346,13 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
     } else {
         return false;
     }
-    warp->ready = end > warp->ready ? end : warp->ready;
-    warp->missing &= ~(1u << number % FF__STEP_PAGES);
-    if (!warp->missing)
-        push_ready(sm, slot, warp->ready);
+    if (!wait->write && end > warp->data)
+        warp->data = end;
+    warp->missing &= others;
+    warp->loads &= others;
+    warp->needs &= others;
+    if (needed && !warp->needs)
+        push_ready(sm, slot, warp->data > time ? warp->data : time);
     return true;
 }
 
@@ -375,11 +379,10 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
  * for. */
 static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
                             const struct ff__step *step) {
-    struct warp *warp = &sm->warps[slot];
     uint64_t time = sm->now, done = time;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
-        struct touch touch = {page, warp, slot, step->pc, step->write, false, false};
+        struct touch touch = {page, &sm->warps[slot], slot, step->pc, step->write, false, false};
         if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
             done = time + sim->walk > done ? time + sim->walk : done;
             touch.missed = !walk(sim, device, sm, page, step->write);
@@ -390,7 +393,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             done = end > done ? end : done;
         } else if (touch.missed) {
             raise_fault(sim, device, page, step->write, time + sim->visible);
-            wait_for(sim, device, sm, slot, i, page, step->write);
+            wait_for(sim, device, sm, slot, page, step->write);
         }
         sim->result->hits += !touch.missed;
         if (sim->recording && ff__recording_add(sim->recording, page))
@@ -412,51 +415,56 @@ static uint64_t memory_end(const struct sim *sim, struct sm *sm, uint64_t done, 
     return end + sim->gpu->memory_latency_ns * PS_PER_NS;
 }
 
-/* The warp's instruction has all of its pages: when its data is there, the next one can go. */
-static void end_step(struct sim *sim, struct sm *sm, uint32_t slot, uint64_t time) {
+/* The first warp goes on when all waits that it needs have ended, and not before `time`. */
+static void go_on(struct sm *sm, uint32_t slot, uint64_t needs, uint64_t time) {
     struct warp *warp = &sm->warps[slot];
-    if (warp->sectors > 0)
-        time = memory_end(sim, sm, time, warp->sectors);
-    warp->again = false;
-    warp->step++;
+    warp->needs = needs;
     warp->ready = time;
-    replace_first(sm, time << SLOT_BITS | slot);
+    if (needs)
+        drop_first(sm);
+    else
+        replace_first(sm, time << SLOT_BITS | slot);
 }
 
-/* Issues the next step of the first warp. */
-static void begin_step(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
+/* There are no more steps: the warp ends with the last of its loads and stores. */
+static void try_end(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
+    const struct warp *warp = &sm->warps[slot];
+    if (warp->missing || warp->data > sm->now) {
+        go_on(sm, slot, warp->missing, warp->data);
+        return;
+    }
+    drop_first(sm);
+    end_warp(sim, device, sm, slot);
+}
+
+/* Lets the first ready warp make one step. */
+static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
+    uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
     struct warp *warp = &sm->warps[slot];
     const struct ff__kernel *kernel = &device->current.kernel;
     struct ff__step step;
+    if (sm->now < warp->ready)
+        sm->now = warp->ready;
     if (!kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step)) {
-        drop_first(sm);
-        end_warp(sim, device, sm, slot);
+        try_end(sim, device, sm, slot);
         return;
     }
+    warp->step++;
     sm->now += step.instructions * sim->ps_per_instruction;
     warp->untold += step.instructions;
-    warp->sectors = step.page_count > 0 ? step.sectors : 0;
     sim->result->instructions += step.instructions;
     sim->result->accesses += step.page_count;
-    uint64_t ready = touch_pages(sim, device, sm, slot, &step);
-    if (!warp->missing) {
-        end_step(sim, sm, slot, ready);
+    if (step.page_count == 0) {
+        go_on(sm, slot, 0, sm->now);
         return;
     }
-    warp->ready = ready;
-    warp->again = true;
-    drop_first(sm);
-}
-
-/* Lets the first ready warp make one step, or go on with one that has waited. */
-static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
-    uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
-    if (sm->now < sm->warps[slot].ready)
-        sm->now = sm->warps[slot].ready;
-    if (sm->warps[slot].again)
-        end_step(sim, sm, slot, sm->now);
-    else
-        begin_step(sim, device, sm, slot);
+    uint64_t end = touch_pages(sim, device, sm, slot, &step);
+    end = memory_end(sim, sm, end, step.sectors);
+    if (!step.write && end > warp->data)
+        warp->data = end;
+    bool is_full = __builtin_popcountll(warp->missing) > WARP_WAITS - FF__STEP_PAGES;
+    uint64_t waits = is_full ? warp->missing : step.goes_on ? 0 : warp->loads;
+    go_on(sm, slot, waits, step.goes_on ? sm->now : warp->data);
 }
 
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
