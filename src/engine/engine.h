@@ -112,6 +112,11 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        struct ff__job *job);
 
+/* By page: makes these pages of a job's way in true, ahead of the others; they are no part of the job
+ * any more. */
+void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
+                       const struct ff_mask *pages);
+
 /* Makes a carried out job true. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 

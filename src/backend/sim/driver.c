@@ -330,6 +330,16 @@ static void serve_late(struct sim *sim, uint64_t time) {
     free(retries);
 }
 
+void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time) {
+    struct ff_mask pages = ff__sim_piece(sim, job);
+    const struct ff__move piece = {
+        .block = job->job.in.block, .tier = job->job.in.tier, .pages = pages};
+    ff__engine_arrive(&sim->engine, ff__sim_ns(time), &job->job, &pages);
+    if (sim->config->observe)
+        observe_move(sim, &piece, FF_TRACE_MIGRATE);
+    ff__sms_wake(sim, &sim->devices[job->device], piece.block, &pages, time);
+}
+
 void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     struct device *device = &sim->devices[job->device];
     enum job_cause cause = job->cause;

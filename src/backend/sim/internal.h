@@ -102,6 +102,7 @@ enum event_kind {
     EVENT_FAULTS, /* the device's fault buffer has something new */
     EVENT_DRIVER, /* the driver turns to the next block of its batch */
     EVENT_REPLAY, /* warps with answered faults try again */
+    EVENT_ARRIVE, /* a job's next piece has come, but for the last one */
     EVENT_FINISH, /* a job's last byte has come */
     EVENT_RETRY,  /* throttled faults are due: block, pages in `job` */
     EVENT_HOST,   /* the host goes on */
@@ -149,6 +150,9 @@ struct job {
 struct job *ff__sim_job(struct sim *sim);
 void ff__sim_job_free(struct sim *sim, struct job *job);
 
+/* The next of the pieces in which a job's pages come. */
+struct ff_mask ff__sim_piece(const struct sim *sim, const struct job *job);
+
 /* Reserves the links for a job that can start at `time`; it ends with an EVENT_FINISH. */
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time);
 
@@ -159,6 +163,7 @@ void ff__sim_learn(struct sim *sim, uint64_t time);
 void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time);
 void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time);
 void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time);
+void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time);
 /* Starts prefetches and pre-evictions if the driver has time. */

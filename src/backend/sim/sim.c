@@ -318,6 +318,9 @@ static void handle(struct sim *sim, const struct event *event) {
     case EVENT_REPLAY:
         ff__sim_replay(sim, device, event->time);
         break;
+    case EVENT_ARRIVE:
+        ff__sim_arrive(sim, event->job, event->time);
+        break;
     case EVENT_FINISH:
         ff__sim_finish(sim, event->job, event->time);
         break;
@@ -478,7 +481,8 @@ static void close_sim(struct sim *sim) {
     size_t blocks = sim->engine.space.block_limit;
     struct event event;
     while (ff__events_pop(&sim->events, &event))
-        free(event.job);
+        if (event.kind != EVENT_ARRIVE) /* the job's end is in the queue, too */
+            free(event.job);
     for (uint32_t i = 0; i < sim->retry_count; i++)
         free(sim->retries[i]);
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
