@@ -106,6 +106,22 @@ void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time) {
     serve_at_once(sim, &group, time);
 }
 
+/* ---- idle links ---- */
+
+bool ff__sim_links_idle(const struct sim *sim, const struct device *device, uint64_t time) {
+    return sim->jobs_at_work == 0 && !device->in_batch && device->link_free[LINK_OUT] <= time &&
+           (device->buffer_count == 0 || device->buffer[0].time > time);
+}
+
+/* Something has ended: warps may wait for that. */
+static void expect_idle(struct sim *sim, uint64_t time) {
+    for (uint32_t i = 0; sim->gpu->ends_when_idle && i < sim->config->devices; i++) {
+        uint64_t out_end = sim->devices[i].link_free[LINK_OUT];
+        if (sim->jobs_at_work == 0)
+            ff__sim_post(sim, out_end > time ? out_end : time, EVENT_IDLE, i, NULL);
+    }
+}
+
 /* ---- the fault buffer ---- */
 
 static int by_page(const void *a, const void *b) {
@@ -238,6 +254,7 @@ void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time) {
     if (device->buffer_count > 0 && device->buffer[0].time <= next)
         start_batch(sim, device, next);
     ff__sim_idle(sim, device, time);
+    expect_idle(sim, time);
 }
 
 /* ---- prefetches and pre-evictions ---- */
@@ -360,4 +377,5 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
         device->prefetching = false;
     sim->host_jobs -= cause == JOB_HOST;
     ff__sim_idle(sim, device, time);
+    expect_idle(sim, time);
 }

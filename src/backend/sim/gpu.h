@@ -53,7 +53,8 @@ struct ff__gpu {
     enum ff__host_kind host;
     enum ff__ranges_kind ranges;
     bool write_back_clean; /* evictions copy clean pages too */
-    bool copies_empty;     /* pages that have no content yet are copied in like others */
+    bool ends_when_idle; /* a warp that has ended keeps its place until nothing moves over links */
+    bool copies_empty;   /* pages that have no content yet are copied in like others */
     /* flat */
     uint64_t fault_ns; /* one fault */
     /* batch */

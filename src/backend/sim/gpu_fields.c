@@ -45,6 +45,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(walk_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(launch_ns, WHOLE, 0, SECOND, ANY),
     {"write_back_clean", FF__FIELD_BOOL, AT(write_back_clean), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
+    {"ends_when_idle", FF__FIELD_BOOL, AT(ends_when_idle), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
     {"copies_empty", FF__FIELD_BOOL, AT(copies_empty), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
     NUMBER(batch_faults, COUNT, 1, 1 << 20, BATCH),
     NUMBER(fault_ns, WHOLE, 0, SECOND, FLAT),

@@ -15,12 +15,15 @@
 #define PS_PER_NS UINT64_C(1000)
 #define NEVER     UINT64_MAX
 
+enum { LINK_IN, LINK_OUT };
+
 struct sim;
 
 /* ---- warps and SMs: sm.c ---- */
 
 struct warp {
     uint64_t ready; /* when it can issue */
+    bool ended;     /* but keeps its place until the links are idle */
     uint64_t data;  /* when all loaded data that it has got is there */
     /* its waits, as bits: that have not ended; of these, for loads; that it needs the end of to go on */
     uint64_t missing, loads, needs;
@@ -46,11 +49,11 @@ struct sm {
     uint64_t now, memory_free;
     uint64_t *heap; /* ready << 8 | slot, smallest first */
     uint32_t heap_count;
-    struct warp *warps;   /* [slot] */
-    uint64_t *tlb;        /* [set][way], most recent first */
-    uint32_t *cta_warps;  /* [cta slot] warps that have not ended; 0: free */
-    uint16_t *free_slots; /* stack */
-    uint32_t free_count, ctas;
+    struct warp *warps;               /* [slot] */
+    uint64_t *tlb;                    /* [set][way], most recent first */
+    uint32_t *cta_warps;              /* [cta slot] warps that have not ended; 0: free */
+    uint16_t *free_slots;             /* stack */
+    uint32_t free_count, ctas, ended; /* warps that have ended and keep their places */
 };
 
 struct fault {
@@ -69,7 +72,7 @@ struct launch {
 struct device {
     uint32_t tier;
     struct sm *sms;
-    uint64_t link_free[2]; /* in, out */
+    uint64_t link_free[2]; /* LINK_IN, LINK_OUT */
     /* the running kernel */
     bool running;
     struct launch current;
@@ -104,6 +107,7 @@ enum event_kind {
     EVENT_REPLAY, /* warps with answered faults try again */
     EVENT_ARRIVE, /* a job's next piece has come, but for the last one */
     EVENT_FINISH, /* a job's last byte has come */
+    EVENT_IDLE,   /* nothing may move over the links any more */
     EVENT_RETRY,  /* throttled faults are due: block, pages in `job` */
     EVENT_HOST,   /* the host goes on */
 };
@@ -168,6 +172,8 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time);
 /* Starts prefetches and pre-evictions if the driver has time. */
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time);
+/* Whether nothing moves, or waits to be moved. */
+bool ff__sim_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
 /* Gives advice to be carried out. */
 void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
 
@@ -183,6 +189,8 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
  * faults again if it is at neither place any more. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
+/* Warps that have ended may leave now. */
+void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 

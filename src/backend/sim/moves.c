@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { LINK_IN, LINK_OUT };
-
 struct job *ff__sim_job(struct sim *sim) {
     struct job *job = sim->free_jobs;
     if (job)

@@ -324,6 +324,10 @@ static void handle(struct sim *sim, const struct event *event) {
     case EVENT_FINISH:
         ff__sim_finish(sim, event->job, event->time);
         break;
+    case EVENT_IDLE:
+        if (ff__sim_links_idle(sim, device, event->time))
+            ff__sms_release(sim, device, event->time);
+        break;
     case EVENT_RETRY:
         ff__sim_retry(sim, event->job, event->time);
         break;

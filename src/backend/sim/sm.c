@@ -305,7 +305,7 @@ static void raise_fault(struct sim *sim, struct device *device, uint64_t page, b
 
 /* A remote access takes its share of the link. */
 static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t start) {
-    uint64_t *free_at = &device->link_free[0];
+    uint64_t *free_at = &device->link_free[LINK_IN];
     if (*free_at < start)
         *free_at = start;
     *free_at += ff__link_ns(&sim->gpu->in, sim->gpu->remote_bytes) * PS_PER_NS;
@@ -428,13 +428,31 @@ static void go_on(struct sm *sm, uint32_t slot, uint64_t needs, uint64_t time) {
 
 /* There are no more steps: the warp ends with the last of its loads and stores. */
 static void try_end(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
-    const struct warp *warp = &sm->warps[slot];
+    struct warp *warp = &sm->warps[slot];
     if (warp->missing || warp->data > sm->now) {
         go_on(sm, slot, warp->missing, warp->data);
         return;
     }
     drop_first(sm);
-    end_warp(sim, device, sm, slot);
+    if (!sim->gpu->ends_when_idle || ff__sim_links_idle(sim, device, sm->now)) {
+        end_warp(sim, device, sm, slot);
+        return;
+    }
+    warp->ended = true;
+    sm->ended++;
+}
+
+void ff__sms_release(struct sim *sim, struct device *device, uint64_t time) {
+    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+        struct sm *sm = &device->sms[i];
+        for (uint32_t slot = 0; slot < sim->warps_per_sm && sm->ended > 0; slot++) {
+            if (!sm->warps[slot].ended)
+                continue;
+            sm->warps[slot].ended = false;
+            sm->ended--;
+            push_ready(sm, slot, time);
+        }
+    }
 }
 
 /* Lets the first ready warp make one step. */
