@@ -23,7 +23,7 @@ static bool little_step(const struct ff__workload *workload, const struct ff__ke
     out->instructions = 10;
     out->pc = 8;
     out->sectors = 4;
-    out->write = little->writes;
+    out->write = out->goes_on = little->writes;
     out->page_count = 1;
     out->page[0] = workload->arrays[0].first_page + page;
     return true;
