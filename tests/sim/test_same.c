@@ -207,11 +207,8 @@ static bool play_step(const struct ff__workload *workload, const struct ff__kern
     if (index >= program->length)
         return false;
     const struct touched *touched = &program->touches[index];
-    out->instructions = 10;
-    out->pc = 8;
-    out->sectors = 1;
-    out->write = touched->write;
-    out->page_count = 1;
+    *out = (struct ff__step){
+        .instructions = 10, .pc = 8, .sectors = 1, .write = touched->write, .page_count = 1};
     out->page[0] = workload->arrays[touched->array].first_page + touched->page;
     return true;
 }

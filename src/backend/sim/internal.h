@@ -196,10 +196,10 @@ void ff__sms_show(struct sim *sim, struct device *device);
 
 /* ---- the future: future.c ---- */
 
-/* The pages that were accessed, in order; repetitions in a row are one. */
+/* The pages that were accessed, in order. */
 struct recording {
     uint64_t *order;
-    uint64_t count, capacity, last;
+    uint64_t count, capacity;
 };
 
 int ff__recording_add(struct recording *recording, uint64_t page);

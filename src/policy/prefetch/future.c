@@ -8,12 +8,13 @@
 
 #include "policy/registry.h"
 
-#define LOOK 4096u /* positions a step of the plan looks at */
-#define NEAR 32u   /* of the newest pieces of advice, those that a page is added to */
+#define LOOK 16384u /* positions a step of the plan looks at */
+#define NEAR 32u    /* of the newest pieces of advice, those that a page is added to */
 
 struct future {
     struct ff__belady belady;
     uint64_t ahead;   /* positions to look at */
+    uint64_t passed;  /* up to here, every use has been made */
     uint64_t planned; /* up to here, everything has been advised */
 };
 
@@ -124,7 +125,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
     absent = ff_mask_minus(&absent, &group->faulted);
-    future->planned = future->belady.at;
+    future->planned = 0;
     uint32_t count = list_wishes(future, group->block, &absent, wishes);
     sort(wishes, count);
     for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
@@ -177,13 +178,24 @@ static uint32_t device_of(const struct ff_view *view, uint64_t page) {
     return view->ranges[view->blocks[block].range].home_tier;
 }
 
+/* Whether the use at position `i` of the recording has been made. */
+static bool is_passed(struct future *future, uint64_t i) {
+    uint64_t page = future->belady.future->order[i];
+    return page >= future->belady.future->page_count ||
+           ff__belady_next(&future->belady, (uint32_t)page) > i;
+}
+
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct future *future = state;
     const struct ff_future *recorded = future->belady.future;
-    uint64_t at = future->belady.at, i = future->planned > at ? future->planned : at;
-    uint64_t end = at + future->ahead < i + LOOK ? at + future->ahead : i + LOOK;
+    while (future->passed < recorded->length && is_passed(future, future->passed))
+        future->passed++;
+    uint64_t i = future->planned > future->passed ? future->planned : future->passed;
+    uint64_t sight = future->belady.at + future->ahead, end = sight < i + LOOK ? sight : i + LOOK;
     struct room room = {0};
     for (; i < end && i < recorded->length; i++) {
+        if (is_passed(future, i))
+            continue;
         uint64_t page = recorded->order[i];
         uint32_t tier = device_of(view, page);
         if (tier == FF_TIER_HOST)
