@@ -21,7 +21,7 @@ struct question {
     const struct twin *twin;
     struct ff_mask here[BLOCKS], gone[BLOCKS];
     uint32_t own, reserve;
-    uint64_t need, named;
+    uint64_t need, named, named_before;
 };
 
 struct order {
@@ -98,6 +98,13 @@ static uint32_t blocks_left(const struct question *question) {
     return count;
 }
 
+/* Whether groups have named enough for once: a reserve is taken anew at each eviction, which is that of
+ * one unit then. */
+static bool is_over(const struct question *question) {
+    return question->named >= question->need ||
+           (question->reserve > 0 && question->named > question->named_before);
+}
+
 /* ---- lru-4k ---- */
 
 static uint64_t coldest_page(const struct question *question, bool also_own) {
@@ -146,12 +153,10 @@ static void find_block_of_page(struct question *question) {
  * the one before. */
 static void find_blocks(struct question *question) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    uint64_t before = question->named;
-    for (int pass = 0; pass < 3 && question->named == before; pass++) {
+    for (int pass = 0; pass < 3 && question->named == question->named_before; pass++) {
         bool tried[BLOCKS] = {false};
         uint32_t skip = pass == 2 ? 0 : blocks_left(question) * question->reserve / 100, block;
-        while (question->named < question->need &&
-               (block = coldest_block(question, tried)) < BLOCKS) {
+        while (!is_over(question) && (block = coldest_block(question, tried)) < BLOCKS) {
             tried[block] = true;
             struct ff_mask left = left_of(question, block);
             if (ff_mask_empty(&left))
@@ -192,7 +197,7 @@ static uint32_t whole_leaves(const struct question *question, uint32_t block) {
 static void take_leaves(struct question *question, uint32_t block, uint32_t leaves, bool drains) {
     struct ff_mask left = left_of(question, block);
     struct ff__half_tree tree = ff__half_tree_of(&left, pages_of(block));
-    while (leaves && question->named < question->need) {
+    while (leaves && !is_over(question)) {
         uint32_t leaf = coldest_leaf(question, block, leaves), gone = 1u << leaf;
         tree.valid[leaf] = 0;
         if (drains)
@@ -215,7 +220,7 @@ static uint32_t leaves_left(const struct question *question) {
 static void find_leaves_of_pass(struct question *question, int pass, bool drains) {
     bool tried[BLOCKS] = {false};
     uint32_t skip = pass == 2 ? 0 : leaves_left(question) * question->reserve / 100, block;
-    while (question->named < question->need && (block = coldest_block(question, tried)) < BLOCKS) {
+    while (!is_over(question) && (block = coldest_block(question, tried)) < BLOCKS) {
         tried[block] = true;
         struct ff_mask left = left_of(question, block);
         uint32_t leaves = ff__leaves_of(&left);
@@ -229,8 +234,7 @@ static void find_leaves_of_pass(struct question *question, int pass, bool drains
 }
 
 static void find_any_leaves(struct question *question, bool drains) {
-    uint64_t before = question->named;
-    for (int pass = 0; pass < 3 && question->named == before; pass++)
+    for (int pass = 0; pass < 3 && question->named == question->named_before; pass++)
         find_leaves_of_pass(question, pass, drains);
 }
 
@@ -269,7 +273,6 @@ static void find_least_used(struct question *question) {
     bool tried[BLOCKS] = {false};
     uint32_t skip = blocks_left(question) * question->reserve / 100, block;
     uint32_t parts = BLOCKS, reserved = BLOCKS;
-    uint64_t before = question->named;
     while (question->named < question->need && (block = least_used(question, tried)) < BLOCKS) {
         tried[block] = true;
         bool is_reserved = skip > 0;
@@ -283,7 +286,7 @@ static void find_least_used(struct question *question) {
         else
             parts = parts == BLOCKS ? block : parts;
     }
-    if (question->named == before && (parts < BLOCKS || reserved < BLOCKS))
+    if (question->named == question->named_before && (parts < BLOCKS || reserved < BLOCKS))
         take(question, parts < BLOCKS ? parts : reserved, &all);
 }
 
@@ -308,15 +311,14 @@ static void look(struct question *question, const struct toucher *toucher,
 
 /* The engine asks until it has enough, or nobody is named any more. */
 static void answer(struct question *question, const struct order *order, bool by_page) {
-    uint64_t before;
     if (!by_page) {
         order->find_block(question);
         return;
     }
     do {
-        before = question->named;
+        question->named_before = question->named;
         order->find(question);
-    } while (question->named < question->need && question->named > before);
+    } while (question->named < question->need && question->named > question->named_before);
 }
 
 static void check_answer(const struct question *question, const struct ff__job *job,

@@ -200,15 +200,16 @@ static void play_soft(const struct program *program, struct ff_config config, st
 
 /* ---- in the simulator ---- */
 
+/* Every touch is two steps: a warp goes on past a store, but waits for the load of the same page. */
 static bool play_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
                       uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct program *program = workload->data;
     (void)kernel, (void)cta, (void)warp;
-    if (index >= program->length)
+    if (index / 2 >= program->length)
         return false;
-    const struct touched *touched = &program->touches[index];
-    *out = (struct ff__step){
-        .instructions = 10, .pc = 8, .sectors = 1, .write = touched->write, .page_count = 1};
+    const struct touched *touched = &program->touches[index / 2];
+    *out = (struct ff__step){.instructions = 10, .pc = 8, .sectors = 1, .page_count = 1};
+    out->write = touched->write && index % 2 == 0;
     out->page[0] = workload->arrays[touched->array].first_page + touched->page;
     return true;
 }
