@@ -480,7 +480,7 @@ static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
     end = memory_end(sim, sm, end, step.sectors);
     if (!step.write && end > warp->data)
         warp->data = end;
-    bool is_full = __builtin_popcountll(warp->missing) > WARP_WAITS - FF__STEP_PAGES;
+    bool is_full = (uint32_t)__builtin_popcountll(warp->missing) > WARP_WAITS - FF__STEP_PAGES;
     uint64_t waits = is_full ? warp->missing : step.goes_on ? 0 : warp->loads;
     go_on(sm, slot, waits, step.goes_on ? sm->now : warp->data);
 }
