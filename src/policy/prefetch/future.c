@@ -8,14 +8,16 @@
 
 #include "policy/registry.h"
 
-#define LOOK 16384u /* positions a step of the plan looks at */
-#define NEAR 32u    /* of the newest pieces of advice, those that a page is added to */
+#define LOOK  16384u /* positions a step of the plan looks at */
+#define EVERY 2048u  /* uses from plan to plan while nothing faults: less makes small transfers */
+#define NEAR  32u    /* of the newest pieces of advice, those that a page is added to */
 
 struct future {
     struct ff__belady belady;
-    uint64_t ahead;   /* positions to look at */
-    uint64_t passed;  /* up to here, every use has been made */
-    uint64_t planned; /* up to here, everything has been advised */
+    uint64_t ahead;      /* positions to look at */
+    uint64_t passed;     /* up to here, every use has been made */
+    uint64_t planned;    /* up to here, everything has been advised */
+    uint64_t planned_at; /* uses so far when accesses last led to a plan */
 };
 
 enum param { AHEAD, PARAMS };
@@ -220,8 +222,12 @@ static void on_arrival(void *state, const struct ff_view *view, uint32_t block, 
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
                       uint32_t count, struct ff_advice_list *advice) {
-    (void)advice;
-    ff__belady_access(&((struct future *)state)->belady, view, accesses, count);
+    struct future *future = state;
+    ff__belady_access(&future->belady, view, accesses, count);
+    if (future->belady.at - future->planned_at < EVERY)
+        return;
+    future->planned_at = future->belady.at;
+    plan(state, view, advice);
 }
 
 const struct ff_prefetch_policy ff__prefetch_future = {
