@@ -11,21 +11,13 @@
 
 struct watcher {
     struct ff_trace_writer *writer;
-    uint64_t last_ns;
     int status;
 };
 
-/* The simulator tells what happens in the order of its decisions, in which a warp may be a step ahead
- * of another one's clock. That order is the one to keep, because what was resident followed from it;
- * the clock of a trace, which never goes back, waits for it. */
 static void watch(void *self, const struct ff_trace_event *event) {
     struct watcher *watcher = self;
-    struct ff_trace_event in_turn = *event;
-    if (in_turn.time_ns < watcher->last_ns)
-        in_turn.time_ns = watcher->last_ns;
-    watcher->last_ns = in_turn.time_ns;
     if (!watcher->status)
-        watcher->status = ff_trace_write(watcher->writer, &in_turn);
+        watcher->status = ff_trace_write(watcher->writer, event);
 }
 
 static int start_trace(const struct ff__simulation *simulation, struct watcher *watcher,

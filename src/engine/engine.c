@@ -4,6 +4,7 @@
 #include "base/lazy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,14 +67,26 @@ static int make_policies(struct ff__engine *engine, const struct ff__engine_conf
     return status;
 }
 
+/* "faults, launches" */
+static void name_visibility(uint32_t visibility, char text[96]) {
+    static const char *const names[] = {"faults", "launches", "accesses", "instructions",
+                                        "a recorded run of the same work"};
+    text[0] = '\0';
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (visibility >> i & 1)
+            snprintf(text + strlen(text), 96 - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
+}
+
 static int check_visibility(const struct ff__engine_config *config, struct ff_error *error) {
     for (int slot = 0; slot < FF__SLOTS; slot++) {
         const struct ff_policy *policy = config->system.policy[slot];
-        if (policy->needs & ~config->shows)
-            return ff__fail(
-                error, -ENOTSUP,
-                "policy '%s' must see what this backend cannot show (needs 0x%x, there is 0x%x)",
-                policy->name, policy->needs, config->shows);
+        char missing[96], shown[96];
+        name_visibility(policy->needs & ~config->shows, missing);
+        name_visibility(config->shows, shown);
+        if (missing[0])
+            return ff__fail(error, -ENOTSUP,
+                            "%s policy '%s' must see %s; this kind of device shows only %s",
+                            ff__slot_name((enum ff__slot)slot), policy->name, missing, shown);
     }
     return 0;
 }
@@ -150,7 +163,7 @@ const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns
     view->now_ns = now_ns;
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
         view->free_roots[tier] = space->frames[tier].free_count;
-        view->free_pages[tier] = space->by_page ? space->capacity - space->used[tier] : 0;
+        view->free_pages[tier] = space->by_page ? ff__space_free(space, tier) : 0;
     }
     return view;
 }
@@ -176,6 +189,28 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
     struct ff_mask gone = ff_mask_minus(pages, &present);
     struct ff_mask *host = &engine->space.resident[FF_TIER_HOST][block];
     *host = ff_mask_minus(host, &gone);
+}
+
+/* The evictor forgets the block's pages on the tier; they stay. */
+static uint64_t forget_pages(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    const struct ff_mask *resident = &engine->space.resident[tier][block];
+    if (engine->space.frame[tier][block] == FF_NONE)
+        return 0;
+    if (engine->evict->on_leave)
+        engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, resident);
+    if (engine->evict->on_release)
+        engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
+    return ff_mask_count(resident);
+}
+
+void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier) {
+    struct ff__space *space = &engine->space;
+    uint64_t pages = 0;
+    ff__engine_view(engine, now_ns);
+    for (uint32_t range = 0; range < space->range_limit && space->by_page; range++)
+        for (uint32_t i = 0; i < space->ranges[range].block_count; i++)
+            pages += forget_pages(engine, space->ranges[range].first_block + i, tier);
+    space->forgotten[tier] = pages;
 }
 
 static void forget_block(struct ff__engine *engine, uint32_t block) {

@@ -112,6 +112,11 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        struct ff__job *job);
 
+/* By page: makes these pages of a job's way in true, ahead of the others; they are no part of the job
+ * any more. */
+void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
+                       const struct ff_mask *pages);
+
 /* Makes a carried out job true. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 
@@ -137,6 +142,10 @@ void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
 /* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
  * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* By page: memory of the tier is free again although the pages in it stay, until something takes them
+ * off; no eviction policy knows of them. What UVMSmart does in cudaDeviceSynchronize. */
+void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
 
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */

@@ -306,14 +306,14 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
     ff__engine_tell(engine, &event);
 }
 
-static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
+/* What is left of the job's way in is there. */
+static void arrive(struct ff__engine *engine, const struct ff__job *job) {
     struct ff__space *space = &engine->space;
     const struct ff__move *in = &job->in;
     uint32_t block = in->block, tier = in->tier;
     struct ff_stats *stats = &space->stats;
     uint32_t pages = ff_mask_count(&in->pages), held = ff_mask_count(&in->held);
     struct ff_mask *resident = &space->resident[tier][block];
-    ff__memory_arrived(engine, job);
     *resident = ff_mask_or(resident, &in->pages);
     space->evicted[block] = ff_mask_minus(&space->evicted[block], &in->pages);
     if (engine->watched) {
@@ -330,12 +330,29 @@ static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
                                      !ff_mask_empty(&job->faulted));
 }
 
+void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
+                       const struct ff_mask *pages) {
+    struct ff__job part = *job;
+    struct ff_mask *coming = &engine->space.coming[job->in.block];
+    part.in.pages = ff_mask_and(&job->in.pages, pages);
+    part.in.held = ff_mask_and(&job->in.held, pages);
+    part.faulted = ff_mask_and(&job->faulted, pages);
+    ff__engine_view(engine, now_ns);
+    *coming = ff_mask_minus(coming, pages);
+    arrive(engine, &part);
+    job->in.pages = ff_mask_minus(&job->in.pages, pages);
+    job->in.held = ff_mask_minus(&job->in.held, pages);
+    job->faulted = ff_mask_minus(&job->faulted, pages);
+}
+
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job) {
     ff__engine_view(engine, now_ns);
     for (uint32_t i = 0; i < job->out_count; i++)
         finish_out(engine, job, &job->out[i], &job->copied[i]);
-    if (job->has_in)
-        finish_in(engine, job);
+    if (job->has_in) {
+        ff__memory_arrived(engine, job);
+        arrive(engine, job);
+    }
     for (uint32_t i = 0; i < job->out_count; i++)
         queue_late(engine, job->out[i].block);
     if (job->has_in)

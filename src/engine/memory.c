@@ -176,7 +176,7 @@ static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
 }
 
 static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
-    return space->by_page ? space->capacity - space->used[tier]
+    return space->by_page ? ff__space_free(space, tier)
                           : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
 }
 

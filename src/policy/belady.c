@@ -2,14 +2,7 @@
 
 #include <errno.h>
 
-/* A live run is not quite the recorded one: warps take turns in another order, some accesses are
- * merged or repeated. Each access moves on by one position, and by an eighth of how far the page's
- * nearest recorded use is ahead; not at all if that is at least 8 behind. A use farther away than the
- * window says nothing. All three numbers are ours. */
-#define PULL   8u
-#define WINDOW 4096u
-
-#define END    FF_NONE /* of a list; 0 in a link is "on no list", others are unit + 1 */
+#define END FF_NONE /* of a list; 0 in a link is "on no list", others are unit + 1 */
 
 static uint32_t unit_of(const struct ff_view *view, uint32_t page) {
     return view->by_page ? page : page / FF_BLOCK_PAGES * FF_BLOCK_PAGES;
@@ -66,16 +59,14 @@ static uint64_t unit_next(struct ff__belady *belady, const struct ff_view *view,
     return soonest;
 }
 
-/* ---- the position ---- */
+/* ---- uses ---- */
 
 /* A block's key takes a look at all of its pages: only when it is asked for. */
-static void pass(struct ff__belady *belady, const struct ff_view *view) {
-    uint64_t page = belady->future->order[belady->at++];
-    if (page >= belady->future->page_count)
-        return;
+static void use(struct ff__belady *belady, const struct ff_view *view, uint32_t page) {
+    belady->at++;
     belady->uses[page].passed++;
-    look_up(belady, (uint32_t)page);
-    uint32_t unit = unit_of(view, (uint32_t)page);
+    look_up(belady, page);
+    uint32_t unit = unit_of(view, page);
     if (!ff__heap_has(&belady->heap, unit))
         return;
     if (view->by_page)
@@ -84,30 +75,12 @@ static void pass(struct ff__belady *belady, const struct ff_view *view) {
         push(belady, &belady->stale, unit);
 }
 
-static uint64_t position_after(struct ff__belady *belady, uint32_t page) {
-    const struct ff_future *future = belady->future;
-    uint64_t at = belady->at, next = ff__belady_next(belady, page);
-    uint32_t passed = belady->uses[page].passed;
-    uint64_t ahead = next == FF__NEVER ? FF__NEVER : next - at;
-    uint64_t behind =
-        passed == 0 ? FF__NEVER : at - 1 - future->position[future->first[page] + passed - 1];
-    if (ahead <= behind && ahead <= WINDOW)
-        return at + 1 + ahead / PULL;
-    return behind >= PULL && behind <= WINDOW ? at : at + 1;
-}
-
 void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
                        const struct ff_access *accesses, uint32_t count) {
-    const struct ff_future *future = belady->future;
-    for (uint32_t i = 0; i < count && belady->at < future->length; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t page = accesses[i].block * FF_BLOCK_PAGES + accesses[i].page;
-        bool repeats = belady->at > 0 && future->order[belady->at - 1] == page;
-        if (repeats && future->order[belady->at] != page)
-            continue; /* recordings may merge repeats */
-        bool as_recorded = future->order[belady->at] == page;
-        uint64_t target = as_recorded ? belady->at + 1 : position_after(belady, page);
-        while (belady->at < target && belady->at < future->length)
-            pass(belady, view);
+        if (page < belady->future->page_count)
+            use(belady, view, page);
     }
 }
 

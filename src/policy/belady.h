@@ -1,6 +1,11 @@
-/* Where a live run is in the recorded one, and which resident unit is needed last. Eviction takes that
- * one (Belady); prefetching, with an instance of its own, brings nothing that is needed later than
+/* When pages will be used, by a recorded run, and which resident unit is needed last. Eviction takes
+ * that one (Belady); prefetching, with an instance of its own, brings nothing that is needed later than
  * what would have to leave.
+ *
+ * A live run is not quite the recorded one: warps take turns in another order, and the more so the more
+ * they wait for pages. But each page is used as often. So every page has a place in the recording of
+ * its own: what was used n times is needed next where the recording uses it for the n + 1st time, and
+ * if others are far beyond that, it is overdue, and needed first of all.
  *
  * A unit is a page, or where memory is handed out by the block a block, which then goes by the number
  * of its first page and is needed when the first of its pages is. */
@@ -17,7 +22,7 @@
 struct ff__use {
     struct ff__heap_place place; /* by next use */
     uint64_t next;               /* position of the next use, plus one; 0: not looked up yet */
-    uint32_t passed;             /* uses that have been passed */
+    uint32_t passed;             /* uses so far */
     uint32_t link;               /* in the one list this unit may be on */
 };
 
@@ -25,7 +30,7 @@ struct ff__belady {
     const struct ff_future *future;
     struct ff__use *uses;
     struct ff__heap heap; /* units on the device */
-    uint64_t at;          /* positions of the recorded run that have been passed */
+    uint64_t at;          /* uses so far, and about where the live run is in the recorded one */
     uint32_t stale;       /* by block: blocks whose key is to be looked up again */
     uint32_t aside;       /* units that a search has taken out of the heap */
 };
@@ -33,7 +38,7 @@ struct ff__belady {
 /* -EINVAL: no future, or not of this address space. */
 int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env);
 
-/* Accesses of the live run, which move on in the recorded one. */
+/* Accesses of the live run. */
 void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
                        const struct ff_access *accesses, uint32_t count);
 

@@ -256,7 +256,8 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
 static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t leaves,
                         uint64_t pages, struct ff_error *error) {
     const struct ff__frames *frames = &space->frames[tier];
-    if (space->by_page && (pages > space->used[tier] || space->used[tier] > space->capacity))
+    if (space->by_page &&
+        (pages > space->used[tier] || space->used[tier] > space->capacity + space->forgotten[tier]))
         return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu handed out of %llu",
                         tier, (unsigned long long)pages, (unsigned long long)space->used[tier],
                         (unsigned long long)space->capacity);

@@ -37,6 +37,7 @@ struct ff__space {
     struct ff_mask
         *unused; /* [block] prefetched, and not accessed since; kept by who sees accesses */
     uint64_t capacity, used[FF_TIERS_MAX];  /* by page: pages of a device, and pages held */
+    uint64_t forgotten[FF_TIERS_MAX];       /* by page: of those held, pages that hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
@@ -78,6 +79,11 @@ static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint
 
 /* The pages of the block that are on any device: present, so that touching them is no fault. */
 struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
+
+/* By page: memory of the device that nobody holds. */
+static inline uint64_t ff__space_free(const struct ff__space *space, uint32_t tier) {
+    return space->capacity + space->forgotten[tier] - space->used[tier];
+}
 
 /* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */
 int ff__space_check(const struct ff__space *space, struct ff_error *error);

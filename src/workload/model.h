@@ -88,7 +88,9 @@ void ff__script_write_all(struct ff__script *script, uint32_t array);
 
 /* ---- steps ---- */
 
-enum ff__direction { FF__LOAD, FF__STORE };
+/* A load ahead is one whose value the warp needs no sooner than that of the next FF__LOAD; steps that
+ * need it come after that. */
+enum ff__direction { FF__LOAD, FF__STORE, FF__LOAD_AHEAD };
 
 /* `instructions` of which the last is the memory instruction at `pc`; no page yet. */
 static inline void ff__step_begin(struct ff__step *out, enum ff__direction direction, uint32_t pc,
@@ -97,6 +99,7 @@ static inline void ff__step_begin(struct ff__step *out, enum ff__direction direc
     out->pc = pc;
     out->sectors = 0;
     out->write = direction == FF__STORE;
+    out->goes_on = direction != FF__LOAD;
     out->page_count = 0;
 }
 

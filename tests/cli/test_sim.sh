@@ -52,6 +52,24 @@ sed -i 's/"name": "v100-16g"/"name": "own"/' own.json
 status 0 sim $small --systems nvidia --gpu own.json --json -
 json out own runs 1 gpu
 
+# ---- the bound: the oracle moves no more than the others, misses less and takes no longer
+
+at_most() { # WHAT FILE LINE OTHER-LINE
+    mine=$("$json_get" "$2" runs "$3" "$1") others=$("$json_get" "$2" runs "$4" "$1")
+    [ "$mine" -le "$others" ] || fail "$2: $1 of the oracle is $mine, of line $4 $others"
+}
+bound() { # FILE, whose runs are in-memory, demand, nvidia, oracle
+    for line in 1 2; do
+        for what in bytes_in faults time_ns; do at_most $what "$1" 3 $line; done
+    done
+}
+for work in hotspot:n=768,gtx1080ti bicg:n=700,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=24M,v100-16g; do
+    status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json bound.json
+    bound bound.json
+done
+status 0 compare --modelled hotspot:n=256
+for system in in-memory demand nvidia nvidia-1 oracle; do has out "  $system "; done
+
 # ---- a trace of a run, and the run again
 
 status 0 sim $small --systems nvidia --memory 50% --trace run.trace --json run.json
@@ -60,6 +78,8 @@ status 0 replay run.trace --systems nvidia --memory 50% --json replay.json
 for name in accesses demanded pages_in; do
     json replay.json "$("$json_get" run.json runs 1 $name)" runs 1 $name
 done
+status 0 replay run.trace --systems demand,nvidia,oracle --memory 50% --gpu gtx1080ti --json bound.json
+bound bound.json
 status 0 export run.trace --output run-perfetto.json
 "$json_get" run-perfetto.json >out || fail 'the export is not JSON'
 mistake 1 "farfault replay: *run.json*" replay run.json

@@ -167,6 +167,18 @@ mistake 2 'farfault export: give one trace: *' export
 mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
 mistake 2 'farfault export: --format x: must be perfetto' export x --format x --output y
 
+# ---- what is there is described
+
+described() { # LISTED...
+    for name in "$@"; do
+        grep -qF "\`$name\`" "$source/docs/systems.md" || fail "docs/systems.md does not have '$name'"
+    done
+}
+status 0 list systems
+described $(awk 'NR > 1 { print $1 }' out)
+status 0 list policies
+described $(sed -n 's/^  \([a-z0-9-]*\):.*/\1/p; s/^    \([a-z_]*\)  .*/\1/p' out | grep -vx parameter)
+
 # ---- an incomplete farfault
 
 rm libfarfault-opencl.so programs/atax data

@@ -23,7 +23,7 @@ static bool little_step(const struct ff__workload *workload, const struct ff__ke
     out->instructions = 10;
     out->pc = 8;
     out->sectors = 4;
-    out->write = little->writes;
+    out->write = out->goes_on = little->writes;
     out->page_count = 1;
     out->page[0] = workload->arrays[0].first_page + page;
     return true;
@@ -73,7 +73,7 @@ static inline struct ff__sim_result little_run(const struct little *little, cons
     if (ff__gpu_read(gpu, GPU_FOLDER, &preset, &error) ||
         ff__system_parse(system, &config.system, &error) ||
         ff__sim_run(&config, &workload, &result, &error))
-        fail_msg("%s", error.message);
+        fail_msg("%s on %s: %s", system, gpu, error.message);
     return result;
 }
 

@@ -105,12 +105,16 @@ static void test_steps(void **state) {
     assert_int_equal(kernel.ctas, 2);
     assert_int_equal(kernel.warps, 2);
     for (int i = 0; i < 2; i++) { /* asked again, it says the same */
-        assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 16, 1, true, 1, {1000009}});
+        assert_step(workload, &kernel, 0, 0, 1,
+                    (struct ff__step){1, 16, 1, true, true, 1, {1000009}});
         assert_step(workload, &kernel, 0, 0, 0,
-                    (struct ff__step){4, 16, 7, false, 2, {1000003, 1000004}});
-        assert_step(workload, &kernel, 0, 1, 0, (struct ff__step){2, 16, 4, true, 1, {2000000}});
-        assert_step(workload, &kernel, 0, 1, 1, (struct ff__step){1, 20, 4, false, 1, {2000001}});
-        assert_step(workload, &kernel, 1, 1, 0, (struct ff__step){1, 24, 4, false, 1, {1000255}});
+                    (struct ff__step){4, 16, 7, false, false, 2, {1000003, 1000004}});
+        assert_step(workload, &kernel, 0, 1, 0,
+                    (struct ff__step){2, 16, 4, true, true, 1, {2000000}});
+        assert_step(workload, &kernel, 0, 1, 1,
+                    (struct ff__step){1, 20, 4, false, false, 1, {2000001}});
+        assert_step(workload, &kernel, 1, 1, 0,
+                    (struct ff__step){1, 24, 4, false, false, 1, {1000255}});
     }
     struct ff__step step;
     assert_false(step_at(workload, &kernel, 0, 0, 2, &step));
@@ -144,13 +148,13 @@ static void test_shapes(void **state) {
     struct ff__kernel kernel = action_at(workload, 1, FF__ACTION_LAUNCH).kernel;
     assert_int_equal(kernel.ctas, 2);
     assert_int_equal(kernel.warps, 1);
-    assert_step(workload, &kernel, 0, 0, 0, (struct ff__step){1, 0, 4, false, 1, {1000002}});
-    assert_step(workload, &kernel, 1, 0, 0, (struct ff__step){1, 0, 4, false, 1, {1000001}});
+    assert_step(workload, &kernel, 0, 0, 0, (struct ff__step){1, 0, 4, false, false, 1, {1000002}});
+    assert_step(workload, &kernel, 1, 0, 0, (struct ff__step){1, 0, 4, false, false, 1, {1000001}});
     kernel = action_at(workload, 2, FF__ACTION_LAUNCH).kernel;
     assert_string_equal(kernel.name, "");
     assert_int_equal(kernel.ctas, 1);
     assert_int_equal(kernel.warps, 2);
-    assert_step(workload, &kernel, 0, 1, 0, (struct ff__step){1, 0, 4, false, 1, {1000003}});
+    assert_step(workload, &kernel, 0, 1, 0, (struct ff__step){1, 0, 4, false, false, 1, {1000003}});
     kernel = action_at(workload, 3, FF__ACTION_LAUNCH).kernel;
     struct ff__step step;
     assert_int_equal(kernel.ctas, 1);
@@ -217,8 +221,9 @@ static void test_faults(void **state) {
         assert_string_equal(kernel.name, want[i].name);
         assert_int_equal(kernel.ctas * kernel.warps, 1);
         for (; want[i].pages[index]; index++)
-            assert_step(workload, &kernel, 0, 0, index,
-                        (struct ff__step){1, 0, 4, false, 1, {1000000 + want[i].pages[index]}});
+            assert_step(
+                workload, &kernel, 0, 0, index,
+                (struct ff__step){1, 0, 4, false, false, 1, {1000000 + want[i].pages[index]}});
         assert_false(step_at(workload, &kernel, 0, 0, index, &step));
     }
     assert_int_equal(action_at(workload, 5, FF__ACTION_FREE).array, 0);
@@ -247,8 +252,8 @@ static void test_ranges_again(void **state) {
     assert_int_equal(workload->array_count, 3);
     /* what the kernel uses exists before it starts, though the program allocated it meanwhile */
     struct ff__kernel kernel = action_at(workload, 6, FF__ACTION_LAUNCH).kernel;
-    assert_step(workload, &kernel, 0, 0, 0, (struct ff__step){1, 0, 4, false, 1, {2000000}});
-    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, 1, {3000000}});
+    assert_step(workload, &kernel, 0, 0, 0, (struct ff__step){1, 0, 4, false, false, 1, {2000000}});
+    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, false, 1, {3000000}});
     done(workload);
 }
 
@@ -263,7 +268,7 @@ static void test_ranges_between(void **state) {
     action_at(workload, 0, FF__ACTION_ALLOCATE);
     action_at(workload, 1, FF__ACTION_ALLOCATE);
     struct ff__kernel kernel = action_at(workload, 2, FF__ACTION_LAUNCH).kernel;
-    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, 1, {2000000}});
+    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, false, 1, {2000000}});
     action_at(workload, 3, FF__ACTION_FREE);
     action_at(workload, 4, FF__ACTION_LAUNCH);
     assert_over(workload, 5);

@@ -1,18 +1,18 @@
 /* The driver: from faults to jobs.
  *
- * With flat costs (UVMSmart) every fault is looked at in its own cycle and any number of transfers
- * wait in the links' queues. With batch costs the driver is one thread, as the NVIDIA driver's
- * bottom half (uvm_gpu_replayable_faults.c): it takes a batch from the buffer, serves it block by
- * block, each copy to its end, and then has all stalled warps try again. */
+ * With batch costs it is one thread, as the NVIDIA driver's bottom half (uvm_gpu_replayable_faults.c):
+ * it takes a batch from the buffer, serves it block by block, each copy to its end, and then has all
+ * stalled warps try again. With flat costs (UVMSmart) a batch is one fault, which
+ * ends when its pages have come; nothing but the link takes time. UVMSmart queues transfers before it
+ * has memory for them, chooses victims at once and takes back a choice that is used before its turn
+ * comes: choosing when the link is free comes to the same. It counts each of several faults in the
+ * very same cycle, also where one would bring the others' pages; SMs in lockstep, as here, would make
+ * a rule of that exception. */
 #include "backend/sim/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_flat(const struct sim *sim) {
-    return sim->gpu->fault_cost == FF__FAULT_FLAT;
-}
 
 /* ---- learning ---- */
 
@@ -106,6 +106,22 @@ void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time) {
     serve_at_once(sim, &group, time);
 }
 
+/* ---- idle links ---- */
+
+bool ff__sim_links_idle(const struct sim *sim, const struct device *device, uint64_t time) {
+    return sim->jobs_at_work == 0 && !device->in_batch && device->link_free[LINK_OUT] <= time &&
+           (device->buffer_count == 0 || device->buffer[0].time > time);
+}
+
+/* Something has ended: warps may wait for that. */
+static void expect_idle(struct sim *sim, uint64_t time) {
+    for (uint32_t i = 0; sim->gpu->ends_when_idle && i < sim->config->devices; i++) {
+        uint64_t out_end = sim->devices[i].link_free[LINK_OUT];
+        if (sim->jobs_at_work == 0)
+            ff__sim_post(sim, out_end > time ? out_end : time, EVENT_IDLE, i, NULL);
+    }
+}
+
 /* ---- the fault buffer ---- */
 
 static int by_page(const void *a, const void *b) {
@@ -140,54 +156,36 @@ static struct ff_fault_group next_group(const struct device *device, const struc
 }
 
 static void observe_faults(struct sim *sim, const struct device *device, const struct fault *faults,
-                           uint32_t count, uint64_t time) {
+                           uint32_t count) {
     const struct ff__space *space = &sim->engine.space;
     for (uint32_t i = 0; sim->config->observe && i < count; i++) {
         uint32_t range = space->blocks[faults[i].page / FF_BLOCK_PAGES].range;
         uint64_t first = (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES;
         struct ff_trace_event event = {.kind = FF_TRACE_FAULT,
-                                       .time_ns = ff__sim_ns(time),
                                        .device = device->tier - 1,
                                        .range = range,
                                        .page = faults[i].page - first,
                                        .write = faults[i].write};
-        sim->config->observe(sim->config->observer, &event);
+        ff__sim_observe(sim, &event);
     }
 }
 
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
-    device->batch_count = take_faults(device, time, device->batch, sim->gpu->batch_faults);
+    device->batch_count = take_faults(device, time, device->batch, ff__sim_batch_limit(sim));
     device->batch_next = 0;
     if (device->batch_count == 0)
         return;
-    observe_faults(sim, device, device->batch, device->batch_count, time);
+    observe_faults(sim, device, device->batch, device->batch_count);
     device->in_batch = true;
     device->batch_start = time;
     sim->result->batches++;
     ff__sim_post(sim, time + sim->gpu->batch_ns * PS_PER_NS, EVENT_DRIVER, device->tier - 1, NULL);
 }
 
-/* One by one, in the order of arrival: a page that an earlier fault's prefetch has already asked for
- * is no fault of its own, as UVMSmart counts them. */
-static void serve_flat(struct sim *sim, struct device *device, uint64_t time) {
-    struct fault fault;
-    while (take_faults(device, time, &fault, 1) > 0) {
-        uint32_t next = 0;
-        struct ff_fault_group group = next_group(device, &fault, 1, &next);
-        observe_faults(sim, device, &fault, 1, time);
-        sim->result->batches++;
-        serve_at_once(sim, &group, time);
-    }
-    ff__sim_learn(sim, time);
-    ff__sim_idle(sim, device, time);
-}
-
 void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time) {
     if (device->look_at <= time)
         device->look_at = NEVER;
-    if (is_flat(sim))
-        serve_flat(sim, device, time);
-    else if (!device->in_batch)
+    if (!device->in_batch && device->buffer_count > 0 && device->buffer[0].time <= time)
         start_batch(sim, device, time);
 }
 
@@ -207,8 +205,16 @@ static uint64_t driver_cost(const struct sim *sim, const struct job *job) {
            PS_PER_NS;
 }
 
+/* The faults of the batch from `first` on that this job brings pages for. */
+static void mark_served(struct device *device, uint32_t first, const struct job *job) {
+    for (uint32_t i = first; i < device->batch_next; i++)
+        device->batch[i].served =
+            ff_mask_test(&job->job.faulted, device->batch[i].page % FF_BLOCK_PAGES);
+}
+
 void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
     while (device->batch_next < device->batch_count) {
+        uint32_t first = device->batch_next;
         struct ff_fault_group group =
             next_group(device, device->batch, device->batch_count, &device->batch_next);
         struct job *job = serve(sim, &group, time);
@@ -216,6 +222,7 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
         }
+        mark_served(device, first, job);
         ff__sim_start(sim, job, time + driver_cost(sim, job));
         return; /* the end of the job goes on with the next block */
     }
@@ -223,24 +230,31 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
 }
 
 /* After a replay every stalled warp tries again; here those do whose fault was in the batch, which
- * is the same without the others' useless turn. */
+ * is the same without the others' useless turn. What was brought may have left for a later block of
+ * the same batch: then they fault again. Faults that were put off are answered some other time. */
 static void replay(struct sim *sim, struct device *device, uint64_t time) {
     for (uint32_t next = 0; next < device->batch_count;) {
+        uint32_t first = next;
         struct ff_fault_group group = next_group(device, device->batch, device->batch_count, &next);
         const struct ff__space *space = &sim->engine.space;
-        struct ff_mask there = ff_mask_or(&space->resident[device->tier][group.block],
-                                          &space->remote[device->tier][group.block]);
-        ff__sms_wake(sim, device, group.block, &there, time);
+        struct ff_mask answered = ff_mask_or(&space->resident[device->tier][group.block],
+                                             &space->remote[device->tier][group.block]);
+        for (uint32_t i = first; i < next; i++)
+            if (device->batch[i].served)
+                ff_mask_set(&answered, device->batch[i].page % FF_BLOCK_PAGES);
+        ff__sms_wake(sim, device, group.block, &answered, time);
     }
     device->in_batch = false;
     device->batch_count = 0;
 }
 
 void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time) {
+    uint64_t next = time + sim->gpu->delivery_ns * PS_PER_NS;
     replay(sim, device, time);
-    if (device->buffer_count > 0)
-        start_batch(sim, device, time + sim->gpu->delivery_ns * PS_PER_NS);
+    if (device->buffer_count > 0 && device->buffer[0].time <= next)
+        start_batch(sim, device, next);
     ff__sim_idle(sim, device, time);
+    expect_idle(sim, time);
 }
 
 /* ---- prefetches and pre-evictions ---- */
@@ -290,35 +304,33 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
 }
 
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
-    if (!device->prefetching && !device->in_batch)
+    if (!device->prefetching && (ff__sim_flat(sim) || !device->in_batch))
         device->prefetching = start_prefetch(sim, device, time) || start_restock(sim, device, time);
 }
 
 /* ---- the end of a job ---- */
 
-static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_trace_kind kind,
-                         uint64_t time) {
+static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_trace_kind kind) {
     const struct ff__space *space = &sim->engine.space;
     uint32_t range = space->blocks[move->block].range;
     uint64_t before = (uint64_t)(move->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     FF_MASK_FOR_EACH_RUN(&move->pages, run) {
         struct ff_trace_event event = {.kind = kind,
-                                       .time_ns = ff__sim_ns(time),
                                        .device = move->tier - 1,
                                        .range = range,
                                        .page = before + run.first,
                                        .pages = run.end - run.first};
-        sim->config->observe(sim->config->observer, &event);
+        ff__sim_observe(sim, &event);
     }
 }
 
-static void observe_job(struct sim *sim, const struct ff__job *job, uint64_t time) {
+static void observe_job(struct sim *sim, const struct ff__job *job) {
     if (!sim->config->observe)
         return;
     for (uint32_t i = 0; i < job->out_count; i++)
-        observe_move(sim, &job->out[i], FF_TRACE_EVICT, time);
+        observe_move(sim, &job->out[i], FF_TRACE_EVICT);
     if (job->has_in)
-        observe_move(sim, &job->in, FF_TRACE_MIGRATE, time);
+        observe_move(sim, &job->in, FF_TRACE_MIGRATE);
 }
 
 /* Faults that came while their pages were leaving, or found no room. */
@@ -335,6 +347,16 @@ static void serve_late(struct sim *sim, uint64_t time) {
     free(retries);
 }
 
+void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time) {
+    struct ff_mask pages = ff__sim_piece(sim, job);
+    const struct ff__move piece = {
+        .block = job->job.in.block, .tier = job->job.in.tier, .pages = pages};
+    ff__engine_arrive(&sim->engine, ff__sim_ns(time), &job->job, &pages);
+    if (sim->config->observe)
+        observe_move(sim, &piece, FF_TRACE_MIGRATE);
+    ff__sms_wake(sim, &sim->devices[job->device], piece.block, &pages, time);
+}
+
 void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     struct device *device = &sim->devices[job->device];
     enum job_cause cause = job->cause;
@@ -344,8 +366,8 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
     for (uint32_t i = 0; i < job->job.out_count; i++)
         sim->generation[job->job.out[i].block]++;
-    observe_job(sim, &job->job, time);
-    if (job->job.has_in && cause != JOB_OF_BATCH)
+    observe_job(sim, &job->job);
+    if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
     ff__sim_job_free(sim, job);
     serve_late(sim, time);
@@ -355,4 +377,5 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
         device->prefetching = false;
     sim->host_jobs -= cause == JOB_HOST;
     ff__sim_idle(sim, device, time);
+    expect_idle(sim, time);
 }

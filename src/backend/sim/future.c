@@ -7,8 +7,6 @@
 #include <stdlib.h>
 
 int ff__recording_add(struct recording *recording, uint64_t page) {
-    if (recording->count > 0 && recording->last == page)
-        return 0;
     if (recording->count == recording->capacity) {
         uint64_t capacity = recording->capacity ? 2 * recording->capacity : 1u << 16;
         uint64_t *order = realloc(recording->order, capacity * sizeof *order);
@@ -17,7 +15,7 @@ int ff__recording_add(struct recording *recording, uint64_t page) {
         recording->order = order;
         recording->capacity = capacity;
     }
-    recording->order[recording->count++] = recording->last = page;
+    recording->order[recording->count++] = page;
     return 0;
 }
 

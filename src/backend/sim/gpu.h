@@ -10,6 +10,20 @@ enum ff__fault_cost {
     FF__FAULT_FLAT,  /* UVMSmart's: every fault costs the same, added to the time of kernels */
 };
 
+/* Who sees to it that host and devices see the same data. */
+enum ff__host_kind {
+    FF__HOST_FAULTS,       /* what the host touches comes home */
+    FF__HOST_SYNCHRONIZES, /* UVMSmart: the host moves nothing but in cudaDeviceSynchronize, which
+                              writes back what is dirty, and takes all frames for free from then on:
+                              clean pages stay where they are, out of reach of any eviction */
+};
+
+/* How many pages an allocation has. */
+enum ff__ranges_kind {
+    FF__RANGES_EXACT,
+    FF__RANGES_TREES, /* UVMSmart: those of whole trees: 2 MiB, and 64 KiB x 2^k for what is left */
+};
+
 enum ff__frames_kind { FF__FRAMES_BLOCK, FF__FRAMES_PAGE }; /* how memory is handed out */
 
 #define FF__LINK_POINTS 32
@@ -36,8 +50,11 @@ struct ff__gpu {
     uint64_t launch_ns; /* from one kernel's end, or its launch, to its start */
     enum ff__fault_cost fault_cost;
     enum ff__frames_kind frames;
+    enum ff__host_kind host;
+    enum ff__ranges_kind ranges;
     bool write_back_clean; /* evictions copy clean pages too */
-    bool copies_empty;     /* pages that have no content yet are copied in like others */
+    bool ends_when_idle; /* a warp that has ended keeps its place until nothing moves over links */
+    bool copies_empty;   /* pages that have no content yet are copied in like others */
     /* flat */
     uint64_t fault_ns; /* one fault */
     /* batch */

@@ -28,8 +28,10 @@
 const struct ff__gpu_field ff__gpu_fields[] = {
     TEXT(name),
     TEXT(summary),
-    WORD(fault_cost, "batch", "flat"), /* in the order of enum ff__fault_cost */
-    WORD(frames, "block", "page"),     /* in the order of enum ff__frames_kind */
+    WORD(fault_cost, "batch", "flat"),    /* in the order of enum ff__fault_cost */
+    WORD(frames, "block", "page"),        /* in the order of enum ff__frames_kind */
+    WORD(host, "faults", "synchronizes"), /* in the order of enum ff__host_kind */
+    WORD(ranges, "exact", "trees"),       /* in the order of enum ff__ranges_kind */
     NUMBER(memory, WHOLE, 0x1p21, 0x1p50, ANY),
     NUMBER(sms, COUNT, 1, 1024, ANY),
     NUMBER(warps_per_sm, COUNT, 1, 256, ANY),
@@ -43,8 +45,9 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(walk_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(launch_ns, WHOLE, 0, SECOND, ANY),
     {"write_back_clean", FF__FIELD_BOOL, AT(write_back_clean), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
+    {"ends_when_idle", FF__FIELD_BOOL, AT(ends_when_idle), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
     {"copies_empty", FF__FIELD_BOOL, AT(copies_empty), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
-    NUMBER(batch_faults, COUNT, 1, 1 << 20, ANY),
+    NUMBER(batch_faults, COUNT, 1, 1 << 20, BATCH),
     NUMBER(fault_ns, WHOLE, 0, SECOND, FLAT),
     NUMBER(delivery_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(batch_ns, WHOLE, 0, SECOND, BATCH),

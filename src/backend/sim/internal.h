@@ -15,17 +15,32 @@
 #define PS_PER_NS UINT64_C(1000)
 #define NEVER     UINT64_MAX
 
+enum { LINK_IN, LINK_OUT };
+
 struct sim;
 
 /* ---- warps and SMs: sm.c ---- */
 
 struct warp {
     uint64_t ready; /* when it can issue */
-    uint64_t wait_page;
-    uint32_t next_waiter; /* the next warp that waits for a page of the same block */
+    bool ended;     /* but keeps its place until the links are idle */
+    uint64_t data;  /* when all loaded data that it has got is there */
+    /* its waits, as bits: that have not ended; of these, for loads; that it needs the end of to go on */
+    uint64_t missing, loads, needs;
     uint32_t cta, warp, step;
+    uint32_t untold; /* instructions since the last access that was observed */
     uint16_t cta_slot;
-    bool again; /* its instruction has been issued and waits for pages */
+};
+
+/* A page that a warp's instruction waits for. Every page counts on its own: it has been used once it
+ * has come, and may leave again before the others come. Else instructions whose pages do not fit all
+ * at once would never end. The waits of a warp have the numbers warp * WARP_WAITS + 0, 1, ... */
+#define WARP_WAITS 64u /* so that there is always room for one more instruction's */
+
+struct wait {
+    uint64_t page;
+    uint32_t next; /* number + 1 of the next wait for a page of the same block */
+    bool write;
 };
 
 #define TLB_WAYS 8u
@@ -34,17 +49,18 @@ struct sm {
     uint64_t now, memory_free;
     uint64_t *heap; /* ready << 8 | slot, smallest first */
     uint32_t heap_count;
-    struct warp *warps;   /* [slot] */
-    uint64_t *tlb;        /* [set][way], most recent first */
-    uint32_t *cta_warps;  /* [cta slot] warps that have not ended; 0: free */
-    uint16_t *free_slots; /* stack */
-    uint32_t free_count, ctas;
+    struct warp *warps;               /* [slot] */
+    uint64_t *tlb;                    /* [set][way], most recent first */
+    uint32_t *cta_warps;              /* [cta slot] warps that have not ended; 0: free */
+    uint16_t *free_slots;             /* stack */
+    uint32_t free_count, ctas, ended; /* warps that have ended and keep their places */
 };
 
 struct fault {
     uint64_t time; /* when it is seen outside the SM */
     uint64_t page;
     bool write;
+    bool served; /* in a batch: its page was brought */
 };
 
 /* A launch that waits for its device. */
@@ -56,7 +72,7 @@ struct launch {
 struct device {
     uint32_t tier;
     struct sm *sms;
-    uint64_t link_free[2]; /* in, out */
+    uint64_t link_free[2]; /* LINK_IN, LINK_OUT */
     /* the running kernel */
     bool running;
     struct launch current;
@@ -66,13 +82,13 @@ struct device {
     uint32_t queue_head, queue_count, queue_capacity;
     /* faults */
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
-    uint32_t *waiters;       /* [block] first waiting warp (SM * warps + slot) + 1 */
-    uint64_t waiting;        /* warps */
+    uint32_t *waiters;       /* [block] first wait + 1 */
+    struct wait *waits;      /* [(SM * warps + slot) * WARP_WAITS + i] */
     struct fault *buffer;    /* faults nobody has taken yet, by time */
     uint32_t buffer_count, buffer_capacity;
     uint64_t look_at;    /* when the buffer will be looked at next; NEVER */
-    bool in_batch;       /* the driver is at work */
-    struct fault *batch; /* [batch_faults] what it works on */
+    bool in_batch;       /* the driver is at work on `batch` */
+    struct fault *batch; /* [ff__sim_batch_limit()] what it works on */
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
@@ -89,7 +105,9 @@ enum event_kind {
     EVENT_FAULTS, /* the device's fault buffer has something new */
     EVENT_DRIVER, /* the driver turns to the next block of its batch */
     EVENT_REPLAY, /* warps with answered faults try again */
+    EVENT_ARRIVE, /* a job's next piece has come, but for the last one */
     EVENT_FINISH, /* a job's last byte has come */
+    EVENT_IDLE,   /* nothing may move over the links any more */
     EVENT_RETRY,  /* throttled faults are due: block, pages in `job` */
     EVENT_HOST,   /* the host goes on */
 };
@@ -136,6 +154,9 @@ struct job {
 struct job *ff__sim_job(struct sim *sim);
 void ff__sim_job_free(struct sim *sim, struct job *job);
 
+/* The next of the pieces in which a job's pages come. */
+struct ff_mask ff__sim_piece(const struct sim *sim, const struct job *job);
+
 /* Reserves the links for a job that can start at `time`; it ends with an EVENT_FINISH. */
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time);
 
@@ -146,10 +167,13 @@ void ff__sim_learn(struct sim *sim, uint64_t time);
 void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time);
 void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time);
 void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time);
+void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time);
 /* Starts prefetches and pre-evictions if the driver has time. */
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time);
+/* Whether nothing moves, or waits to be moved. */
+bool ff__sim_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
 /* Gives advice to be carried out. */
 void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
 
@@ -161,18 +185,21 @@ void ff__sms_fini(struct sim *sim, struct device *device);
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
 /* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
-/* Warps that wait for these pages try again. */
+/* These pages' faults have been answered: what waits for one of them uses it, here or over a link, or
+ * faults again if it is at neither place any more. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
+/* Warps that have ended may leave now. */
+void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 
 /* ---- the future: future.c ---- */
 
-/* The pages that were accessed, in order; repetitions in a row are one. */
+/* The pages that were accessed, in order. */
 struct recording {
     uint64_t *order;
-    uint64_t count, capacity, last;
+    uint64_t count, capacity;
 };
 
 int ff__recording_add(struct recording *recording, uint64_t page);
@@ -218,6 +245,11 @@ struct sim {
 /* Remembers the first failure. */
 void ff__sim_fail(struct sim *sim, int status, const char *what);
 
+/* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not of
+ * the SM that may be ahead of it or of the event that may be behind: the order of what is told is that
+ * in which it was decided. */
+void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event);
+
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
                                 uint32_t device, struct job *job) {
     struct event event = {.time = time, .kind = kind, .device = device, .job = job};
@@ -228,6 +260,15 @@ static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind 
 
 static inline uint64_t ff__sim_ns(uint64_t ps) {
     return ps / PS_PER_NS;
+}
+
+static inline bool ff__sim_flat(const struct sim *sim) {
+    return sim->gpu->fault_cost == FF__FAULT_FLAT;
+}
+
+/* Faults that are taken at a time, at most. */
+static inline uint32_t ff__sim_batch_limit(const struct sim *sim) {
+    return ff__sim_flat(sim) ? 1 : sim->gpu->batch_faults;
 }
 
 /* Whether a touch of the page by the device would find it, here or over a link. */

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { LINK_IN, LINK_OUT };
-
 struct job *ff__sim_job(struct sim *sim) {
     struct job *job = sim->free_jobs;
     if (job)
@@ -32,30 +30,9 @@ static uint64_t transfer(struct device *device, uint32_t direction,
     return *free_at + (uint64_t)(link->latency_ns * (double)PS_PER_NS);
 }
 
-/* Where runs of pages are cut: UVMSmart sends each faulting page, and what lies before it in its run,
- * ahead of the rest, so that the fault is over sooner. */
-static uint32_t cut(const struct ff_mask *faulted, uint32_t first, uint32_t end) {
-    uint32_t fault = ff_mask_next(faulted, first);
-    return fault + 1 < end ? fault + 1 : end;
-}
-
-/* Pages of a block in pieces that are one after the other. */
-static uint64_t transfer_runs(struct sim *sim, struct device *device, uint32_t direction,
-                              const struct ff_mask *pages, const struct ff_mask *faulted,
-                              uint64_t time) {
-    const struct ff__link_model *link = direction == LINK_IN ? &sim->gpu->in : &sim->gpu->out;
-    uint64_t *busy = direction == LINK_IN ? &sim->result->link_in_ns : &sim->result->link_out_ns;
-    uint64_t end = time;
-    for (struct ff_run run = {0, 0}; ff_mask_next_run(pages, &run);) {
-        run.end = cut(faulted, run.first, run.end);
-        uint64_t bytes = (uint64_t)(run.end - run.first) * FF_PAGE_SIZE;
-        end = transfer(device, direction, link, bytes, time, busy);
-    }
-    return end;
-}
-
-/* The driver hands a block's pages to the copy engine together, and waits once. */
-static uint64_t transfer_block(struct sim *sim, struct device *device, uint32_t direction,
+/* A block's pages hold the link as one: the driver hands them to the copy engine together, and waits
+ * once. */
+static uint64_t transfer_pages(struct sim *sim, struct device *device, uint32_t direction,
                                const struct ff_mask *pages, uint64_t time) {
     const struct ff__link_model *link = direction == LINK_IN ? &sim->gpu->in : &sim->gpu->out;
     uint64_t *busy = direction == LINK_IN ? &sim->result->link_in_ns : &sim->result->link_out_ns;
@@ -63,17 +40,44 @@ static uint64_t transfer_block(struct sim *sim, struct device *device, uint32_t 
     return bytes == 0 ? time : transfer(device, direction, link, bytes, time, busy);
 }
 
-static uint64_t move(struct sim *sim, struct device *device, uint32_t direction,
-                     const struct ff_mask *pages, const struct ff_mask *faulted, uint64_t time) {
-    return sim->gpu->fault_cost == FF__FAULT_FLAT
-               ? transfer_runs(sim, device, direction, pages, faulted, time)
-               : transfer_block(sim, device, direction, pages, time);
+/* ---- pieces ---- */
+
+static const struct ff_mask *copied_in(const struct sim *sim, const struct ff__job *job) {
+    return sim->gpu->copies_empty ? &job->in.pages : &job->in.held;
+}
+
+/* The first piece in which pages go over the link. UVMSmart cuts runs of pages after each faulting
+ * one, so that this fault is over sooner. */
+static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *pages,
+                                  const struct ff_mask *faulted) {
+    struct ff_run run = {0, 0};
+    if (!ff__sim_flat(sim) || !ff_mask_next_run(pages, &run))
+        return *pages;
+    uint32_t fault = ff_mask_next(faulted, run.first);
+    return ff_mask_of_run(run.first, fault < run.end ? fault + 1 : run.end);
+}
+
+struct ff_mask ff__sim_piece(const struct sim *sim, const struct job *job) {
+    return first_piece(sim, copied_in(sim, &job->job), &job->job.faulted);
+}
+
+/* Returns when the last piece has gone. */
+static uint64_t send(struct sim *sim, struct device *device, const struct ff_mask *pages,
+                     uint64_t time) {
+    struct ff_mask left = *pages, none = {{0}};
+    uint64_t end = time;
+    while (!ff_mask_empty(&left)) {
+        struct ff_mask piece = first_piece(sim, &left, &none);
+        end = transfer_pages(sim, device, LINK_OUT, &piece, time);
+        left = ff_mask_minus(&left, &piece);
+    }
+    return end;
 }
 
 static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint64_t time) {
     struct ff__move *out = &job->job.out[i];
     struct device *device = &sim->devices[out->tier - 1];
-    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead), none = {{0}};
+    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff_mask dirty = ff_mask_and(&live, &sim->dirty[out->block]);
     struct ff_mask *copied = &job->job.copied[i];
     uint32_t dirty_count = ff_mask_count(&dirty);
@@ -83,26 +87,45 @@ static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint6
     sim->result->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
     sim->dirty[out->block] = ff_mask_minus(&sim->dirty[out->block], &out->pages);
     sim->generation[out->block]++;
-    return move(sim, device, LINK_OUT, copied, &none, time);
+    return send(sim, device, copied, time);
 }
 
 static uint64_t schedule_in(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move *in = &job->job.in;
     struct device *device = &sim->devices[in->tier - 1];
     struct ff_mask back = ff_mask_and(&in->pages, &sim->engine.space.evicted[in->block]);
-    const struct ff_mask *copied = sim->gpu->copies_empty ? &in->pages : &in->held;
+    const struct ff_mask *copied = copied_in(sim, &job->job);
+    struct ff_mask left = *copied;
+    uint64_t end = time;
     sim->result->thrashed += ff_mask_count(&back);
     sim->result->bytes_in += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
     sim->result->pages_in += ff_mask_count(copied);
-    return move(sim, device, LINK_IN, copied, &job->job.faulted, time);
+    while (!ff_mask_empty(&left)) {
+        struct ff_mask piece = first_piece(sim, &left, &job->job.faulted);
+        end = transfer_pages(sim, device, LINK_IN, &piece, time);
+        left = ff_mask_minus(&left, &piece);
+        if (!ff_mask_empty(&left))
+            ff__sim_post(sim, end, EVENT_ARRIVE, job->device, job);
+    }
+    return end;
+}
+
+/* What goes out makes room for what comes in when it has gone; in UVMSmart already when its copy
+ * begins. */
+static uint64_t make_room(struct sim *sim, struct job *job, uint64_t time) {
+    bool early = ff__sim_flat(sim) && job->job.has_in;
+    uint64_t room = time;
+    for (uint32_t i = 0; i < job->job.out_count; i++) {
+        const struct device *device = &sim->devices[job->job.out[i].tier - 1];
+        uint64_t begin = device->link_free[LINK_OUT], end = schedule_out(sim, job, i, time);
+        uint64_t free_at = early ? begin : end;
+        room = free_at > room ? free_at : room;
+    }
+    return room;
 }
 
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
-    uint64_t end = time;
-    for (uint32_t i = 0; i < job->job.out_count; i++) {
-        uint64_t out_end = schedule_out(sim, job, i, time);
-        end = out_end > end ? out_end : end;
-    }
+    uint64_t end = make_room(sim, job, time);
     if (job->job.has_in)
         end = schedule_in(sim, job, end);
     sim->jobs_at_work++;

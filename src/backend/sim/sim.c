@@ -19,9 +19,12 @@ void ff__sim_fail(struct sim *sim, int status, const char *what) {
     ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
 }
 
-static void observe(struct sim *sim, const struct ff_trace_event *event) {
-    if (sim->config->observe)
-        sim->config->observe(sim->config->observer, event);
+void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event) {
+    if (!sim->config->observe)
+        return;
+    struct ff_trace_event now = *event;
+    now.time_ns = ff__sim_ns(sim->now);
+    sim->config->observe(sim->config->observer, &now);
 }
 
 /* ---- launches ---- */
@@ -53,13 +56,12 @@ static void start_kernel(struct sim *sim, struct device *device, uint64_t time) 
     device->ctas_left = device->current.kernel.ctas;
     const struct ff__kernel *kernel = &device->current.kernel;
     struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH,
-                                   .time_ns = ff__sim_ns(time),
                                    .device = device->tier - 1,
                                    .identity = kernel->identity,
                                    .name = kernel->name,
                                    .ctas = kernel->ctas,
                                    .warps = kernel->warps};
-    observe(sim, &event);
+    ff__sim_observe(sim, &event);
     int status =
         ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
     if (status)
@@ -77,12 +79,11 @@ static void end_kernel(struct sim *sim, struct device *device) {
     device->running = false;
     ff__sms_show(sim, device);
     sim->launches_done++;
-    sim->result->kernel_ns += ff__sim_ns(end - device->started) + sim->gpu->launch_ns;
+    sim->result->kernel_ns += ff__sim_ns(end - device->started);
     struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END,
-                                   .time_ns = ff__sim_ns(sim->now),
                                    .device = device->tier - 1,
                                    .identity = device->current.kernel.identity};
-    observe(sim, &event);
+    ff__sim_observe(sim, &event);
     ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
                       false);
     if (device->queue_count > 0)
@@ -101,9 +102,19 @@ static bool devices_idle(const struct sim *sim) {
     return sim->jobs_at_work == sim->host_jobs;
 }
 
-static void allocate(struct sim *sim, uint32_t array, uint64_t time) {
+static uint64_t pages_of(const struct sim *sim, uint64_t bytes) {
+    uint64_t pages = (bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t rest = pages % FF_BLOCK_PAGES, tree = FF_LEAF_PAGES;
+    if (sim->gpu->ranges == FF__RANGES_EXACT || rest == 0)
+        return pages;
+    while (tree < rest)
+        tree *= 2;
+    return pages - rest + tree;
+}
+
+static void allocate(struct sim *sim, uint32_t array) {
     struct ff__array *a = &sim->workload->arrays[array];
-    uint64_t pages = (a->bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t pages = pages_of(sim, a->bytes);
     int status = ff__engine_range_add(&sim->engine, pages, 0, 1, &sim->ranges[array]);
     if (status) {
         ff__sim_fail(sim, status, "an allocation");
@@ -111,11 +122,11 @@ static void allocate(struct sim *sim, uint32_t array, uint64_t time) {
     }
     a->first_page =
         (uint64_t)sim->engine.space.ranges[sim->ranges[array]].first_block * FF_BLOCK_PAGES;
-    struct ff_trace_event event = {.kind = FF_TRACE_RANGE,
-                                   .time_ns = ff__sim_ns(time),
-                                   .range = sim->ranges[array],
-                                   .bytes = a->bytes};
-    observe(sim, &event);
+    struct ff_trace_event event = {
+        .kind = FF_TRACE_RANGE,
+        .range = sim->ranges[array],
+        .bytes = sim->gpu->ranges == FF__RANGES_EXACT ? a->bytes : pages * FF_PAGE_SIZE};
+    ff__sim_observe(sim, &event);
 }
 
 /* Takes pages of a block off every device. The host waits for the copies, unless they are dead. */
@@ -150,11 +161,12 @@ static void host_access(struct sim *sim, const struct ff__action *action, uint64
     struct ff__space *space = &sim->engine.space;
     struct ff_trace_event event = {
         .kind = action->kind == FF__ACTION_HOST_WRITE ? FF_TRACE_HOST_WRITE : FF_TRACE_HOST_READ,
-        .time_ns = ff__sim_ns(time),
         .range = sim->ranges[action->array],
         .page = action->offset / FF_PAGE_SIZE,
         .bytes = action->bytes};
-    observe(sim, &event);
+    ff__sim_observe(sim, &event);
+    if (sim->gpu->host != FF__HOST_FAULTS)
+        return;
     for (uint32_t block; page < end; page = (uint64_t)(block + 1) * FF_BLOCK_PAGES) {
         block = (uint32_t)(page / FF_BLOCK_PAGES);
         uint64_t first = (uint64_t)block * FF_BLOCK_PAGES;
@@ -168,6 +180,24 @@ static void host_access(struct sim *sim, const struct ff__action *action, uint64
     }
 }
 
+/* cudaDeviceSynchronize as UVMSmart has it. */
+static void write_back(struct sim *sim, uint64_t time) {
+    const struct ff__space *space = &sim->engine.space;
+    for (uint32_t range = 0; range < space->range_limit; range++) {
+        const struct ff_range *r = &space->ranges[range];
+        for (uint32_t i = 0; i < r->block_count; i++)
+            take_home(sim, r->first_block + i, &sim->dirty[r->first_block + i], false, time);
+    }
+}
+
+static void synchronize(struct sim *sim, uint64_t time) {
+    if (sim->gpu->host != FF__HOST_SYNCHRONIZES)
+        return;
+    write_back(sim, time);
+    for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++)
+        ff__engine_forget(&sim->engine, ff__sim_ns(time), tier);
+}
+
 static void free_array(struct sim *sim, uint32_t array, uint64_t time) {
     const struct ff_range *range = &sim->engine.space.ranges[sim->ranges[array]];
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
@@ -175,10 +205,9 @@ static void free_array(struct sim *sim, uint32_t array, uint64_t time) {
         take_home(sim, range->first_block + i, &all, true, time);
 }
 
-static void end_free(struct sim *sim, uint32_t array, uint64_t time) {
-    struct ff_trace_event event = {
-        .kind = FF_TRACE_FREE, .time_ns = ff__sim_ns(time), .range = sim->ranges[array]};
-    observe(sim, &event);
+static void end_free(struct sim *sim, uint32_t array) {
+    struct ff_trace_event event = {.kind = FF_TRACE_FREE, .range = sim->ranges[array]};
+    ff__sim_observe(sim, &event);
     ff__engine_range_remove(&sim->engine, sim->ranges[array]);
 }
 
@@ -224,7 +253,7 @@ static bool act(struct sim *sim, const struct ff__action *action, uint64_t time)
         return false;
     switch (action->kind) {
     case FF__ACTION_ALLOCATE:
-        allocate(sim, action->array, time);
+        allocate(sim, action->array);
         return true;
     case FF__ACTION_FREE:
         free_array(sim, action->array, time);
@@ -241,16 +270,17 @@ static bool act(struct sim *sim, const struct ff__action *action, uint64_t time)
         return true;
     case FF__ACTION_SYNCHRONIZE:
     default:
+        synchronize(sim, time);
         return true;
     }
 }
 
 /* An array is free when the last job on it has ended. */
-static void settle(struct sim *sim, uint64_t time) {
+static void settle(struct sim *sim) {
     struct ff__action last;
     if (sim->freeing && sim->host_jobs == 0) {
         sim->workload->type->action(sim->workload, sim->next_action - 1, &last);
-        end_free(sim, last.array, time);
+        end_free(sim, last.array);
         sim->freeing = false;
     }
 }
@@ -258,7 +288,7 @@ static void settle(struct sim *sim, uint64_t time) {
 static void run_host(struct sim *sim, uint64_t time) {
     struct ff__action action;
     sim->host_waits = false;
-    for (settle(sim, time); !sim->failure && sim->host_jobs == 0; settle(sim, time)) {
+    for (settle(sim); !sim->failure && sim->host_jobs == 0; settle(sim)) {
         if (!sim->workload->type->action(sim->workload, sim->next_action, &action)) {
             sim->host_ended = true;
             return;
@@ -288,8 +318,15 @@ static void handle(struct sim *sim, const struct event *event) {
     case EVENT_REPLAY:
         ff__sim_replay(sim, device, event->time);
         break;
+    case EVENT_ARRIVE:
+        ff__sim_arrive(sim, event->job, event->time);
+        break;
     case EVENT_FINISH:
         ff__sim_finish(sim, event->job, event->time);
+        break;
+    case EVENT_IDLE:
+        if (ff__sim_links_idle(sim, device, event->time))
+            ff__sms_release(sim, device, event->time);
         break;
     case EVENT_RETRY:
         ff__sim_retry(sim, event->job, event->time);
@@ -417,7 +454,7 @@ static void set_times(struct sim *sim) {
 static int open_device(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
     device->look_at = NEVER;
-    device->batch = calloc(sim->gpu->batch_faults, sizeof *device->batch);
+    device->batch = calloc(ff__sim_batch_limit(sim), sizeof *device->batch);
     int status = device->batch ? ff__sms_init(sim, device) : -ENOMEM;
     return status ? status
                   : ff__queue_init(&device->advice, ADVICE_QUEUE, sizeof(struct ff_advice));
@@ -448,7 +485,8 @@ static void close_sim(struct sim *sim) {
     size_t blocks = sim->engine.space.block_limit;
     struct event event;
     while (ff__events_pop(&sim->events, &event))
-        free(event.job);
+        if (event.kind != EVENT_ARRIVE) /* the job's end is in the queue, too */
+            free(event.job);
     for (uint32_t i = 0; i < sim->retry_count; i++)
         free(sim->retries[i]);
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
@@ -485,7 +523,7 @@ static void sum_up(struct sim *sim) {
     result->prefetched_used = stats->prefetch_used;
     result->prefetched_useless = stats->prefetch_useless;
     result->time_ns = ff__sim_ns(sim->now);
-    if (sim->gpu->fault_cost == FF__FAULT_FLAT) { /* as UVMSmart accounts for faults */
+    if (ff__sim_flat(sim)) { /* as UVMSmart accounts for faults */
         result->fault_ns = result->faults * sim->gpu->fault_ns;
         result->time_ns += result->fault_ns;
     }

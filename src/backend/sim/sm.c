@@ -37,9 +37,13 @@ int ff__sms_init(struct sim *sim, struct device *device) {
     device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
     device->pending = ff__lazy_map(blocks * sizeof *device->pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
+    device->waits =
+        calloc((size_t)sim->gpu->sms * sim->warps_per_sm * WARP_WAITS, sizeof *device->waits);
     device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
     int status =
-        device->sms && device->pending && device->waiters && device->accesses ? 0 : -ENOMEM;
+        device->sms && device->pending && device->waiters && device->waits && device->accesses
+            ? 0
+            : -ENOMEM;
     for (uint32_t i = 0; i < sim->gpu->sms && !status; i++)
         status = sm_init(sim, &device->sms[i]);
     return status;
@@ -56,6 +60,7 @@ void ff__sms_fini(struct sim *sim, struct device *device) {
     }
     free(device->sms);
     free(device->accesses);
+    free(device->waits);
     ff__lazy_unmap(device->pending, blocks * sizeof *device->pending);
     ff__lazy_unmap(device->waiters, blocks * sizeof *device->waiters);
 }
@@ -159,7 +164,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
 
 struct touch {
     uint64_t page;
-    const struct warp *warp;
+    struct warp *warp;
     uint32_t slot, pc;
     bool write, missed, remote;
 };
@@ -181,24 +186,25 @@ static void show_access(struct sim *sim, struct device *device, const struct sm 
         ff__sms_show(sim, device);
 }
 
-static void observe_access(struct sim *sim, const struct device *device, uint64_t time,
-                           const struct ff__step *step, const struct touch *touch) {
+/* Of several pages of one instruction, the first one has the instructions. */
+static void observe_access(struct sim *sim, const struct device *device,
+                           const struct touch *touch) {
     uint32_t block = (uint32_t)(touch->page / FF_BLOCK_PAGES);
     const struct ff__space *space = &sim->engine.space;
     uint32_t range = space->blocks[block].range;
     struct ff_trace_event event = {
         .kind = FF_TRACE_ACCESS,
-        .time_ns = ff__sim_ns(time),
         .device = device->tier - 1,
         .range = range,
         .page = touch->page - (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES,
         .cta = touch->warp->cta,
         .warp = touch->warp->warp,
-        .pc = step->pc,
-        .instructions = step->instructions,
-        .write = step->write,
+        .pc = touch->pc,
+        .instructions = touch->warp->untold,
+        .write = touch->write,
     };
-    sim->config->observe(sim->config->observer, &event);
+    touch->warp->untold = 0;
+    ff__sim_observe(sim, &event);
 }
 
 /* ---- touching pages ---- */
@@ -264,9 +270,9 @@ static void count_use(struct sim *sim, uint64_t page, bool write) {
 
 /* A walk of the page table. False: a far fault. */
 static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
-                 bool write, bool first) {
+                 bool write) {
     bool there = ff__sim_resident(sim, device->tier, page);
-    sim->result->walks += first;
+    sim->result->walks++;
     count_demand(sim, device, page, there);
     if (!there)
         return false;
@@ -294,12 +300,12 @@ static void raise_fault(struct sim *sim, struct device *device, uint64_t page, b
     uint32_t at = device->buffer_count++;
     for (; at > 0 && device->buffer[at - 1].time > time; at--)
         device->buffer[at] = device->buffer[at - 1];
-    device->buffer[at] = (struct fault){time, page, write};
+    device->buffer[at] = (struct fault){.time = time, .page = page, .write = write};
 }
 
 /* A remote access takes its share of the link. */
 static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t start) {
-    uint64_t *free_at = &device->link_free[0];
+    uint64_t *free_at = &device->link_free[LINK_IN];
     if (*free_at < start)
         *free_at = start;
     *free_at += ff__link_ns(&sim->gpu->in, sim->gpu->remote_bytes) * PS_PER_NS;
@@ -307,22 +313,79 @@ static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t st
     return *free_at + sim->gpu->remote_ns * PS_PER_NS;
 }
 
+/* ---- waiting ---- */
+
+static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                     uint64_t page, bool write) {
+    struct warp *warp = &sm->warps[slot];
+    uint32_t place = (uint32_t)__builtin_ctzll(~warp->missing);
+    uint32_t warp_id = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot;
+    uint32_t number = warp_id * WARP_WAITS + place;
+    uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
+    device->waits[number] = (struct wait){page, *head, write};
+    *head = number + 1;
+    warp->missing |= UINT64_C(1) << place;
+    warp->loads |= (uint64_t)!write << place;
+}
+
+/* The page is used by the warp that waited for it. False: it is not there any more. */
+static bool end_wait(struct sim *sim, struct device *device, uint32_t number, uint64_t time) {
+    const struct wait *wait = &device->waits[number];
+    uint32_t warp_id = number / WARP_WAITS, slot = warp_id % sim->warps_per_sm;
+    uint64_t others = ~(UINT64_C(1) << number % WARP_WAITS);
+    struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
+    struct warp *warp = &sm->warps[slot];
+    uint64_t end = time + sim->gpu->memory_latency_ns * PS_PER_NS;
+    bool needed = warp->needs & ~others;
+    if (ff__sim_resident(sim, device->tier, wait->page)) {
+        count_use(sim, wait->page, wait->write);
+        tlb_fill(tlb_set(sim, sm, wait->page),
+                 tlb_entry(sim, wait->page) | (wait->write ? TLB_WRITABLE : 0));
+    } else if (ff__sim_remote(sim, device->tier, wait->page)) {
+        end = use_remotely(sim, device, time);
+    } else {
+        return false;
+    }
+    if (!wait->write && end > warp->data)
+        warp->data = end;
+    warp->missing &= others;
+    warp->loads &= others;
+    warp->needs &= others;
+    if (needed && !warp->needs)
+        push_ready(sm, slot, warp->data > time ? warp->data : time);
+    return true;
+}
+
+void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
+                  const struct ff_mask *pages, uint64_t time) {
+    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    for (uint32_t *link = &device->waiters[block]; *link != 0;) {
+        struct wait *wait = &device->waits[*link - 1];
+        uint32_t next = wait->next;
+        if (!ff_mask_test(pages, wait->page % FF_BLOCK_PAGES)) {
+            link = &wait->next;
+        } else if (end_wait(sim, device, *link - 1, time)) {
+            *link = next;
+        } else {
+            raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
+            link = &wait->next;
+        }
+    }
+}
+
 /* ---- running ---- */
 
-/* Touches the pages of a step; returns when its data is there. *missing: the first page that is not,
- * FF_NONE-like UINT64_MAX if all are. */
+/* Touches the pages of a step; returns when those that are there have come. The others are waited
+ * for. */
 static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                            const struct ff__step *step, uint64_t *missing) {
-    const struct warp *warp = &sm->warps[slot];
+                            const struct ff__step *step) {
     uint64_t time = sm->now, done = time;
-    bool first = !warp->again;
-    *missing = UINT64_MAX;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
-        struct touch touch = {page, warp, slot, step->pc, step->write, false, false};
+        struct touch touch = {page, &sm->warps[slot], slot, step->pc, step->write, false, false};
         if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
-            done = time + sim->walk;
-            touch.missed = !walk(sim, device, sm, page, step->write, first);
+            done = time + sim->walk > done ? time + sim->walk : done;
+            touch.missed = !walk(sim, device, sm, page, step->write);
         }
         touch.remote = touch.missed && ff__sim_remote(sim, device->tier, page);
         if (touch.remote) {
@@ -330,15 +393,15 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             done = end > done ? end : done;
         } else if (touch.missed) {
             raise_fault(sim, device, page, step->write, time + sim->visible);
-            *missing = *missing == UINT64_MAX ? page : *missing;
+            wait_for(sim, device, sm, slot, page, step->write);
         }
-        sim->result->hits += first && !touch.missed;
-        if (sim->recording && first && ff__recording_add(sim->recording, page))
+        sim->result->hits += !touch.missed;
+        if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
-        if (sim->shows_accesses && first)
+        if (sim->shows_accesses)
             show_access(sim, device, sm, &touch);
-        if (sim->config->observe && first)
-            observe_access(sim, device, time, step, &touch);
+        if (sim->config->observe)
+            observe_access(sim, device, &touch);
     }
     return done;
 }
@@ -352,14 +415,44 @@ static uint64_t memory_end(const struct sim *sim, struct sm *sm, uint64_t done, 
     return end + sim->gpu->memory_latency_ns * PS_PER_NS;
 }
 
-static void wait_for(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                     uint64_t page) {
-    uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
-    sm->warps[slot].again = true;
-    sm->warps[slot].wait_page = page;
-    sm->warps[slot].next_waiter = *head;
-    *head = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot + 1;
-    device->waiting++;
+/* The first warp goes on when all waits that it needs have ended, and not before `time`. */
+static void go_on(struct sm *sm, uint32_t slot, uint64_t needs, uint64_t time) {
+    struct warp *warp = &sm->warps[slot];
+    warp->needs = needs;
+    warp->ready = time;
+    if (needs)
+        drop_first(sm);
+    else
+        replace_first(sm, time << SLOT_BITS | slot);
+}
+
+/* There are no more steps: the warp ends with the last of its loads and stores. */
+static void try_end(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot) {
+    struct warp *warp = &sm->warps[slot];
+    if (warp->missing || warp->data > sm->now) {
+        go_on(sm, slot, warp->missing, warp->data);
+        return;
+    }
+    drop_first(sm);
+    if (!sim->gpu->ends_when_idle || ff__sim_links_idle(sim, device, sm->now)) {
+        end_warp(sim, device, sm, slot);
+        return;
+    }
+    warp->ended = true;
+    sm->ended++;
+}
+
+void ff__sms_release(struct sim *sim, struct device *device, uint64_t time) {
+    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+        struct sm *sm = &device->sms[i];
+        for (uint32_t slot = 0; slot < sim->warps_per_sm && sm->ended > 0; slot++) {
+            if (!sm->warps[slot].ended)
+                continue;
+            sm->warps[slot].ended = false;
+            sm->ended--;
+            push_ready(sm, slot, time);
+        }
+    }
 }
 
 /* Lets the first ready warp make one step. */
@@ -371,29 +464,25 @@ static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
     if (sm->now < warp->ready)
         sm->now = warp->ready;
     if (!kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step)) {
-        drop_first(sm);
-        end_warp(sim, device, sm, slot);
+        try_end(sim, device, sm, slot);
         return;
     }
-    sm->now += (warp->again ? 1 : step.instructions) * sim->ps_per_instruction;
-    if (!warp->again) {
-        sim->result->instructions += step.instructions;
-        sim->result->accesses += step.page_count;
-    }
-    uint64_t missing = UINT64_MAX, ready = sm->now;
-    if (step.page_count > 0) {
-        ready = touch_pages(sim, device, sm, slot, &step, &missing);
-        if (missing != UINT64_MAX) {
-            drop_first(sm);
-            wait_for(sim, device, sm, slot, missing);
-            return;
-        }
-        ready = memory_end(sim, sm, ready, step.sectors);
-    }
-    warp->again = false;
     warp->step++;
-    warp->ready = ready;
-    replace_first(sm, ready << SLOT_BITS | slot);
+    sm->now += step.instructions * sim->ps_per_instruction;
+    warp->untold += step.instructions;
+    sim->result->instructions += step.instructions;
+    sim->result->accesses += step.page_count;
+    if (step.page_count == 0) {
+        go_on(sm, slot, 0, sm->now);
+        return;
+    }
+    uint64_t end = touch_pages(sim, device, sm, slot, &step);
+    end = memory_end(sim, sm, end, step.sectors);
+    if (!step.write && end > warp->data)
+        warp->data = end;
+    bool is_full = (uint32_t)__builtin_popcountll(warp->missing) > WARP_WAITS - FF__STEP_PAGES;
+    uint64_t waits = is_full ? warp->missing : step.goes_on ? 0 : warp->loads;
+    go_on(sm, slot, waits, step.goes_on ? sm->now : warp->data);
 }
 
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
@@ -411,29 +500,4 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
             next = ready;
     }
     return next;
-}
-
-/* ---- waking ---- */
-
-static void wake(struct sim *sim, struct device *device, uint32_t warp_id, uint64_t time) {
-    struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
-    device->waiting--;
-    push_ready(sm, warp_id % sim->warps_per_sm, time);
-}
-
-void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
-                  const struct ff_mask *pages, uint64_t time) {
-    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
-    uint32_t *link = &device->waiters[block];
-    while (*link != 0) {
-        uint32_t warp_id = *link - 1;
-        struct warp *warp =
-            &device->sms[warp_id / sim->warps_per_sm].warps[warp_id % sim->warps_per_sm];
-        if (!ff_mask_test(pages, warp->wait_page % FF_BLOCK_PAGES)) {
-            link = &warp->next_waiter;
-            continue;
-        }
-        *link = warp->next_waiter;
-        wake(sim, device, warp_id, time);
-    }
 }

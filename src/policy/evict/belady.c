@@ -35,21 +35,34 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
     block_freed(state, block);
 }
 
-/* A prefetch gets nobody's memory who is needed before the first of its block's absent pages. */
+/* Shell's, as qsort may allocate. */
+static void sort(uint64_t *next, uint32_t count) {
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            uint64_t one = next[i];
+            uint32_t at = i;
+            for (; at >= gap && next[at - gap] > one; at -= gap)
+                next[at] = next[at - gap];
+            next[at] = one;
+        }
+    }
+}
+
+/* A prefetch gets nobody's memory who is needed before what comes for it: the first of the block's
+ * absent pages, or by page as many of them as room is wanted for. */
 static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
                              const struct ff_evict_request *request) {
-    uint32_t block = request->for_block;
+    uint64_t next[FF_BLOCK_PAGES];
+    uint32_t block = request->for_block, count = 0;
     if (request->cause != FF_EVICT_FOR_PREFETCH || block >= view->block_limit)
         return 0;
-    uint64_t soonest = FF__NEVER;
     struct ff_mask there = ff_view_expected(view, request->tier, block);
-    for (uint32_t page = 0; page < view->blocks[block].page_count; page++) {
-        uint64_t next = ff_mask_test(&there, page)
-                            ? FF__NEVER
-                            : ff__belady_next(belady, block * FF_BLOCK_PAGES + page);
-        soonest = next < soonest ? next : soonest;
-    }
-    return soonest;
+    for (uint32_t page = 0; page < view->blocks[block].page_count; page++)
+        if (!ff_mask_test(&there, page))
+            next[count++] = ff__belady_next(belady, block * FF_BLOCK_PAGES + page);
+    sort(next, count);
+    uint64_t wanted = view->by_page && request->pages > 0 ? request->pages : 1;
+    return wanted <= count ? next[wanted - 1] : FF__NEVER;
 }
 
 static void name(struct ff__naming *naming, uint32_t unit) {

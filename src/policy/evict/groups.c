@@ -72,6 +72,13 @@ struct hunt {
     struct ff__naming naming;
 };
 
+/* Whether enough is named. The reserve is a share of what is there at each eviction: with one, a unit
+ * is named at a time, as in UVMSmart, and the engine asks again. */
+static bool is_over(const struct hunt *hunt) {
+    bool singly = hunt->naming.view->by_page && hunt->groups->evictor.reserve > 0;
+    return ff__naming_done(&hunt->naming) || (singly && hunt->naming.named > 0);
+}
+
 static const struct ff_mask *resident_of(const struct hunt *hunt, uint32_t block) {
     return ff_view_resident(hunt->naming.view, hunt->groups->evictor.tier, block);
 }
@@ -107,7 +114,7 @@ static void name_leaves(struct hunt *hunt, uint32_t block, uint32_t leaves) {
     uint32_t page_count = view->blocks[block].page_count;
     struct ff_mask valid = ff_view_expected(view, hunt->groups->evictor.tier, block);
     struct ff__half_tree tree = ff__half_tree_of(&valid, page_count);
-    while (leaves && !ff__naming_done(&hunt->naming)) {
+    while (leaves && !is_over(hunt)) {
         uint32_t oldest = oldest_of(group_of(hunt->groups, block), leaves);
         uint32_t gone = 1u << oldest;
         tree.valid[oldest] = 0;
@@ -159,7 +166,7 @@ static void try_all(struct hunt *hunt) {
     bool blocks = hunt->victim == FF__VICTIM_BLOCK || !hunt->naming.view->by_page;
     uint32_t percent = hunt->pass == PASS_RESERVED ? 0 : hunt->groups->evictor.reserve;
     hunt->skip = percent == 0 ? 0 : (blocks ? list->count : leaf_count(hunt)) * percent / 100;
-    for (uint32_t number = list->head; number && !ff__naming_done(&hunt->naming);
+    for (uint32_t number = list->head; number && !is_over(hunt);
          number = ff__recency_link(list, number - 1)->next) {
         if (blocks)
             try_block(hunt, number - 1);

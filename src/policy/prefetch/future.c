@@ -8,13 +8,16 @@
 
 #include "policy/registry.h"
 
-#define LOOK 4096u /* positions a step of the plan looks at */
-#define NEAR 32u   /* of the newest pieces of advice, those that a page is added to */
+#define LOOK  16384u /* positions a step of the plan looks at */
+#define EVERY 2048u  /* uses from plan to plan while nothing faults: less makes small transfers */
+#define NEAR  32u    /* of the newest pieces of advice, those that a page is added to */
 
 struct future {
     struct ff__belady belady;
-    uint64_t ahead;   /* positions to look at */
-    uint64_t planned; /* up to here, everything has been advised */
+    uint64_t ahead;      /* positions to look at */
+    uint64_t passed;     /* up to here, every use has been made */
+    uint64_t planned;    /* up to here, everything has been advised */
+    uint64_t planned_at; /* uses so far when accesses last led to a plan */
 };
 
 enum param { AHEAD, PARAMS };
@@ -124,7 +127,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
     absent = ff_mask_minus(&absent, &group->faulted);
-    future->planned = future->belady.at;
+    future->planned = 0;
     uint32_t count = list_wishes(future, group->block, &absent, wishes);
     sort(wishes, count);
     for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
@@ -177,13 +180,24 @@ static uint32_t device_of(const struct ff_view *view, uint64_t page) {
     return view->ranges[view->blocks[block].range].home_tier;
 }
 
+/* Whether the use at position `i` of the recording has been made. */
+static bool is_passed(struct future *future, uint64_t i) {
+    uint64_t page = future->belady.future->order[i];
+    return page >= future->belady.future->page_count ||
+           ff__belady_next(&future->belady, (uint32_t)page) > i;
+}
+
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct future *future = state;
     const struct ff_future *recorded = future->belady.future;
-    uint64_t at = future->belady.at, i = future->planned > at ? future->planned : at;
-    uint64_t end = at + future->ahead < i + LOOK ? at + future->ahead : i + LOOK;
+    while (future->passed < recorded->length && is_passed(future, future->passed))
+        future->passed++;
+    uint64_t i = future->planned > future->passed ? future->planned : future->passed;
+    uint64_t sight = future->belady.at + future->ahead, end = sight < i + LOOK ? sight : i + LOOK;
     struct room room = {0};
     for (; i < end && i < recorded->length; i++) {
+        if (is_passed(future, i))
+            continue;
         uint64_t page = recorded->order[i];
         uint32_t tier = device_of(view, page);
         if (tier == FF_TIER_HOST)
@@ -208,8 +222,12 @@ static void on_arrival(void *state, const struct ff_view *view, uint32_t block, 
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
                       uint32_t count, struct ff_advice_list *advice) {
-    (void)advice;
-    ff__belady_access(&((struct future *)state)->belady, view, accesses, count);
+    struct future *future = state;
+    ff__belady_access(&future->belady, view, accesses, count);
+    if (future->belady.at - future->planned_at < EVERY)
+        return;
+    future->planned_at = future->belady.at;
+    plan(state, view, advice);
 }
 
 const struct ff_prefetch_policy ff__prefetch_future = {

@@ -2,8 +2,9 @@
  * memory first fills and another one after that, delayed migration, and of the smart runtime the part
  * that turns to remote use. The options' numbers are UVMSmart's.
  *
- * Memory has first filled when its free pages are down to what `buffer` keeps, at a fault or when
- * something arrives; UVMSmart says so when it first wants to evict. */
+ * Memory has first filled when a fault wants more than is free but for what `buffer` keeps: that one
+ * is the last to be served in the old way. UVMSmart, too, asks when it has queued a fault's transfers
+ * whether it will have to evict for them. */
 #include "policy/pattern.h"
 #include "policy/prefetch/delay.h"
 #include "policy/prefetch/neighbours.h"
@@ -79,9 +80,23 @@ static uint64_t free_of(const struct ff_view *view, uint32_t tier) {
                          : (uint64_t)view->free_roots[tier] * FF_BLOCK_PAGES;
 }
 
-static void notice_full(struct uvmsmart *smart, const struct ff_view *view, uint32_t tier) {
-    if (tier != FF_TIER_HOST && free_of(view, tier) <= view->capacity[tier] * smart->buffer / 100)
-        smart->full[tier] = true;
+/* How much memory a fault takes. */
+static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group *group,
+                        const struct ff_fault_advice *advice) {
+    struct ff_mask coming = ff_mask_minus(&group->faulted, &advice->remote);
+    coming = ff_mask_or(&coming, &advice->prefetch);
+    if (view->by_page)
+        return ff_mask_count(&coming);
+    bool has_frame = view->frame[group->tier][group->block] != FF_NONE;
+    return has_frame || ff_mask_empty(&coming) ? 0 : FF_BLOCK_PAGES;
+}
+
+static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
+                        const struct ff_fault_group *group, const struct ff_fault_advice *advice) {
+    uint64_t kept = view->capacity[group->tier] * smart->buffer / 100;
+    if (group->tier != FF_TIER_HOST &&
+        need_of(view, group, advice) + kept > free_of(view, group->tier))
+        smart->full[group->tier] = true;
 }
 
 static enum ff__neighbours neighbours_now(const struct uvmsmart *smart, uint32_t tier) {
@@ -112,7 +127,6 @@ static bool stays(struct uvmsmart *smart, const struct ff_view *view, uint32_t t
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct uvmsmart *smart = state;
-    notice_full(smart, view, group->tier);
     if (counts(smart) && group->tier != FF_TIER_HOST) {
         FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
             if (stays(smart, view, group->tier, group->block, page) &&
@@ -122,6 +136,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
         advice->remote_tier = FF_TIER_HOST;
     }
     ff__neighbours_advise(neighbours_now(smart, group->tier), view, group, &smart->random, advice);
+    notice_full(smart, view, group, advice);
 }
 
 /* ---- accesses ---- */
@@ -172,9 +187,9 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 
 static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
                        const struct ff_mask *pages, bool faulted) {
+    (void)tier;
     (void)faulted;
     struct uvmsmart *smart = state;
-    notice_full(smart, view, tier);
     if (smart->smart)
         ff__pattern_arrival(&smart->pattern, view, block, pages);
 }

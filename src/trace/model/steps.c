@@ -241,7 +241,7 @@ bool ff__steps_get(const struct ff__steps *steps, uint32_t launch, enum ff__numb
     out->instructions = step->instructions;
     out->pc = step->pc;
     out->sectors = step->sectors;
-    out->write = step->write;
+    out->write = out->goes_on = step->write;
     out->page_count = step->page_count;
     memcpy(out->page, steps->pages + step->first, step->page_count * sizeof *out->page);
     return true;

@@ -113,15 +113,17 @@ static bool adjust(const struct ff__workload *workload, const struct ff__kernel 
     (void)kernel;
     switch (index) {
     case 0:
-        return ff__step_coalesced(out, FF__LOAD, pc, 18, &arrays[HIDDEN_DELTA], 4, 64);
+        return ff__step_coalesced(out, FF__LOAD_AHEAD, pc, 18, &arrays[HIDDEN_DELTA], 4, 64);
     case 5:
-        return ff__step_coalesced(out, FF__LOAD, pc, 3, &arrays[HIDDEN_DELTA], 4, 64);
+        return ff__step_coalesced(out, FF__LOAD_AHEAD, pc, 3, &arrays[HIDDEN_DELTA], 4, 64);
     case 1:
     case 6:
-        return ff__step_coalesced(out, FF__LOAD, pc, 3, &arrays[INPUT_UNITS], (input + 1) * 4, 8);
+        return ff__step_coalesced(out, FF__LOAD_AHEAD, pc, 3, &arrays[INPUT_UNITS], (input + 1) * 4,
+                                  8);
     case 2:
     case 7:
-        return ff__step_rows(out, FF__LOAD, pc, 3, &arrays[INPUT_PREVIOUS], weights, 64, 2, ROW);
+        return ff__step_rows(out, index == 2 ? FF__LOAD_AHEAD : FF__LOAD, pc, 3,
+                             &arrays[INPUT_PREVIOUS], weights, 64, 2, ROW);
     case 3:
         return ff__step_rows(out, FF__LOAD, pc, 3, &arrays[INPUT_WEIGHTS_COPY], weights, 64, 2,
                              ROW);

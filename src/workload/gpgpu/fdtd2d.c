@@ -65,9 +65,9 @@ static bool step_ey(const struct ff__workload *workload, const struct ff__kernel
     }
     switch (index) {
     case 0:
-        return touch(out, FF__LOAD, ff__pc(1, 2), 20, &arrays[HZ], at, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(1, 2), 20, &arrays[HZ], at, &piece);
     case 1:
-        return touch(out, FF__LOAD, ff__pc(1, 3), 4, &arrays[HZ], at - n, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(1, 3), 4, &arrays[HZ], at - n, &piece);
     case 2:
         return touch(out, FF__LOAD, ff__pc(1, 4), 4, &arrays[EY], at, &piece);
     case 3:
@@ -96,9 +96,9 @@ static bool step_ex(const struct ff__workload *workload, const struct ff__kernel
     uint64_t at = piece.row * n + piece.column, at_ex = at + piece.row;
     switch (index) {
     case 0:
-        return touch(out, FF__LOAD, ff__pc(2, 0), 20, &arrays[HZ], at, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(2, 0), 20, &arrays[HZ], at, &piece);
     case 1:
-        return touch(out, FF__LOAD, ff__pc(2, 1), 4, &arrays[HZ], at - 1, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(2, 1), 4, &arrays[HZ], at - 1, &piece);
     case 2:
         return touch(out, FF__LOAD, ff__pc(2, 2), 4, &arrays[EX], at_ex, &piece);
     case 3:
@@ -121,13 +121,13 @@ static bool step_hz(const struct ff__workload *workload, const struct ff__kernel
     uint64_t at = piece.row * n + piece.column, at_ex = at + piece.row;
     switch (index) {
     case 0:
-        return touch(out, FF__LOAD, ff__pc(3, 0), 18, &arrays[EX], at_ex + 1, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(3, 0), 18, &arrays[EX], at_ex + 1, &piece);
     case 1:
-        return touch(out, FF__LOAD, ff__pc(3, 1), 2, &arrays[EX], at_ex, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(3, 1), 2, &arrays[EX], at_ex, &piece);
     case 2:
-        return touch(out, FF__LOAD, ff__pc(3, 2), 4, &arrays[EY], at + n, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(3, 2), 4, &arrays[EY], at + n, &piece);
     case 3:
-        return touch(out, FF__LOAD, ff__pc(3, 3), 3, &arrays[EY], at, &piece);
+        return touch(out, FF__LOAD_AHEAD, ff__pc(3, 3), 3, &arrays[EY], at, &piece);
     case 4:
         return touch(out, FF__LOAD, ff__pc(3, 4), 4, &arrays[HZ], at, &piece);
     case 5:

@@ -1,0 +1,67 @@
+/* Every registered system and policy in the simulator, on devices that hand out memory by the block
+ * and by the page, with every invariant checked after every event. */
+#include "sim/little.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static const struct little work = {.pages = 3000,
+                                   .launches = 3,
+                                   .ctas = 13,
+                                   .warps = 3,
+                                   .writes = true,
+                                   .host_writes = true,
+                                   .host_reads = true};
+
+static void check_counts(const struct ff__sim_result *r, const char *system, uint64_t memory) {
+    const struct ff_stats *stats = &r->stats;
+    uint64_t came = stats->pages_in + stats->populated;
+    uint64_t left = stats->pages_out + stats->pages_dropped;
+    if (r->accesses != 3 * work.pages || r->demanded != r->accesses || r->hits > r->accesses)
+        fail_msg("%s: %llu accesses", system, (unsigned long long)r->accesses);
+    if (left > came || stats->resident != 0 || stats->resident_peak > memory)
+        fail_msg("%s: %llu pages came, %llu left", system, (unsigned long long)came,
+                 (unsigned long long)left); /* what is freed where it is has not left */
+    if (came + r->remote < work.pages)
+        fail_msg("%s: pages were used that never came", system);
+}
+
+/* With tight and with ample memory; twice each, for the same results. */
+static void check_system(const char *system) {
+    static const char *const gpus[] = {"v100-16g", "gtx1080ti"};
+    static const uint64_t memory[] = {8 * MIB, 16 * MIB};
+    for (unsigned i = 0; i < 4; i++) {
+        struct ff__sim_result a = little_run(&work, gpus[i / 2], system, memory[i % 2]);
+        struct ff__sim_result b = little_run(&work, gpus[i / 2], system, memory[i % 2]);
+        if (memcmp(&a, &b, sizeof a) != 0)
+            fail_msg("%s: not the same twice", system);
+        check_counts(&a, system, memory[i % 2]);
+    }
+}
+
+static void test_systems(void **state) {
+    (void)state;
+    const struct ff__system_row *row;
+    for (unsigned i = 0; (row = ff__system_at(i)); i++)
+        check_system(row->name);
+}
+
+static void test_policies(void **state) {
+    (void)state;
+    const struct ff_policy *policy;
+    for (int slot = 0; slot < FF__SLOTS; slot++) {
+        for (unsigned i = 0; (policy = ff__policy_at((enum ff__slot)slot, i)); i++) {
+            char system[96];
+            snprintf(system, sizeof system, "nvidia:%s=%s", ff__slot_name((enum ff__slot)slot),
+                     policy->name);
+            check_system(system);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_policies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

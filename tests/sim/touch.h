@@ -1,0 +1,146 @@
+/* An engine without time and without a device: pages are touched one after the other, and every fault is
+ * served to its end before the next touch. What is left is decisions. */
+#ifndef FF_TESTS_SIM_TOUCH_H
+#define FF_TESTS_SIM_TOUCH_H
+
+#include "base/cases.h"
+
+#include "base/random.h"
+#include "engine/engine.h"
+
+struct toucher {
+    struct ff__engine engine;
+    struct ff__job job; /* the last fault's */
+    uint64_t now_ns, misses;
+};
+
+struct toucher_shape {
+    const char *system;
+    uint64_t memory; /* pages */
+    uint64_t pages;  /* of the one range there is */
+    bool by_page;
+    const struct ff_future *future; /* NULL: not known */
+};
+
+static inline void touch_open(struct toucher *toucher, const struct toucher_shape *shape) {
+    struct ff_error error = {""};
+    uint32_t range;
+    uint64_t blocks = (shape->pages + FF_BLOCK_PAGES - 1) / FF_BLOCK_PAGES;
+    struct ff__engine_config config = {
+        .address_space = blocks * FF_BLOCK_SIZE,
+        .devices = 1,
+        .memory = shape->memory * FF_PAGE_SIZE,
+        .by_page = shape->by_page,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 (shape->future ? FF_SEES_FUTURE : 0u),
+        .seed = 1,
+        .future = shape->future,
+    };
+    memset(toucher, 0, sizeof *toucher);
+    if (ff__system_parse(shape->system, &config.system, &error) ||
+        ff__engine_init(&toucher->engine, &config, &error))
+        fail_msg("%s: %s", shape->system, error.message);
+    assert_int_equal(ff__engine_range_add(&toucher->engine, shape->pages, 0, 1, &range), 0);
+}
+
+static inline void touch_close(struct toucher *toucher) {
+    struct ff_error error = {""};
+    if (ff__engine_check(&toucher->engine, &error))
+        fail_msg("%s", error.message);
+    ff__engine_fini(&toucher->engine);
+}
+
+static inline bool touch_has(const struct toucher *toucher, uint64_t page) {
+    return ff_mask_test(&toucher->engine.space.resident[1][page / FF_BLOCK_PAGES],
+                        page % FF_BLOCK_PAGES);
+}
+
+static inline void touch_finish(struct toucher *toucher, struct ff__job *job) {
+    for (uint32_t i = 0; i < job->out_count; i++)
+        job->copied[i] = ff_mask_minus(&job->out[i].pages, &job->out[i].dead);
+    ff__engine_finish(&toucher->engine, ++toucher->now_ns, job);
+}
+
+static inline void touch_prefetch(struct toucher *toucher, const struct ff_advice_list *list) {
+    static struct ff__job job;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (ff__engine_prefetch(&toucher->engine, ++toucher->now_ns, &list->items[i], &job) ==
+            FF__JOB_RUN)
+            touch_finish(toucher, &job);
+}
+
+/* What the correlator and the prefetching thread do. */
+static inline void touch_plan(struct toucher *toucher) {
+    struct ff_event events[64];
+    struct ff_advice items[64];
+    struct ff_advice_list list = {items, 0, 64};
+    if (!toucher->engine.events.items)
+        return;
+    while (ff__engine_learn(&toucher->engine, toucher->now_ns, events, 64) > 0)
+        ;
+    ff__engine_plan(&toucher->engine, toucher->now_ns, &list);
+    touch_prefetch(toucher, &list);
+}
+
+static inline void touch_show(struct toucher *toucher, uint64_t page, bool write) {
+    struct ff_advice items[16];
+    struct ff_advice_list list = {items, 0, 16};
+    uint32_t flags =
+        (write ? FF_ACCESS_WRITE : 0u) | (touch_has(toucher, page) ? 0u : (uint32_t)FF_ACCESS_MISS);
+    struct ff_access access = {.block = (uint32_t)(page / FF_BLOCK_PAGES),
+                               .page = (uint16_t)(page % FF_BLOCK_PAGES),
+                               .tier = 1,
+                               .flags = (uint8_t)flags};
+    ff__engine_access(&toucher->engine, ++toucher->now_ns, 1, &access, 1, &list);
+    touch_prefetch(toucher, &list);
+}
+
+/* A fault until it is served, throttled or not; nothing else is under way that could hinder it. */
+static inline void touch_fault(struct toucher *toucher, uint64_t page, bool write) {
+    struct ff_fault_group group = {.block = (uint32_t)(page / FF_BLOCK_PAGES), .tier = 1};
+    int status;
+    ff_mask_set(&group.faulted, page % FF_BLOCK_PAGES);
+    if (write)
+        group.written = group.faulted;
+    while ((status = ff__engine_fault(&toucher->engine, ++toucher->now_ns, &group,
+                                      &toucher->job)) == FF__JOB_WAIT)
+        toucher->now_ns = toucher->job.retry_ns;
+    assert_int_equal(status, FF__JOB_RUN);
+    touch_finish(toucher, &toucher->job);
+    assert_true(touch_has(toucher, page));
+}
+
+/* Returns whether the page was missing. */
+static inline bool touch(struct toucher *toucher, uint64_t page, bool write) {
+    touch_show(toucher, page, write);
+    bool missing = !touch_has(toucher, page);
+    if (missing)
+        touch_fault(toucher, page, write);
+    toucher->misses += missing;
+    touch_plan(toucher);
+    return missing;
+}
+
+/* ---- random programs ---- */
+
+/* Pages in an order that nobody would call uniform: stretches of neighbours, strides, repeated rounds
+ * and jumps. No page comes twice in a row, as in a recorded future. */
+static inline void touch_draw(struct ff__random *random, uint64_t *order, uint32_t length,
+                              uint32_t pages) {
+    uint32_t page = ff__random_below(random, pages), step = 1, left = 0, round = pages;
+    for (uint32_t i = 0; i < length; i++) {
+        if (left-- == 0) {
+            static const uint32_t steps[] = {1, 1, 1, 7, 16, 33};
+            left = 1 + ff__random_below(random, ff__random_below(random, 2) ? 8 : 400);
+            step = steps[ff__random_below(random, 6)];
+            round = 2 + ff__random_below(random, pages - 1);
+            page = ff__random_below(random, pages);
+        }
+        page = (page + step) % (page < round ? round : pages);
+        if (i > 0 && order[i - 1] == page)
+            page = (page + 1) % pages;
+        order[i] = page;
+    }
+}
+
+#endif
