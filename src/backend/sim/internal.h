@@ -167,6 +167,11 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 
+/* ---- without time: untimed.c ---- */
+
+/* Runs a whole kernel. */
+void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
+
 /* ---- the future: future.c ---- */
 
 /* The pages that were accessed, in order; repetitions in a row are one. */
@@ -234,6 +239,18 @@ static inline uint64_t ff__sim_ns(uint64_t ps) {
 static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64_t page) {
     return ff_mask_test(&sim->engine.space.resident[tier][page / FF_BLOCK_PAGES],
                         page % FF_BLOCK_PAGES);
+}
+
+/* An access to a page that is there. */
+static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    struct ff__space *space = &sim->engine.space;
+    if (ff_mask_test(&space->unused[block], index)) {
+        ff_mask_unset(&space->unused[block], index);
+        space->stats.prefetch_used++;
+    }
+    if (write)
+        ff_mask_set(&sim->dirty[block], index);
 }
 
 static inline bool ff__sim_remote(const struct sim *sim, uint32_t tier, uint64_t page) {

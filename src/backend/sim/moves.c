@@ -65,6 +65,8 @@ static uint64_t transfer_block(struct sim *sim, struct device *device, uint32_t 
 
 static uint64_t move(struct sim *sim, struct device *device, uint32_t direction,
                      const struct ff_mask *pages, const struct ff_mask *faulted, uint64_t time) {
+    if (sim->config->untimed)
+        return time;
     return sim->gpu->fault_cost == FF__FAULT_FLAT
                ? transfer_runs(sim, device, direction, pages, faulted, time)
                : transfer_block(sim, device, direction, pages, time);
@@ -106,5 +108,8 @@ void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
     if (job->job.has_in)
         end = schedule_in(sim, job, end);
     sim->jobs_at_work++;
-    ff__sim_post(sim, end, EVENT_FINISH, job->device, job);
+    if (sim->config->untimed)
+        ff__sim_finish(sim, job, time);
+    else
+        ff__sim_post(sim, end, EVENT_FINISH, job->device, job);
 }

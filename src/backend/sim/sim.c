@@ -205,6 +205,10 @@ static void launch(struct sim *sim, const struct ff__action *action, uint64_t ti
         ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
         return;
     }
+    if (sim->config->untimed) {
+        ff__untimed_kernel(sim, device, &action->kernel);
+        return;
+    }
     int status = queue_launch(device, &launch);
     if (status)
         ff__sim_fail(sim, status, "a launch");
@@ -484,6 +488,11 @@ static void sum_up(struct sim *sim) {
     result->prefetched = stats->prefetched;
     result->prefetched_used = stats->prefetch_used;
     result->prefetched_useless = stats->prefetch_useless;
+    if (sim->config->untimed) {
+        result->demanded = result->accesses;
+        result->demanded_hits = result->hits;
+        return;
+    }
     result->time_ns = ff__sim_ns(sim->now);
     if (sim->gpu->fault_cost == FF__FAULT_FLAT) { /* as UVMSmart accounts for faults */
         result->fault_ns = result->faults * sim->gpu->fault_ns;

@@ -251,17 +251,6 @@ static void count_demand(struct sim *sim, const struct device *device, uint64_t 
     sim->result->demanded_hits += there;
 }
 
-static void count_use(struct sim *sim, uint64_t page, bool write) {
-    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
-    struct ff__space *space = &sim->engine.space;
-    if (ff_mask_test(&space->unused[block], index)) {
-        ff_mask_unset(&space->unused[block], index);
-        space->stats.prefetch_used++;
-    }
-    if (write)
-        ff_mask_set(&sim->dirty[block], index);
-}
-
 /* A walk of the page table. False: a far fault. */
 static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
                  bool write, bool first) {
@@ -270,7 +259,7 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     count_demand(sim, device, page, there);
     if (!there)
         return false;
-    count_use(sim, page, write);
+    ff__sim_use(sim, page, write);
     tlb_fill(tlb_set(sim, sm, page), tlb_entry(sim, page) | (write ? TLB_WRITABLE : 0));
     return true;
 }
