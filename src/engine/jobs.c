@@ -278,10 +278,14 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 /* ---- finishing ---- */
 
-static void count_useless(struct ff__space *space, const struct ff__move *out) {
-    struct ff_mask useless = ff_mask_and(&space->unused[out->block], &out->pages);
+void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
+                              const struct ff_mask *leaving) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask useless = ff_mask_and(&space->unused[block], leaving);
+    if (ff_mask_empty(&useless))
+        return;
     space->stats.prefetch_useless += ff_mask_count(&useless);
-    space->unused[out->block] = ff_mask_minus(&space->unused[out->block], &out->pages);
+    space->unused[block] = ff_mask_minus(&space->unused[block], leaving);
 }
 
 static void finish_out(struct ff__engine *engine, const struct ff__job *job,
@@ -295,8 +299,8 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
     *host = ff_mask_or(host, copied);
     *host = ff_mask_minus(host, &out->dead);
     space->evicted[block] = ff_mask_or(&space->evicted[block], &out->pages);
-    if (engine->watched && !ff_mask_empty(&space->unused[block]))
-        count_useless(space, out);
+    if (engine->watched)
+        ff__engine_count_useless(engine, block, &out->pages);
     ff__memory_left(engine, job, out);
 
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);

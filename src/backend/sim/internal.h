@@ -206,6 +206,7 @@ struct sim {
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
+    bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time;
     bool host_waits, host_ended, freeing;
@@ -245,7 +246,7 @@ static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64
 static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     struct ff__space *space = &sim->engine.space;
-    if (ff_mask_test(&space->unused[block], index)) {
+    if (space->stats.prefetched > 0 && ff_mask_test(&space->unused[block], index)) {
         ff_mask_unset(&space->unused[block], index);
         space->stats.prefetch_used++;
     }

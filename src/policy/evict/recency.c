@@ -19,6 +19,8 @@ static void cut(struct ff__recency *list, uint32_t number) {
         at(list, prev)->next = next;
     if (next == NOBODY)
         list->tail = prev;
+    else if (list->percent == 0) /* not even looked at: it may be far from the processor */
+        at(list, next)->prev = prev;
     else
         at(list, next)->prev = (at(list, next)->prev & RESERVED) | prev;
     *link = (struct ff__link){NOBODY, NOBODY};
