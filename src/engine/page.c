@@ -35,8 +35,10 @@ static bool choose(struct ff__engine *engine, struct ff__page_job *job) {
     for (uint32_t i = 0; i < victims.count; i++) {
         job->leaving = ff__memory_leavable(engine, job->tier, &items[i]);
         job->victim = items[i].block;
-        if (!ff_mask_empty(&job->leaving))
-            return true;
+        if (ff_mask_empty(&job->leaving))
+            continue;
+        ff__engine_page_fetch(engine, job->victim);
+        return true;
     }
     job->victim = FF_NONE;
     return false;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* Accesses ahead. */
-#define FETCH_FIRST 16u
-#define FETCH_THEN  8u
+#define FETCH_FIRST 24u
+#define FETCH_THEN  12u
 
 struct lane {
     uint32_t cta, warp, step;
@@ -130,7 +130,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
     bool write = access->flags & FF_ACCESS_WRITE;
     access->flags |= FF_ACCESS_MISS;
-    if (ff__sim_remote(sim, turn->device->tier, page)) {
+    if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
         sim->result->remote++;
         return;
@@ -156,31 +156,50 @@ FF__FETCHES fetch(const struct turn *turn, uint32_t index) {
         ff__engine_page_fetch(&sim->engine, access->block);
 }
 
+/* Passes over accesses to pages that are there; returns where it ended. */
+static uint32_t touch_present(const struct turn *turn, uint32_t index) {
+    struct sim *sim = turn->sim;
+    const struct ff_access *accesses = turn->device->accesses;
+    const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
+    uint32_t count = turn->device->access_count;
+    bool ahead = sim->engine.space.stats.prefetched > 0;
+    for (; index < count; index++) {
+        const struct ff_access access = accesses[index];
+        fetch(turn, index);
+        if (!ff_mask_test(&resident[access.block], access.page))
+            break;
+        if (ahead)
+            ff__sim_use(sim, (uint64_t)access.block * FF_BLOCK_PAGES + access.page, false);
+        if (access.flags & FF_ACCESS_WRITE)
+            ff_mask_set(&sim->dirty[access.block], access.page);
+    }
+    return index;
+}
+
+static void record(struct sim *sim, const struct ff_access *accesses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (ff__recording_add(sim->recording,
+                              (uint64_t)accesses[i].block * FF_BLOCK_PAGES + accesses[i].page))
+            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
+}
+
 /* Answers all accesses that have been gathered. */
 static void touch_all(struct turn *turn) {
     struct sim *sim = turn->sim;
     struct device *device = turn->device;
-    const struct ff_mask *resident = sim->engine.space.resident[device->tier];
     uint32_t count = device->access_count;
-    uint64_t hits = 0;
+    if (sim->recording)
+        record(sim, device->accesses, count);
     turn->shown = 0;
-    for (uint32_t i = 0; i < count && !sim->failure; i++) {
-        const struct ff_access *access = &device->accesses[i];
-        uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
-        fetch(turn, i);
-        sim->now += PS_PER_NS;
-        if (sim->recording && ff__recording_add(sim->recording, page))
-            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
-        if (ff_mask_test(&resident[access->block], access->page)) {
-            ff__sim_use(sim, page, access->flags & FF_ACCESS_WRITE);
-            hits++;
-        } else {
-            touch_absent(turn, i);
-        }
+    for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
+        absent = touch_present(turn, i);
+        sim->result->hits += absent - i;
+        sim->now += (absent - i + (absent < count)) * PS_PER_NS;
+        if (absent < count)
+            touch_absent(turn, absent);
     }
     show(turn, count);
     sim->result->accesses += count;
-    sim->result->hits += hits;
     device->access_count = 0;
 }
 

@@ -4,8 +4,8 @@
 #include "policy/evict/recency.h"
 #include "policy/registry.h"
 
-#define AHEAD_LINK  24u /* accesses: the page's link is fetched, */
-#define AHEAD_PEERS 12u /* and those of its neighbours in the list, which moving it writes */
+#define AHEAD_LINK  32u /* accesses: the page's link is fetched, */
+#define AHEAD_PEERS 16u /* and those of its neighbours in the list, which moving it writes */
 
 struct lru {
     struct ff__evictor evictor;
