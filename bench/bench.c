@@ -5,7 +5,7 @@
  * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
  * machines. */
 #include "bare.h"
-#include "measure.h"
+#include "bench.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -30,7 +30,11 @@ static struct {
 
 /* ---- reporting ---- */
 
-static void report(const char *name, const char *unit, const struct series *series) {
+int bench_runs(void) {
+    return bench.runs;
+}
+
+void report(const char *name, const char *unit, const struct series *series) {
     double value = median(series->value, series->count),
            floor = median(series->floor, series->count);
     double ratio = series_ratio(series);
@@ -368,9 +372,12 @@ static void bench_decision(void) {
 static const struct {
     const char *name;
     void (*run)(void);
+    bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults},      {"migrate", bench_migration}, {"scan", bench_scan},
-    {"overhead", bench_resident}, {"policy", bench_decision},
+    {"fault", bench_faults, false},    {"migrate", bench_migration, false},
+    {"scan", bench_scan, false},       {"overhead", bench_resident, false},
+    {"policy", bench_decision, false}, {"sim.policy", bench_untimed, false},
+    {"sim.timing", bench_timed, false}, {"sim.scale", bench_scale, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -395,7 +402,7 @@ int main(int argc, char **argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
-        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead or policy", 0},
+        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
         {0},
     };
     static const struct argp argp = {
@@ -406,7 +413,7 @@ int main(int argc, char **argv) {
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     bench.results = json_array();
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
-        if (!bench.only || strcmp(bench.only, groups[i].name) == 0)
+        if (bench.only ? strcmp(bench.only, groups[i].name) == 0 : !groups[i].only)
             groups[i].run();
     if (bench.output &&
         json_dump_file(bench.results, bench.output, JSON_INDENT(1) | JSON_REAL_PRECISION(6))) {

@@ -102,6 +102,9 @@ struct ff_view {
     uint32_t free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
     uint64_t free_pages[FF_TIERS_MAX]; /* by tier; by page: nobody's pages */
     uint64_t capacity[FF_TIERS_MAX];   /* by tier, in pages; 0 for the host: no limit */
+    /* In on_access only: so many accesses follow the last one in the same array. They have not
+     * happened, and what they will find is not known; a policy may fetch what it will need for them. */
+    uint32_t foreseen;
 };
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,

@@ -56,6 +56,7 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .seed = simulation->subject.seed,
         .system = *simulation->system,
         .check = simulation->check,
+        .untimed = simulation->untimed,
     };
     if (!simulation->trace)
         return ff__sim_run(&config, workload, result, error);

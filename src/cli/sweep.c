@@ -114,6 +114,7 @@ static void run_cell(void *self, unsigned cell) {
         .memory = place.memory,
         .devices = sweep->devices,
         .check = sweep->check,
+        .untimed = sweep->untimed,
         .trace = in_memory ? NULL : sweep->trace,
     };
     ff__simulate(&simulation, &sweep->cells[cell]);
@@ -142,7 +143,7 @@ static void show_progress(void *self, unsigned ended, unsigned cell) {
 
 static int finish(const struct ff__sweep *sweep, unsigned count) {
     bool failed = false;
-    if (wants_tables(sweep))
+    if (wants_tables(sweep) && !sweep->untimed)
         ff__sweep_show_means(sweep);
     int status = sweep->json ? ff__sweep_write(sweep, sweep->json) : 0;
     if (status)

@@ -39,6 +39,9 @@ static const struct argp_option options_of_sweeps[] = {
     OPTION("jobs", JOBS, "N",
            "how many simulations run at the same time (default: one a processor); the results are "
            "the same for any"),
+    OPTION("untimed", UNTIMED, NULL,
+           "answer every access at once: hits, misses and evictions, but no times; many times "
+           "faster"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -208,6 +211,9 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
         return ff__options_complain(options, FF__OPTION_TRACE,
                                     "a trace is of one run: name one workload, one system, one "
                                     "size of memory and one device");
+    if (sweep->trace && sweep->untimed)
+        return ff__options_complain(options, FF__OPTION_TRACE,
+                                    "a trace has times: leave out --untimed");
     if (!sweep->json || strcmp(sweep->json, "-") == 0)
         return 0;
     int fd = open(sweep->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -228,6 +234,8 @@ static int read_quantities(const struct ff__options *options, struct ff__sweep *
         status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
     if (!status)
         status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &sweep->jobs);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
     return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
 }
 

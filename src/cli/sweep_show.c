@@ -22,6 +22,17 @@ static void share_cell(struct ff__table *table, double value) {
         ff__table_cell(table, "-");
 }
 
+/* Times, or what stands in their place. */
+static void add_times(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    if (sweep->untimed) {
+        ff__table_cell(table, "%llu", (unsigned long long)result->accesses);
+        return;
+    }
+    ff__table_cell(table, "%.3f", (double)result->time_ns / 1e6);
+    ratio_cell(table, ff__sweep_slowdown(sweep, cell));
+}
+
 static void add_line(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__simulated *simulated = &sweep->cells[cell];
     const struct ff__sim_result *result = &simulated->result;
@@ -30,12 +41,11 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
     ff__table_cells(table, place.system_name,
                     place.memory ? ff__size_text(size, place.memory) : "-", NULL);
     if (!simulated->good) {
-        ff__table_cells(table, "failed", "", "", "", "", "", "", "", NULL);
+        ff__table_cells(table, "failed", "", "", "", "", "", "", sweep->untimed ? NULL : "", NULL);
         ff__table_cell(table, "%s", simulated->reason);
         return;
     }
-    ff__table_cell(table, "%.3f", (double)result->time_ns / 1e6);
-    ratio_cell(table, ff__sweep_slowdown(sweep, cell));
+    add_times(table, sweep, cell);
     ff__table_cell(table, "%llu", (unsigned long long)result->faults);
     ff__table_cell(table, "%.1f", (double)result->bytes_in / MIB);
     ff__table_cell(table, "%.1f", (double)result->bytes_out / MIB);
@@ -48,11 +58,17 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu) {
     char size[FF__QUANTITY];
     struct ff__table table;
-    printf("%s, footprint %s, modelled on %u x %s\n", sweep->workloads.items[workload],
-           ff__size_text(size, sweep->footprints[workload]), sweep->devices, sweep->gpus[gpu].name);
-    ff__table_init(&table, "lrrrrrrrrrl");
-    ff__table_cells(&table, "system", "memory", "modelled ms", "x in-memory", "faults", "MiB in",
-                    "MiB out", "hit rate", "accuracy", "thrashed", "", NULL);
+    printf("%s, footprint %s, %s on %u x %s\n", sweep->workloads.items[workload],
+           ff__size_text(size, sweep->footprints[workload]),
+           sweep->untimed ? "untimed" : "modelled", sweep->devices, sweep->gpus[gpu].name);
+    ff__table_init(&table, sweep->untimed ? "lrrrrrrrrl" : "lrrrrrrrrrl");
+    ff__table_cells(&table, "system", "memory", NULL);
+    if (sweep->untimed)
+        ff__table_cells(&table, "accesses", NULL);
+    else
+        ff__table_cells(&table, "modelled ms", "x in-memory", NULL);
+    ff__table_cells(&table, "faults", "MiB in", "MiB out", "hit rate", "accuracy", "thrashed", "",
+                    NULL);
     for (unsigned line = 0; line < sweep->line_count; line++)
         add_line(&table, sweep, ff__sweep_cell(sweep, workload, gpu, line));
     ff__table_print(&table, stdout, 2);

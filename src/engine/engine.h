@@ -7,6 +7,7 @@
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
+#include "base/fetch.h"
 #include "base/map.h"
 #include "base/queue.h"
 #include "engine/backend.h"
@@ -126,6 +127,33 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 
 /* Drops the block's late faults, and the block from the queue of those. */
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
+
+/* ---- pages one at a time: page.c ---- */
+
+/* A page that is to come at once, and who leaves for it. */
+struct ff__page_job {
+    uint32_t tier, block, page;
+    bool written;
+    bool held, back; /* the host has its content; it was evicted before */
+    uint32_t victim; /* FF_NONE: there was room */
+    struct ff_mask leaving;
+    struct ff_mask copied; /* set by the backend: those of `leaving` that the host gets */
+};
+
+/* Whether this engine can serve faults so: memory by the page, one device, nobody to ask but the
+ * eviction policy. The caller never has anything under way. */
+bool ff__engine_pages_alone(const struct ff__engine *engine);
+
+/* Has the processor fetch what ff__engine_page() will look at. */
+FF__FETCHES ff__engine_page_fetch(const struct ff__engine *engine, uint32_t block) {
+    __builtin_prefetch(&engine->space.resident[FF_TIER_HOST][block]);
+    __builtin_prefetch(&engine->space.evicted[block], 1);
+}
+
+/* The first four members say what is wanted: an absent page of a block that exists. False: take the
+ * long way. */
+bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job);
+void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job);
 
 /* ---- ranges, launches, events ---- */
 

@@ -13,6 +13,10 @@ const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns
  * not wait. */
 void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
 
+/* Prefetched pages that leave without having been used. */
+void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
+                              const struct ff_mask *leaving);
+
 static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32_t block) {
     return ff__frames_leaves(engine->space.blocks[block].page_count);
 }
@@ -37,6 +41,16 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
                      const struct ff__move *out);
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);
+
+/* By page: what of an advised victim can leave now. */
+struct ff_mask ff__memory_leavable(const struct ff__engine *engine, uint32_t tier,
+                                   const struct ff_advice *victim);
+
+/* By page: a block that holds nothing, and gets nothing, is released. */
+void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier);
+
+/* Somebody has taken memory: counts it, and sees whether it is short. */
+void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier);
 
 void ff__memory_count(struct ff__engine *engine);
 

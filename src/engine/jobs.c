@@ -115,9 +115,10 @@ static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
  * not to serve yet. */
 static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fault_group *absent,
                                    const struct ff_mask *present, struct ff__job *job) {
+    if (!engine->prefetch->on_fault)
+        return absent->faulted;
     struct ff_fault_advice advice = {0};
-    if (engine->prefetch->on_fault)
-        engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, &advice);
+    engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, &advice);
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
     struct ff_mask wanted = ff_mask_and(&advice.prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);
@@ -159,6 +160,9 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
     uint32_t block = absent->block;
+    if (!space->busy[block] && ff_mask_empty(&space->coming[block]) &&
+        ff_mask_empty(&space->leaving[block]))
+        return false;
     if (space->busy[block]) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
@@ -181,8 +185,10 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
         return FF__JOB_NO_ROOM;
     set_in(engine, block, tier, wanted, job);
     job->faulted = ff_mask_and(wanted, &asked);
-    struct ff_mask left_out = ff_mask_minus(&asked, wanted);
-    remember_late(engine, absent, &left_out);
+    if (!ff_mask_within(&asked, wanted)) {
+        struct ff_mask left_out = ff_mask_minus(&asked, wanted);
+        remember_late(engine, absent, &left_out);
+    }
     count_faults(engine, absent, job);
     return FF__JOB_RUN;
 }
@@ -272,10 +278,14 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 /* ---- finishing ---- */
 
-static void count_useless(struct ff__space *space, const struct ff__move *out) {
-    struct ff_mask useless = ff_mask_and(&space->unused[out->block], &out->pages);
+void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
+                              const struct ff_mask *leaving) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask useless = ff_mask_and(&space->unused[block], leaving);
+    if (ff_mask_empty(&useless))
+        return;
     space->stats.prefetch_useless += ff_mask_count(&useless);
-    space->unused[out->block] = ff_mask_minus(&space->unused[out->block], &out->pages);
+    space->unused[block] = ff_mask_minus(&space->unused[block], leaving);
 }
 
 static void finish_out(struct ff__engine *engine, const struct ff__job *job,
@@ -290,7 +300,7 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
     *host = ff_mask_minus(host, &out->dead);
     space->evicted[block] = ff_mask_or(&space->evicted[block], &out->pages);
     if (engine->watched)
-        count_useless(space, out);
+        ff__engine_count_useless(engine, block, &out->pages);
     ff__memory_left(engine, job, out);
 
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);

@@ -39,7 +39,7 @@ static void release(struct ff__engine *engine, uint32_t block, uint32_t tier) {
         engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
 }
 
-static void release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     const struct ff__space *space = &engine->space;
     if (space->by_page && space->frame[tier][block] != FF_NONE &&
         ff_mask_empty(&space->resident[tier][block]) && ff_mask_empty(&space->coming[block]))
@@ -73,7 +73,7 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (space->by_page) {
         *resident = staying;
         space->leaving[block] = ff_mask_or(&space->leaving[block], &going);
-        release_if_empty(engine, block, tier);
+        ff__memory_release_if_empty(engine, block, tier);
         return true;
     }
     space->busy[block] = 1;
@@ -104,7 +104,7 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
         space->used[in->tier] += job->owed;
         for (uint32_t tier = 1; tier < space->tier_count; tier++)
             if (tier != in->tier)
-                release_if_empty(engine, in->block, tier);
+                ff__memory_release_if_empty(engine, in->block, tier);
         return;
     }
     space->busy[in->block] = 0;
@@ -203,6 +203,14 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- by the page ---- */
 
+struct ff_mask ff__memory_leavable(const struct ff__engine *engine, uint32_t tier,
+                                   const struct ff_advice *victim) {
+    if (!is_victim(engine, tier, victim->block))
+        return (struct ff_mask){{0}};
+    const struct ff_mask *resident = &engine->space.resident[tier][victim->block];
+    return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
+}
+
 /* Evicts for `need` pages; returns how many will leave. */
 static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_request *request,
                             uint64_t need, struct ff__job *job) {
@@ -216,11 +224,7 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
         before = found;
         engine->evict->pick(engine->evict_state[tier], &engine->view, &rest, &victims);
         for (uint32_t i = 0; i < victims.count && found < need; i++) {
-            if (!is_victim(engine, tier, items[i].block))
-                continue;
-            const struct ff_mask *resident = &engine->space.resident[tier][items[i].block];
-            struct ff_mask pages =
-                ff_mask_empty(&items[i].pages) ? *resident : ff_mask_and(&items[i].pages, resident);
+            struct ff_mask pages = ff__memory_leavable(engine, tier, &items[i]);
             if (ff_mask_empty(&pages))
                 continue;
             if (!ff__memory_leave(engine, items[i].block, tier, &pages, NULL, job))
@@ -290,15 +294,18 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- either ---- */
 
+void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
+    engine->pressed[tier] = free_of(&engine->space, tier) < stock_of(engine, tier);
+    ff__memory_count(engine);
+}
+
 bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job) {
     bool taken = engine->space.by_page ? take_pages(engine, block, tier, cause, must, wanted, job)
                                        : take_frame(engine, block, tier, cause, job);
-    if (taken) {
-        engine->pressed[tier] = free_of(&engine->space, tier) < stock_of(engine, tier);
-        ff__memory_count(engine);
-    }
+    if (taken)
+        ff__memory_count_taken(engine, tier);
     return taken;
 }
 

@@ -304,7 +304,10 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
 }
 
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
-    if (!device->prefetching && (ff__sim_flat(sim) || !device->in_batch))
+    while (sim->config->untimed &&
+           (start_prefetch(sim, device, time) || start_restock(sim, device, time)))
+        ;
+    if (!sim->config->untimed && !device->prefetching && (ff__sim_flat(sim) || !device->in_batch))
         device->prefetching = start_prefetch(sim, device, time) || start_restock(sim, device, time);
 }
 
@@ -370,12 +373,14 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
     ff__sim_job_free(sim, job);
+    sim->host_jobs -= cause == JOB_HOST;
     serve_late(sim, time);
+    if (sim->config->untimed)
+        return; /* whoever started it goes on */
     if (cause == JOB_OF_BATCH)
         ff__sim_driver(sim, device, time);
     if (cause == JOB_PREFETCH || cause == JOB_RESTOCK)
         device->prefetching = false;
-    sim->host_jobs -= cause == JOB_HOST;
     ff__sim_idle(sim, device, time);
     expect_idle(sim, time);
 }

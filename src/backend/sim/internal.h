@@ -194,6 +194,11 @@ void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 
+/* ---- without time: untimed.c ---- */
+
+/* Runs a whole kernel. */
+void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
+
 /* ---- the future: future.c ---- */
 
 /* The pages that were accessed, in order. */
@@ -228,6 +233,7 @@ struct sim {
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
+    bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time;
     bool host_waits, host_ended, freeing;
@@ -275,6 +281,18 @@ static inline uint32_t ff__sim_batch_limit(const struct sim *sim) {
 static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64_t page) {
     return ff_mask_test(&sim->engine.space.resident[tier][page / FF_BLOCK_PAGES],
                         page % FF_BLOCK_PAGES);
+}
+
+/* An access to a page that is there. */
+static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    struct ff__space *space = &sim->engine.space;
+    if (space->stats.prefetched > 0 && ff_mask_test(&space->unused[block], index)) {
+        ff_mask_unset(&space->unused[block], index);
+        space->stats.prefetch_used++;
+    }
+    if (write)
+        ff_mask_set(&sim->dirty[block], index);
 }
 
 static inline bool ff__sim_remote(const struct sim *sim, uint32_t tier, uint64_t page) {

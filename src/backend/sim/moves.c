@@ -37,7 +37,9 @@ static uint64_t transfer_pages(struct sim *sim, struct device *device, uint32_t 
     const struct ff__link_model *link = direction == LINK_IN ? &sim->gpu->in : &sim->gpu->out;
     uint64_t *busy = direction == LINK_IN ? &sim->result->link_in_ns : &sim->result->link_out_ns;
     uint64_t bytes = (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE;
-    return bytes == 0 ? time : transfer(device, direction, link, bytes, time, busy);
+    return bytes == 0 || sim->config->untimed
+               ? time
+               : transfer(device, direction, link, bytes, time, busy);
 }
 
 /* ---- pieces ---- */
@@ -51,7 +53,7 @@ static const struct ff_mask *copied_in(const struct sim *sim, const struct ff__j
 static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *pages,
                                   const struct ff_mask *faulted) {
     struct ff_run run = {0, 0};
-    if (!ff__sim_flat(sim) || !ff_mask_next_run(pages, &run))
+    if (!ff__sim_flat(sim) || sim->config->untimed || !ff_mask_next_run(pages, &run))
         return *pages;
     uint32_t fault = ff_mask_next(faulted, run.first);
     return ff_mask_of_run(run.first, fault < run.end ? fault + 1 : run.end);
@@ -129,5 +131,8 @@ void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
     if (job->job.has_in)
         end = schedule_in(sim, job, end);
     sim->jobs_at_work++;
-    ff__sim_post(sim, end, EVENT_FINISH, job->device, job);
+    if (sim->config->untimed)
+        ff__sim_finish(sim, job, time);
+    else
+        ff__sim_post(sim, end, EVENT_FINISH, job->device, job);
 }

@@ -234,6 +234,10 @@ static void launch(struct sim *sim, const struct ff__action *action, uint64_t ti
         ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
         return;
     }
+    if (sim->config->untimed) {
+        ff__untimed_kernel(sim, device, &action->kernel);
+        return;
+    }
     int status = queue_launch(device, &launch);
     if (status)
         ff__sim_fail(sim, status, "a launch");
@@ -467,6 +471,8 @@ static int open_sim(struct sim *sim, const struct ff_future *future) {
     size_t blocks = sim->engine.space.block_limit;
     set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system);
+    sim->pages_alone =
+        sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
     sim->dirty = ff__lazy_map(blocks * sizeof *sim->dirty);
     sim->touched = ff__lazy_map(blocks * sizeof *sim->touched);
@@ -522,6 +528,11 @@ static void sum_up(struct sim *sim) {
     result->prefetched = stats->prefetched;
     result->prefetched_used = stats->prefetch_used;
     result->prefetched_useless = stats->prefetch_useless;
+    if (sim->config->untimed) {
+        result->demanded = result->accesses;
+        result->demanded_hits = result->hits;
+        return;
+    }
     result->time_ns = ff__sim_ns(sim->now);
     if (ff__sim_flat(sim)) { /* as UVMSmart accounts for faults */
         result->fault_ns = result->faults * sim->gpu->fault_ns;

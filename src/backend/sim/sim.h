@@ -18,6 +18,8 @@ struct ff__sim_config {
     uint64_t seed;
     struct ff__system system;
     bool check; /* verify the engine's invariants after every event */
+    /* Every access is answered at once: counts, but no times, and every access is a demand. */
+    bool untimed;
     /* Called for everything that happens, in order; NULL: nobody watches. */
     void (*observe)(void *self, const struct ff_trace_event *event);
     void *observer;
@@ -28,7 +30,7 @@ struct ff__sim_config {
 
 /* All times are virtual. */
 struct ff__sim_result {
-    uint64_t time_ns;   /* the whole program, with everything below */
+    uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
     uint64_t kernel_ns; /* some kernel ran */
     uint64_t fault_ns;  /* fault handling: the driver's time (batch), or its latencies (flat) */
     uint64_t link_in_ns, link_out_ns; /* links to the devices, from them, were busy */

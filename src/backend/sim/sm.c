@@ -257,17 +257,6 @@ static void count_demand(struct sim *sim, const struct device *device, uint64_t 
     sim->result->demanded_hits += there;
 }
 
-static void count_use(struct sim *sim, uint64_t page, bool write) {
-    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
-    struct ff__space *space = &sim->engine.space;
-    if (ff_mask_test(&space->unused[block], index)) {
-        ff_mask_unset(&space->unused[block], index);
-        space->stats.prefetch_used++;
-    }
-    if (write)
-        ff_mask_set(&sim->dirty[block], index);
-}
-
 /* A walk of the page table. False: a far fault. */
 static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
                  bool write) {
@@ -276,7 +265,7 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     count_demand(sim, device, page, there);
     if (!there)
         return false;
-    count_use(sim, page, write);
+    ff__sim_use(sim, page, write);
     tlb_fill(tlb_set(sim, sm, page), tlb_entry(sim, page) | (write ? TLB_WRITABLE : 0));
     return true;
 }
@@ -338,7 +327,7 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
     uint64_t end = time + sim->gpu->memory_latency_ns * PS_PER_NS;
     bool needed = warp->needs & ~others;
     if (ff__sim_resident(sim, device->tier, wait->page)) {
-        count_use(sim, wait->page, wait->write);
+        ff__sim_use(sim, wait->page, wait->write);
         tlb_fill(tlb_set(sim, sm, wait->page),
                  tlb_entry(sim, wait->page) | (wait->write ? TLB_WRITABLE : 0));
     } else if (ff__sim_remote(sim, device->tier, wait->page)) {

@@ -1,5 +1,7 @@
 #include "policy/evict/groups.h"
 
+#include "base/fetch.h"
+
 #define AHEAD 8u /* accesses: their groups are fetched */
 
 int ff__groups_start(struct ff__groups *groups, const struct ff_policy_env *env, size_t stride) {
@@ -26,7 +28,7 @@ void ff__groups_on_used(void *state, const struct ff_view *view, uint32_t block,
             group->used[leaf] = ++groups->clock;
 }
 
-static void fetch(const struct ff__groups *groups, const struct ff_access *access) {
+FF__FETCHES fetch(const struct ff__groups *groups, const struct ff_access *access) {
     struct ff__group *group = group_of(groups, access->block);
     __builtin_prefetch(&group->link, 1);
     __builtin_prefetch(&group->used[access->page / FF_LEAF_PAGES], 1);

@@ -1,13 +1,15 @@
 /* The page that was used longest ago (UVMSmart's LRU 4KB). */
+#include "base/fetch.h"
 #include "policy/evict/evictor.h"
 #include "policy/evict/recency.h"
 #include "policy/registry.h"
 
-#define AHEAD_LINK  16u /* accesses: the page's link is fetched, */
-#define AHEAD_PEERS 8u  /* and those of its neighbours in the list, which moving it writes */
+#define AHEAD_LINK  32u /* accesses: the page's link is fetched, */
+#define AHEAD_PEERS 16u /* and those of its neighbours in the list, which moving it writes */
 
 struct lru {
     struct ff__evictor evictor;
+    uint32_t fetched; /* of the accesses that were foreseen last */
     struct ff__recency list; /* of pages: block * FF_BLOCK_PAGES + page */
 };
 
@@ -31,11 +33,11 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
     }
 }
 
-static void fetch_link(const struct ff__recency *list, const struct ff_access *access) {
+FF__FETCHES fetch_link(const struct ff__recency *list, const struct ff_access *access) {
     __builtin_prefetch(ff__recency_link(list, id_of(access->block, access->page)), 1);
 }
 
-static void fetch_peers(const struct ff__recency *list, const struct ff_access *access) {
+FF__FETCHES fetch_peers(const struct ff__recency *list, const struct ff_access *access) {
     const struct ff__link *link = ff__recency_link(list, id_of(access->block, access->page));
     uint32_t prev = link->prev & ~FF__RECENCY_RESERVED;
     if (link->next)
@@ -47,19 +49,21 @@ static void fetch_peers(const struct ff__recency *list, const struct ff_access *
 /* A page that is not in the list is not here: the access is a miss, or over a link. */
 static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
                       uint32_t count) {
-    (void)view;
-    struct ff__recency *list = &((struct lru *)state)->list;
-    for (uint32_t i = 0; i < count && i < AHEAD_LINK; i++)
+    struct lru *lru = state;
+    struct ff__recency *list = &lru->list;
+    uint32_t known = count + view->foreseen;
+    for (uint32_t i = lru->fetched; i < known && i < AHEAD_LINK; i++)
         fetch_link(list, &accesses[i]);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
-        if (i + AHEAD_LINK < count)
+        if (i + AHEAD_LINK < known)
             fetch_link(list, &accesses[i + AHEAD_LINK]);
-        if (i + AHEAD_PEERS < count)
+        if (i + AHEAD_PEERS < known)
             fetch_peers(list, &accesses[i + AHEAD_PEERS]);
         if (ff__recency_has(list, id))
             ff__recency_touch(list, id);
     }
+    lru->fetched = view->foreseen < AHEAD_LINK ? view->foreseen : AHEAD_LINK;
 }
 
 static void on_leave(void *state, const struct ff_view *view, uint32_t block,
@@ -87,6 +91,18 @@ static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t 
     }
 }
 
+/* Who is likely to be next: it has not been used for long, so that it is far from the processor. */
+FF__FETCHES fetch_next(const struct lru *lru, const struct ff_view *view) {
+    uint32_t number = lru->list.head ? ff__recency_link(&lru->list, lru->list.head - 1)->next : 0;
+    if (!number)
+        return;
+    uint32_t next = ff__recency_link(&lru->list, number - 1)->next;
+    __builtin_prefetch(&view->resident[lru->evictor.tier][(number - 1) / FF_BLOCK_PAGES], 1);
+    __builtin_prefetch(&view->resident[FF_TIER_HOST][(number - 1) / FF_BLOCK_PAGES], 1);
+    if (next)
+        __builtin_prefetch(ff__recency_link(&lru->list, next - 1), 1);
+}
+
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     const struct lru *lru = state;
@@ -94,6 +110,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     name_run(lru, &naming, lru->list.edge, 0);
     if (naming.named == 0)
         name_run(lru, &naming, lru->list.head, lru->list.edge);
+    fetch_next(lru, view);
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {

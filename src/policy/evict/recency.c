@@ -19,6 +19,8 @@ static void cut(struct ff__recency *list, uint32_t number) {
         at(list, prev)->next = next;
     if (next == NOBODY)
         list->tail = prev;
+    else if (list->percent == 0) /* not even looked at: it may be far from the processor */
+        at(list, next)->prev = prev;
     else
         at(list, next)->prev = (at(list, next)->prev & RESERVED) | prev;
     *link = (struct ff__link){NOBODY, NOBODY};
@@ -51,10 +53,32 @@ static void settle(struct ff__recency *list) {
     }
 }
 
+/* cut() and append() in one, where nothing is reserved and somebody comes after. */
+static void move_last(struct ff__recency *list, uint32_t number) {
+    struct ff__link *link = at(list, number);
+    uint32_t next = link->next, prev = link->prev, last = list->tail;
+    if (list->edge == number)
+        list->edge = next;
+    if (prev == NOBODY)
+        list->head = next;
+    else
+        at(list, prev)->next = next;
+    at(list, next)->prev = prev;
+    at(list, last)->next = number;
+    link->next = NOBODY;
+    link->prev = last;
+    list->tail = number;
+}
+
 void ff__recency_touch(struct ff__recency *list, uint32_t id) {
     if (list->tail == id + 1)
         return;
-    if (ff__recency_has(list, id))
+    bool there = ff__recency_has(list, id);
+    if (there && list->percent == 0) {
+        move_last(list, id + 1);
+        return;
+    }
+    if (there)
         cut(list, id + 1);
     append(list, id + 1);
     if (list->percent > 0)

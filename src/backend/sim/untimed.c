@@ -1,0 +1,281 @@
+/* Runs without time: every access is answered before the next one. What hits, what misses and who
+ * leaves is all that such a run tells, and it tells it in a fraction of the time. Accesses are gathered
+ * ahead, because what warps do depends on nothing; they are answered in turn.
+ *
+ * As many warps as the device holds take turns, one step each; a warp that has ended makes place for
+ * the next one. The clock that policies see counts a nanosecond an access. */
+#include "backend/sim/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Accesses ahead. */
+#define FETCH_FIRST 24u
+#define FETCH_THEN  12u
+
+struct lane {
+    uint32_t cta, warp, step;
+};
+
+/* A kernel on its way. */
+struct turn {
+    struct sim *sim;
+    struct device *device;
+    const struct ff__kernel *kernel;
+    struct lane *lanes;
+    uint32_t lane_count;
+    uint64_t next_warp, warp_count; /* of all CTAs, in order */
+    uint32_t shown;                 /* of the gathered accesses, to the policies */
+};
+
+/* ---- misses ---- */
+
+/* Once around the engine. False: the page is not to be served before `sim->now`, now later. */
+static bool serve(struct sim *sim, const struct device *device, struct ff_fault_group *group) {
+    struct job *job = ff__sim_job(sim);
+    if (!job)
+        return true;
+    job->cause = JOB_ALONE;
+    job->device = device->tier - 1;
+    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &job->job);
+    bool waits = status == FF__JOB_WAIT;
+    sim->result->batches += status == FF__JOB_RUN;
+    if (waits && job->job.retry_ns * PS_PER_NS > sim->now)
+        sim->now = job->job.retry_ns * PS_PER_NS;
+    if (status == FF__JOB_RUN)
+        ff__sim_start(sim, job, sim->now);
+    else
+        ff__sim_job_free(sim, job);
+    if (status < 0)
+        ff__sim_fail(sim, status, "a touch outside every array");
+    else if (status != FF__JOB_RUN && status != FF__JOB_NONE && !waits)
+        ff__sim_fail(sim, -ENOMEM, "a fault that finds no room");
+    return !waits;
+}
+
+/* What leaves for a page, as schedule_out() in moves.c has it. */
+static void carry_out(struct sim *sim, struct ff__page_job *job) {
+    struct ff_mask *dirty = &sim->dirty[job->victim];
+    struct ff_mask written = ff_mask_and(&job->leaving, dirty);
+    uint32_t dirty_count = ff_mask_count(&written);
+    job->copied = sim->gpu->write_back_clean ? job->leaving : written;
+    sim->result->evicted_dirty += dirty_count;
+    sim->result->evicted_clean += ff_mask_count(&job->leaving) - dirty_count;
+    sim->result->bytes_out += (uint64_t)ff_mask_count(&job->copied) * FF_PAGE_SIZE;
+    if (dirty_count > 0)
+        *dirty = ff_mask_minus(dirty, &job->leaving);
+}
+
+/* The short way. */
+static bool miss_alone(struct sim *sim, const struct device *device, uint64_t page, bool write) {
+    struct ff__page_job job = {.tier = device->tier,
+                               .block = (uint32_t)(page / FF_BLOCK_PAGES),
+                               .page = page % FF_BLOCK_PAGES,
+                               .written = write};
+    if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
+        return false;
+    bool copied = job.held || sim->gpu->copies_empty;
+    if (job.victim != FF_NONE)
+        carry_out(sim, &job);
+    sim->result->thrashed += job.back;
+    sim->result->pages_in += copied;
+    sim->result->bytes_in += copied ? FF_PAGE_SIZE : 0;
+    sim->result->batches++;
+    ff__engine_page_finish(&sim->engine, &job);
+    return true;
+}
+
+/* The page is to be here, or usable from where it is. */
+static void miss(struct sim *sim, struct device *device, uint64_t page, bool write) {
+    if (sim->pages_alone && miss_alone(sim, device, page, write)) {
+        if (sim->engine.pressed[device->tier])
+            ff__sim_idle(sim, device, sim->now);
+        return;
+    }
+    struct ff_fault_group group = {
+        .block = (uint32_t)(page / FF_BLOCK_PAGES), .tier = device->tier, .launch = FF_NONE};
+    ff_mask_set(&group.faulted, page % FF_BLOCK_PAGES);
+    if (write)
+        group.written = group.faulted;
+    while (!serve(sim, device, &group))
+        ;
+    ff__sim_learn(sim, sim->now);
+    ff__sim_idle(sim, device, sim->now);
+}
+
+/* ---- accesses ---- */
+
+/* Shows the policies the accesses up to `end` that they have not seen. What comes after is known, too,
+ * and they may get ready for it. */
+static void show(struct turn *turn, uint32_t end) {
+    struct sim *sim = turn->sim;
+    struct device *device = turn->device;
+    struct ff_advice items[16];
+    struct ff_advice_list advice = {items, 0, 16};
+    uint32_t first = turn->shown;
+    turn->shown = end;
+    if (!sim->shows_accesses || first == end)
+        return;
+    sim->engine.view.foreseen = device->access_count - end;
+    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
+                      end - first, &advice);
+    for (uint32_t i = 0; i < advice.count; i++)
+        ff__sim_advise(sim, &items[i], sim->now);
+}
+
+/* An absent page. Policies see everything up to the miss, and the miss, before they are asked. */
+static void touch_absent(struct turn *turn, uint32_t index) {
+    struct sim *sim = turn->sim;
+    struct ff_access *access = &turn->device->accesses[index];
+    uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
+    bool write = access->flags & FF_ACCESS_WRITE;
+    access->flags |= FF_ACCESS_MISS;
+    if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
+        access->flags |= FF_ACCESS_REMOTE;
+        sim->result->remote++;
+        return;
+    }
+    show(turn, index + 1);
+    miss(sim, turn->device, page, write);
+    ff__sim_use(sim, page, write);
+}
+
+/* Has the processor fetch what accesses to come will need: who is there, and more for who is not. */
+FF__FETCHES fetch(const struct turn *turn, uint32_t index) {
+    const struct sim *sim = turn->sim;
+    const struct device *device = turn->device;
+    const struct ff_mask *resident = sim->engine.space.resident[device->tier];
+    if (index + FETCH_FIRST < device->access_count)
+        __builtin_prefetch(&resident[device->accesses[index + FETCH_FIRST].block], 1);
+    if (index + FETCH_THEN >= device->access_count)
+        return;
+    const struct ff_access *access = &device->accesses[index + FETCH_THEN];
+    if (access->flags & FF_ACCESS_WRITE)
+        __builtin_prefetch(&sim->dirty[access->block], 1);
+    if (!ff_mask_test(&resident[access->block], access->page))
+        ff__engine_page_fetch(&sim->engine, access->block);
+}
+
+/* Passes over accesses to pages that are there; returns where it ended. */
+static uint32_t touch_present(const struct turn *turn, uint32_t index) {
+    struct sim *sim = turn->sim;
+    const struct ff_access *accesses = turn->device->accesses;
+    const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
+    uint32_t count = turn->device->access_count;
+    bool ahead = sim->engine.space.stats.prefetched > 0;
+    for (; index < count; index++) {
+        const struct ff_access access = accesses[index];
+        fetch(turn, index);
+        if (!ff_mask_test(&resident[access.block], access.page))
+            break;
+        if (ahead)
+            ff__sim_use(sim, (uint64_t)access.block * FF_BLOCK_PAGES + access.page, false);
+        if (access.flags & FF_ACCESS_WRITE)
+            ff_mask_set(&sim->dirty[access.block], access.page);
+    }
+    return index;
+}
+
+static void record(struct sim *sim, const struct ff_access *accesses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (ff__recording_add(sim->recording,
+                              (uint64_t)accesses[i].block * FF_BLOCK_PAGES + accesses[i].page))
+            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
+}
+
+/* Answers all accesses that have been gathered. */
+static void touch_all(struct turn *turn) {
+    struct sim *sim = turn->sim;
+    struct device *device = turn->device;
+    uint32_t count = device->access_count;
+    if (sim->recording)
+        record(sim, device->accesses, count);
+    turn->shown = 0;
+    for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
+        absent = touch_present(turn, i);
+        sim->result->hits += absent - i;
+        sim->now += (absent - i + (absent < count)) * PS_PER_NS;
+        if (absent < count)
+            touch_absent(turn, absent);
+    }
+    show(turn, count);
+    sim->result->accesses += count;
+    device->access_count = 0;
+}
+
+static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step) {
+    struct device *device = turn->device;
+    turn->sim->result->instructions += step->instructions;
+    for (uint32_t i = 0; i < step->page_count; i++)
+        device->accesses[device->access_count++] = (struct ff_access){
+            .block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES),
+            .page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES),
+            .tier = (uint8_t)device->tier,
+            .flags = step->write ? FF_ACCESS_WRITE : 0,
+            .pc = step->pc,
+            .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
+            .warp = (uint16_t)(lane % turn->sim->warps_per_sm),
+        };
+    if (device->access_count > FF__ACCESSES_MAX - FF__STEP_PAGES)
+        touch_all(turn);
+}
+
+/* ---- warps ---- */
+
+static bool next_warp(struct turn *turn, struct lane *lane) {
+    if (turn->next_warp == turn->warp_count)
+        return false;
+    uint32_t warps = turn->kernel->warps;
+    *lane = (struct lane){(uint32_t)(turn->next_warp / warps), (uint32_t)(turn->next_warp % warps),
+                          0};
+    turn->next_warp++;
+    return true;
+}
+
+/* A step of the lane's warp, or of those that come in its place. False: there are no more. */
+static bool advance(struct turn *turn, uint32_t index) {
+    struct lane *lane = &turn->lanes[index];
+    const struct ff__kernel *kernel = turn->kernel;
+    struct ff__step step;
+    while (
+        !kernel->step(turn->sim->workload, kernel, lane->cta, lane->warp, lane->step, &step))
+        if (!next_warp(turn, lane))
+            return false;
+    lane->step++;
+    gather(turn, index, &step);
+    return true;
+}
+
+/* Lanes that have run out are taken out, in order. */
+static void take_turns(struct turn *turn) {
+    while (turn->lane_count > 0 && !turn->sim->failure) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < turn->lane_count && !turn->sim->failure; i++)
+            if (advance(turn, i)) {
+                if (kept < i)
+                    turn->lanes[kept] = turn->lanes[i];
+                kept++;
+            }
+        turn->lane_count = kept;
+    }
+}
+
+void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel) {
+    uint64_t slots = sim->gpu->sms * (uint64_t)sim->warps_per_sm;
+    struct turn turn = {.sim = sim,
+                        .device = device,
+                        .kernel = kernel,
+                        .lanes = calloc(slots, sizeof *turn.lanes),
+                        .warp_count = (uint64_t)kernel->ctas * kernel->warps};
+    uint32_t tier = device->tier;
+    if (!turn.lanes ||
+        ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, true))
+        ff__sim_fail(sim, -ENOMEM, "a launch");
+    while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
+        turn.lane_count++;
+    ff__sim_learn(sim, sim->now);
+    take_turns(&turn);
+    touch_all(&turn);
+    ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, false);
+    free(turn.lanes);
+}

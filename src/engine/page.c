@@ -1,0 +1,105 @@
+/* Pages one at a time, where nothing takes time: a fault, its job and the job's end in two short
+ * steps. What comes of it is what comes of the long way; what is saved is the looking at all that can
+ * be under way where things take time. */
+#include "engine/internal.h"
+
+#define VICTIMS_MAX 16u
+
+bool ff__engine_pages_alone(const struct ff__engine *engine) {
+    return engine->space.by_page && engine->space.tier_count == 2 && !engine->check &&
+           !engine->events.items && !engine->prefetch->on_fault && !engine->prefetch->on_arrival &&
+           !engine->discard->dead;
+}
+
+/* ---- making room ---- */
+
+static void leave(struct ff__engine *engine, struct ff__page_job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask *resident = &space->resident[job->tier][job->victim];
+    if (engine->place->place(engine->place_state, &engine->view, job->victim, job->tier) !=
+        FF_TIER_HOST)
+        space->stats.advice_dropped++;
+    if (engine->evict->on_leave)
+        engine->evict->on_leave(engine->evict_state[job->tier], &engine->view, job->victim,
+                                &job->leaving);
+    *resident = ff_mask_minus(resident, &job->leaving);
+    ff__memory_release_if_empty(engine, job->victim, job->tier);
+}
+
+/* The policy's first victim that can go. */
+static bool choose(struct ff__engine *engine, struct ff__page_job *job) {
+    struct ff_advice items[VICTIMS_MAX];
+    struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
+    struct ff_evict_request request = {FF_EVICT_FOR_FAULT, job->tier, job->block, 1};
+    engine->evict->pick(engine->evict_state[job->tier], &engine->view, &request, &victims);
+    for (uint32_t i = 0; i < victims.count; i++) {
+        job->leaving = ff__memory_leavable(engine, job->tier, &items[i]);
+        job->victim = items[i].block;
+        if (ff_mask_empty(&job->leaving))
+            continue;
+        ff__engine_page_fetch(engine, job->victim);
+        return true;
+    }
+    job->victim = FF_NONE;
+    return false;
+}
+
+bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job) {
+    struct ff__space *space = &engine->space;
+    uint32_t tier = job->tier, block = job->block;
+    ff__engine_view(engine, now_ns);
+    job->victim = FF_NONE;
+    if (space->used[tier] == space->capacity) {
+        if (!choose(engine, job))
+            return false;
+        leave(engine, job);
+    }
+    if (space->frame[tier][block] == FF_NONE) {
+        space->frame[tier][block] = 0;
+        if (engine->evict->on_activate)
+            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+    }
+    job->held = ff_mask_test(&space->resident[FF_TIER_HOST][block], job->page);
+    job->back = ff_mask_test(&space->evicted[block], job->page);
+    return true;
+}
+
+/* ---- finishing ---- */
+
+static void finish_leaving(struct ff__engine *engine, const struct ff__page_job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff_mask *host = &space->resident[FF_TIER_HOST][job->victim];
+    struct ff_mask *evicted = &space->evicted[job->victim];
+    uint32_t pages = ff_mask_count(&job->leaving), copied = ff_mask_count(&job->copied);
+    *host = ff_mask_or(host, &job->copied);
+    *evicted = ff_mask_or(evicted, &job->leaving);
+    if (space->stats.prefetched > 0)
+        ff__engine_count_useless(engine, job->victim, &job->leaving);
+    space->used[job->tier] -= pages;
+    space->stats.evictions++;
+    space->stats.pages_out += copied;
+    space->stats.pages_dropped += pages - copied;
+}
+
+void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job) {
+    struct ff__space *space = &engine->space;
+    struct ff_stats *stats = &space->stats;
+    uint32_t tier = job->tier, block = job->block;
+    struct ff_mask arrived = {{0}};
+    if (job->victim != FF_NONE)
+        finish_leaving(engine, job);
+    space->used[tier]++;
+    ff_mask_set(&space->resident[tier][block], job->page);
+    if (job->back)
+        ff_mask_unset(&space->evicted[block], job->page);
+    stats->faults++;
+    stats->batches++;
+    stats->write_faults += job->written;
+    stats->refaults += job->back;
+    stats->pages_in += job->held;
+    stats->populated += !job->held;
+    ff_mask_set(&arrived, job->page);
+    if (engine->evict->on_used)
+        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, &arrived);
+    ff__memory_count_taken(engine, tier);
+}
