@@ -159,7 +159,7 @@ static void test_as_timed(void **state) {
         struct ff__sim_result with = simulate(spec, gpus[i % 2], systems[i / 2], false, true);
         struct ff__sim_result without = simulate(spec, gpus[i % 2], systems[i / 2], true, true);
         assert_int_equal(with.faults, without.faults);
-        assert_int_equal(with.hits, without.hits);
+        assert_true(with.hits <= without.hits); /* what is still on its way is waited for */
         assert_int_equal(with.pages_in, without.pages_in);
         assert_int_equal(with.bytes_out, without.bytes_out);
         assert_int_equal(with.thrashed, without.thrashed);
