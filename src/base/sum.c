@@ -43,6 +43,18 @@ static void sum_portable(char *to, const char *from, uint32_t pages,
 #define AVX512 __attribute__((target("avx512f"))) static
 #define AVX2   __attribute__((target("avx2"))) static
 
+AVX2 uint64_t add_up_avx2(__m256i sums) {
+    uint64_t sum[4];
+    _mm256_storeu_si256((__m256i *)(void *)sum, sums);
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/* _mm512_reduce_add_epi64 would do, but gcc's adds signed numbers, which UBSan reports. */
+AVX512 uint64_t add_up_avx512(__m512i sums) {
+    return add_up_avx2(
+        _mm256_add_epi64(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1)));
+}
+
 AVX512 inline __m512i add_products_avx512(__m512i sum, __m512i pairs, const void *keys) {
     __m512i keyed = _mm512_add_epi32(pairs, _mm512_load_si512(keys));
     return _mm512_add_epi64(sum, _mm512_mul_epu32(keyed, _mm512_srli_epi64(keyed, 32)));
@@ -74,8 +86,8 @@ AVX512 inline __attribute__((always_inline)) void sum_side_by_side(char *to, con
     }
 #pragma GCC unroll 4
     for (size_t page = 0; page < pages; page++) {
-        sums[page].low = (uint64_t)_mm512_reduce_add_epi64(low[page]);
-        sums[page].high = (uint64_t)_mm512_reduce_add_epi64(high[page]);
+        sums[page].low = add_up_avx512(low[page]);
+        sums[page].high = add_up_avx512(high[page]);
     }
     _mm_sfence();
 }
@@ -91,12 +103,6 @@ AVX512 void sum_avx512(char *to, const char *from, uint32_t pages, const struct 
 AVX2 inline __m256i add_products_avx2(__m256i sum, __m256i pairs, const void *keys) {
     __m256i keyed = _mm256_add_epi32(pairs, _mm256_load_si256((const __m256i *)keys));
     return _mm256_add_epi64(sum, _mm256_mul_epu32(keyed, _mm256_srli_epi64(keyed, 32)));
-}
-
-AVX2 uint64_t add_up_avx2(__m256i sums) {
-    uint64_t sum[4];
-    _mm256_storeu_si256((__m256i *)(void *)sum, sums);
-    return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 AVX2 void sum_avx2(char *to, const char *from, uint32_t pages, const struct ff__sum_keys *keys,

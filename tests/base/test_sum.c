@@ -35,10 +35,10 @@ static struct ff__sum sum_of_another_process(void) {
         sum = ff__page_sum(to.word[0]);
         _exit(write(ends[1], &sum, sizeof sum) != sizeof sum);
     }
+    close(ends[1]); /* so that reading ends should the child die */
     assert_int_equal(read(ends[0], &sum, sizeof sum), sizeof sum);
     assert_int_equal(waitpid(child, NULL, 0), child);
     close(ends[0]);
-    close(ends[1]);
     return sum;
 }
 

@@ -78,7 +78,8 @@ static int find_warps(struct sorting *sorting, const struct ff__access *accesses
 }
 
 static int put_in_order(struct sorting *sorting, size_t count) {
-    qsort(sorting->warps, sorting->warp_count, sizeof *sorting->warps, by_number);
+    if (sorting->warp_count > 0)
+        qsort(sorting->warps, sorting->warp_count, sizeof *sorting->warps, by_number);
     sorting->place = malloc((sorting->warp_count + 1) * sizeof *sorting->place);
     if (!sorting->place)
         return -ENOMEM;
