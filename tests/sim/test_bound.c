@@ -108,7 +108,7 @@ static void check_evictors(const struct program *program, uint64_t seed, uint64_
 static void test_evictors(void **state) {
     (void)state;
     static struct program program;
-    uint64_t above = 0, all = scaled_cases(200, 40);
+    uint64_t above = 0, all = scaled_cases(120, 24);
     for (uint64_t seed = 1; seed <= all; seed++) {
         draw_program(&program, seed);
         uint64_t least = naive_min(program.order, LENGTH, program.room);
@@ -134,7 +134,7 @@ static void test_systems(void **state) {
     (void)state;
     static struct program program;
     const struct ff__system_row *row;
-    for (uint64_t seed = 1001; seed <= 1000 + scaled_cases(50, 12); seed++) {
+    for (uint64_t seed = 1001; seed <= 1000 + scaled_cases(40, 8); seed++) {
         draw_program(&program, seed);
         uint64_t least = naive_min(program.order, LENGTH, program.room);
         for (unsigned i = 0; (row = ff__system_at(i)); i++)
@@ -147,7 +147,7 @@ static void test_systems(void **state) {
 static void test_oracle(void **state) {
     (void)state;
     static struct program program;
-    for (uint64_t seed = 2001; seed <= 2000 + scaled_cases(100, 20); seed++) {
+    for (uint64_t seed = 2001; seed <= 2000 + scaled_cases(100, 16); seed++) {
         draw_program(&program, seed);
         uint64_t misses = play(&program, "oracle", true).faults;
         assert_in_range(misses, 1, naive_min(program.order, LENGTH, program.room) / 100);
@@ -174,7 +174,7 @@ static void test_blocks(void **state) {
     static struct program program;
     static uint64_t blocks[LENGTH];
     const struct ff_policy *policy;
-    for (uint64_t seed = 3001; seed <= 3000 + scaled_cases(60, 15); seed++) {
+    for (uint64_t seed = 3001; seed <= 3000 + scaled_cases(50, 10); seed++) {
         draw_blocks(&program, blocks, seed);
         uint64_t least = naive_min(blocks, LENGTH, program.room);
         for (unsigned i = 0; (policy = ff__policy_at(FF__EVICT, i)); i++) {

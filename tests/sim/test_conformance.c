@@ -30,11 +30,15 @@ static void check_system(const char *system) {
     static const char *const gpus[] = {"v100-16g", "gtx1080ti"};
     static const uint64_t memory[] = {8 * MIB, 16 * MIB};
     for (unsigned i = 0; i < 4; i++) {
+        if (SANITIZED && i % 2)
+            continue; /* what is interesting happens where memory is tight */
         struct ff__sim_result a = little_run(&work, gpus[i / 2], system, memory[i % 2]);
+        check_counts(&a, system, memory[i % 2]);
+        if (SANITIZED)
+            continue;
         struct ff__sim_result b = little_run(&work, gpus[i / 2], system, memory[i % 2]);
         if (memcmp(&a, &b, sizeof a) != 0)
             fail_msg("%s: not the same twice", system);
-        check_counts(&a, system, memory[i % 2]);
     }
 }
 

@@ -13,12 +13,11 @@
  */
 static const double loss_tolerance = 1e-4, gradient_tolerance = 1e-3;
 
-/* As many steps as the reference does in some ten seconds, and at least one. */
+/* As many steps as the reference does in some ten seconds, and at least two: the second one's loss
+ * shows what the first one's update did. */
 static size_t affordable_steps(const struct app *app, const struct shape *shape) {
     const double operations = 3e10;
-    const double steps = operations / shape_step_operations(shape);
-    if (steps < 1)
-        return 1;
+    const double steps = fmax(operations / shape_step_operations(shape), 2);
     return steps < (double)app->iterations ? (size_t)steps : app->iterations;
 }
 
