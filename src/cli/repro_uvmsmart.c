@@ -45,12 +45,18 @@ static const struct {
     {"free-buffer", "110", UNTIL_FULL("0", "lru-4k")},
     {"free-buffer", "110_PreEvict90", UNTIL_FULL("0", "lru-4k") ",buffer=10"},
     {"free-buffer", "110_PreEvict95", UNTIL_FULL("0", "lru-4k") ",buffer=5"},
+    {"programs", "125", FIXED("tree-half", "lru-2m")},
 };
 
 /* As their run scripts call them; these are also the models' standard sizes. */
 static const struct {
     const char *bench, *workload;
 } workloads[] = {
+    {"2DCONV", "2dconv"},
+    {"ATAX", "atax"},
+    {"StreamTriad", "streamtriad"},
+    {"ra", "ra"},
+    {"sssp", "sssp"},
     {"backprop", "backprop:inputs=131056"},
     {"bfs", "bfs"},
     {"fdtd", "fdtd2d:n=1200,steps=5"},

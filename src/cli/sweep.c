@@ -11,11 +11,13 @@
 
 /* ---- what a cell is ---- */
 
-/* Whole frames, of the size in which the device hands out memory: shares to the nearest, sizes down;
- * at least one. */
+/* Whole frames, of the size in which the device hands out memory: shares to the nearest, at least one,
+ * sizes down. A size below one is left as it is, for the simulator to refuse. */
 static uint64_t memory_of(const struct ff__gpu *gpu, const struct ff__amount *amount,
                           uint64_t footprint) {
     uint64_t frame = gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE, count;
+    if (amount->bytes > 0 && amount->bytes < frame)
+        return amount->bytes;
     if (amount->share > 0)
         count = (uint64_t)(amount->share * (double)footprint / (double)frame + 0.5);
     else

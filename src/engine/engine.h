@@ -57,9 +57,9 @@ struct ff__engine_config {
 
 /* Faults that arrived while their block was busy. */
 struct ff__late {
-    struct ff_mask faulted, written;
-    uint32_t tier;
+    struct ff_mask faulted[FF_TIERS_MAX], written[FF_TIERS_MAX]; /* of each tier */
     uint32_t next; /* in the queue of blocks that are free again */
+    uint32_t tier; /* that is taken next, in the queue */
     bool queued;
 };
 

@@ -18,17 +18,29 @@ static void remember_late(struct ff__engine *engine, const struct ff_fault_group
                           const struct ff_mask *pages) {
     struct ff__late *late = &engine->late[group->block];
     struct ff_mask written = ff_mask_and(&group->written, pages);
-    late->faulted = ff_mask_or(&late->faulted, pages);
-    late->written = ff_mask_or(&late->written, &written);
-    late->tier = group->tier;
+    late->faulted[group->tier] = ff_mask_or(&late->faulted[group->tier], pages);
+    late->written[group->tier] = ff_mask_or(&late->written[group->tier], &written);
+}
+
+/* The first tier from `tier` on with late faults in the block; tier_count: none has any. */
+static uint32_t late_tier(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    while (tier < engine->space.tier_count && ff_mask_empty(&engine->late[block].faulted[tier]))
+        tier++;
+    return tier;
+}
+
+static void clear_late(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    ff_mask_clear(&engine->late[block].faulted[tier]);
+    ff_mask_clear(&engine->late[block].written[tier]);
 }
 
 /* The block's job has ended: faults that came meanwhile can be served. */
 static void queue_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
-    if (ff_mask_empty(&late->faulted) || late->queued)
+    if (late->queued || late_tier(engine, block, 0) == engine->space.tier_count)
         return;
     late->queued = true;
+    late->tier = 0;
     late->next = FF_NONE;
     if (engine->late_head == FF_NONE)
         engine->late_head = block;
@@ -42,18 +54,22 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
     if (block == FF_NONE)
         return false;
     struct ff__late *late = &engine->late[block];
-    engine->late_head = late->next;
-    late->queued = false;
-    *group = (struct ff_fault_group){block, late->tier, FF_NONE, late->faulted, late->written};
-    ff_mask_clear(&late->faulted);
-    ff_mask_clear(&late->written);
+    uint32_t tier = late_tier(engine, block, late->tier);
+    *group =
+        (struct ff_fault_group){block, tier, FF_NONE, late->faulted[tier], late->written[tier]};
+    clear_late(engine, block, tier);
+    late->tier = tier + 1; /* what is late once more waits for the next job's end */
+    if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
+        engine->late_head = late->next;
+        late->queued = false;
+    }
     return true;
 }
 
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
-    ff_mask_clear(&late->faulted);
-    ff_mask_clear(&late->written);
+    for (uint32_t tier = 0; tier < engine->space.tier_count; tier++)
+        clear_late(engine, block, tier);
     if (!late->queued)
         return;
     late->queued = false;
@@ -171,6 +187,8 @@ static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff_mask coming = ff_mask_and(&absent->faulted, &space->coming[block]);
     struct ff_mask leaving = ff_mask_and(&absent->faulted, &space->leaving[block]);
     remember_late(engine, absent, &leaving);
+    if (engine->separate && space->tier_count > 2) /* they may be on their way to another device */
+        remember_late(engine, absent, &coming);
     absent->faulted = ff_mask_minus(&absent->faulted, &coming);
     absent->faulted = ff_mask_minus(&absent->faulted, &leaving);
     absent->written = ff_mask_and(&absent->written, &absent->faulted);

@@ -89,7 +89,8 @@ void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
         space->leaving[out->block] = ff_mask_minus(&space->leaving[out->block], &out->pages);
         space->used[out->tier] -= ff_mask_count(&out->pages);
     } else {
-        if (out->whole && !job->took_root)
+        bool passed_on = job->took_root && out->tier == job->in.tier;
+        if (out->whole && !passed_on)
             ff__frames_free(&space->frames[out->tier], out->frame,
                             ff__engine_leaves(engine, out->block));
         space->busy[out->block] = 0;

@@ -57,8 +57,9 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
                    uint64_t memory, bool by_page) {
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
-    if (base % FF_BLOCK_SIZE || roots == 0 || roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 ||
-        blocks >= FF_NONE || devices == 0 || devices >= FF_TIERS_MAX)
+    if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
+        roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
+        devices >= FF_TIERS_MAX)
         return -EINVAL;
     space->base = base;
     space->block_limit = (uint32_t)blocks;

@@ -47,7 +47,8 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page. -EINVAL,
+/* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page, and at least
+ * one page. -EINVAL,
  * -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory, bool by_page);

@@ -1,6 +1,8 @@
 /* The simulator counts what it must, and says the same twice. */
 #include "sim/little.h"
 
+#include <errno.h>
+
 #define MIB (UINT64_C(1) << 20)
 
 static const struct little stream = {
@@ -76,6 +78,178 @@ static void test_same_twice(void **state) {
     }
 }
 
+static const char *const systems[] = {"demand",   "nvidia", "nvidia-1", "uvmsmart",
+                                      "counters", "belady", "oracle"};
+#define SYSTEMS (sizeof systems / sizeof systems[0])
+
+/* An instruction whose pages lie in 16 blocks ends although there is memory for one block, or even
+ * one page: a page has been used when it has come, and may leave before the others come. */
+static void test_wide_instructions_end(void **state) {
+    (void)state;
+    static const struct little wide = {
+        .pages = 4096, .launches = 1, .ctas = 8, .warps = 4, .wide = 16};
+    for (unsigned i = 0; i < SYSTEMS; i++) {
+        for (uint64_t blocks = 1; blocks <= 3; blocks++) {
+            struct ff__sim_result r = little_run(&wide, "v100-16g", systems[i], blocks * 2 * MIB);
+            assert_int_equal(r.accesses, 4096);
+            assert_true(r.stats.resident_peak <= blocks * 2 * MIB);
+        }
+    }
+    static const struct little narrow = {
+        .pages = 512, .launches = 1, .ctas = 8, .warps = 4, .wide = 32};
+    for (unsigned i = 0; i < SYSTEMS; i++)
+        for (uint64_t pages = 1; pages <= 64; pages *= 4)
+            assert_int_equal(
+                little_run(&narrow, "gtx1080ti", systems[i], pages * FF_PAGE_SIZE).accesses, 512);
+}
+
+static void test_too_little_memory(void **state) {
+    (void)state;
+    static struct ff__gpu preset;
+    struct ff_error error = {""};
+    struct ff__sim_result result;
+    assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &preset, &error), 0);
+    struct ff__sim_config config = {.gpu = &preset, .memory = MIB, .devices = 1};
+    assert_int_equal(little_try(&stream, &config, "demand", &result, &error), -EINVAL);
+    assert_string_equal(error.message,
+                        "1048576 bytes of memory: the device hands it out in pieces of 2097152 "
+                        "bytes");
+}
+
+/* ---- several devices ---- */
+
+/* Two devices in turn want all pages: between them they go over the faster links of their own. */
+static void test_devices(void **state) {
+    (void)state;
+    static const struct little shared = {
+        .pages = 1024, .launches = 3, .ctas = 8, .warps = 4, .devices = 2, .host_writes = true};
+    static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
+    for (unsigned i = 0; i < 2 * SYSTEMS; i++) {
+        for (uint64_t memory = 0; memory <= 2 * MIB; memory += 2 * MIB) {
+            struct ff__sim_result r = little_run(&shared, gpus[i % 2], systems[i / 2], memory);
+            assert_int_equal(r.accesses, 3 * 1024);
+            assert_true(r.remote > 0 || r.bytes_peer > 0);
+        }
+    }
+}
+
+static void test_links(void **state) {
+    (void)state;
+    static struct ff__gpu fast, slow;
+    static const struct little twice = {.pages = 2048,
+                                        .launches = 2,
+                                        .ctas = 8,
+                                        .warps = 4,
+                                        .devices = 2,
+                                        .host_writes = true,
+                                        .synchronizes = true};
+    struct ff_error error = {""};
+    struct ff__sim_result a, b;
+    assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &fast, &error), 0);
+    slow = fast;
+    slow.peer.rate[0] /= 4;
+    struct ff__sim_config config = {.gpu = &fast, .devices = 2, .check = true};
+    assert_int_equal(little_try(&twice, &config, "nvidia", &a, &error), 0);
+    config.gpu = &slow;
+    assert_int_equal(little_try(&twice, &config, "nvidia", &b, &error), 0);
+    /* first from the host, then from the first device; NVLink is faster than PCIe, the slow one not */
+    assert_int_equal(a.bytes_in, 8 * MIB);
+    assert_int_equal(a.bytes_peer, 8 * MIB);
+    assert_int_equal(b.bytes_peer, 8 * MIB);
+    assert_int_equal(a.bytes_out, 0);
+    assert_true(2 * a.link_peer_ns < a.link_in_ns);
+    assert_in_range(b.link_peer_ns, a.link_peer_ns * 39 / 10, a.link_peer_ns * 41 / 10);
+    assert_true(a.time_ns < b.time_ns);
+}
+
+/* ---- UVMSmart's ways ---- */
+
+/* Its synchronization brings dirty pages home, and only those; what stays is no burden any more. */
+static void test_synchronize(void **state) {
+    (void)state;
+    struct little twice = {
+        .pages = 2048, .launches = 2, .ctas = 8, .warps = 4, .synchronizes = true};
+    struct ff__sim_result r = little_run(&twice, "gtx1080ti", "demand", 8 * MIB);
+    assert_int_equal(r.faults, 2048);
+    twice.writes = true;
+    r = little_run(&twice, "gtx1080ti", "demand", 8 * MIB);
+    assert_int_equal(r.faults, 2 * 2048);
+    assert_int_equal(r.bytes_out, 2 * 8 * MIB);
+    assert_int_equal(little_run(&twice, "v100-16g", "demand", 8 * MIB).faults, 2048);
+}
+
+/* An allocation has whole trees: 2 MiB, and 64 KiB x 2^k for the rest, which tree-half fills. */
+static void test_whole_trees(void **state) {
+    (void)state;
+    struct little odd = {.pages = 512 + 65, .launches = 1, .ctas = 1, .warps = 1};
+    struct ff__sim_result r = little_run(&odd, "gtx1080ti", "demand:prefetch=tree-half", 0);
+    assert_int_equal(r.pages_in, 512 + 128);
+    assert_int_equal(little_run(&odd, "gtx1080ti", "demand", 0).pages_in, 512 + 65);
+}
+
+/* A place is free only when nothing moves: CTAs come in waves, and so take longer. */
+static void test_waves(void **state) {
+    (void)state;
+    static struct ff__gpu waves, stream_of;
+    static const struct little many = {.pages = 4096, .launches = 1, .ctas = 4096, .warps = 1};
+    struct ff_error error = {""};
+    struct ff__sim_result a, b;
+    assert_int_equal(ff__gpu_read("gtx1080ti", GPU_FOLDER, &waves, &error), 0);
+    waves.ctas_per_sm = 4;
+    stream_of = waves;
+    stream_of.ends_when_idle = false;
+    struct ff__sim_config config = {.gpu = &waves, .devices = 1};
+    assert_int_equal(little_try(&many, &config, "demand", &a, &error), 0);
+    config.gpu = &stream_of;
+    assert_int_equal(little_try(&many, &config, "demand", &b, &error), 0);
+    assert_int_equal(a.faults, b.faults);
+    assert_true(a.kernel_ns > b.kernel_ns);
+}
+
+/* ---- what is told ---- */
+
+struct told {
+    uint64_t last_ns, events, accesses, instructions;
+    bool went_back;
+};
+
+static void listen(void *self, const struct ff_trace_event *event) {
+    struct told *told = self;
+    told->events++;
+    told->went_back |= event->time_ns < told->last_ns;
+    told->last_ns = event->time_ns;
+    if (event->kind == FF_TRACE_ACCESS) {
+        told->accesses++;
+        told->instructions += event->instructions;
+    }
+}
+
+/* Time never goes back, and every instruction up to a warp's last access is told, once. */
+static void test_told(void **state) {
+    (void)state;
+    static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
+    static struct ff__gpu preset;
+    const struct little all[] = {
+        {.pages = 5000, .launches = 3, .ctas = 100, .warps = 8, .writes = true},
+        {.pages = 8192, .launches = 2, .ctas = 8, .warps = 4, .wide = 16, .devices = 2},
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        struct told told = {0};
+        struct ff_error error = {""};
+        struct ff__sim_result r;
+        assert_int_equal(ff__gpu_read(gpus[i % 2], GPU_FOLDER, &preset, &error), 0);
+        struct ff__sim_config config = {.gpu = &preset,
+                                        .memory = 12 * MIB,
+                                        .devices = 1 + i / 2,
+                                        .observe = listen,
+                                        .observer = &told};
+        assert_int_equal(little_try(&all[i / 2], &config, "nvidia", &r, &error), 0);
+        assert_false(told.went_back);
+        assert_int_equal(told.accesses, r.accesses);
+        assert_int_equal(told.instructions, r.instructions);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page_faults_once),
@@ -84,6 +258,14 @@ int main(void) {
         cmocka_unit_test(test_second_launch_hits),
         cmocka_unit_test(test_writes_come_back),
         cmocka_unit_test(test_same_twice),
+        cmocka_unit_test(test_wide_instructions_end),
+        cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_synchronize),
+        cmocka_unit_test(test_whole_trees),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

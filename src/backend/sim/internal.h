@@ -15,7 +15,7 @@
 #define PS_PER_NS UINT64_C(1000)
 #define NEVER     UINT64_MAX
 
-enum { LINK_IN, LINK_OUT };
+enum { LINK_IN, LINK_OUT, LINK_PEER, LINKS };
 
 struct sim;
 
@@ -72,7 +72,7 @@ struct launch {
 struct device {
     uint32_t tier;
     struct sm *sms;
-    uint64_t link_free[2]; /* LINK_IN, LINK_OUT */
+    uint64_t link_free[LINKS];
     /* the running kernel */
     bool running;
     struct launch current;
@@ -147,6 +147,7 @@ struct job {
     struct ff__job job;
     enum job_cause cause;
     uint32_t device;
+    struct ff_mask fetched;      /* pages that come from another device */
     struct ff_fault_group group; /* of a retry */
     struct job *next;            /* free */
 };

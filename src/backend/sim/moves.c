@@ -30,6 +30,16 @@ static uint64_t transfer(struct device *device, uint32_t direction,
     return *free_at + (uint64_t)(link->latency_ns * (double)PS_PER_NS);
 }
 
+/* Between devices a transfer holds the links of both. */
+static uint64_t transfer_between(struct sim *sim, struct device *from, struct device *to,
+                                 uint64_t bytes, uint64_t time) {
+    uint64_t *others = &from->link_free[LINK_PEER], start = *others > time ? *others : time;
+    uint64_t end =
+        transfer(to, LINK_PEER, &sim->gpu->peer, bytes, start, &sim->result->link_peer_ns);
+    *others = to->link_free[LINK_PEER];
+    return end;
+}
+
 /* A block's pages hold the link as one: the driver hands them to the copy engine together, and waits
  * once. */
 static uint64_t transfer_pages(struct sim *sim, struct device *device, uint32_t direction,
@@ -44,8 +54,10 @@ static uint64_t transfer_pages(struct sim *sim, struct device *device, uint32_t 
 
 /* ---- pieces ---- */
 
-static const struct ff_mask *copied_in(const struct sim *sim, const struct ff__job *job) {
-    return sim->gpu->copies_empty ? &job->in.pages : &job->in.held;
+/* What comes over the link from the host. */
+static struct ff_mask copied_in(const struct sim *sim, const struct job *job) {
+    const struct ff__move *in = &job->job.in;
+    return ff_mask_minus(sim->gpu->copies_empty ? &in->pages : &in->held, &job->fetched);
 }
 
 /* The first piece in which pages go over the link. UVMSmart cuts runs of pages after each faulting
@@ -60,7 +72,8 @@ static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *p
 }
 
 struct ff_mask ff__sim_piece(const struct sim *sim, const struct job *job) {
-    return first_piece(sim, copied_in(sim, &job->job), &job->job.faulted);
+    struct ff_mask left = copied_in(sim, job);
+    return first_piece(sim, &left, &job->job.faulted);
 }
 
 /* Returns when the last piece has gone. */
@@ -92,16 +105,28 @@ static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint6
     return send(sim, device, copied, time);
 }
 
+/* Pages that another device has go straight to the one that wants them. */
+static uint64_t schedule_fetch(struct sim *sim, struct job *job, uint32_t i, uint64_t time) {
+    const struct ff__move *out = &job->job.out[i];
+    struct device *from = &sim->devices[out->tier - 1], *to = &sim->devices[job->job.in.tier - 1];
+    uint64_t bytes = (uint64_t)ff_mask_count(&out->pages) * FF_PAGE_SIZE;
+    job->job.copied[i] = out->pages; /* the host's copy may be out of date */
+    job->fetched = ff_mask_or(&job->fetched, &out->pages);
+    sim->result->bytes_peer += bytes;
+    sim->generation[out->block]++;
+    return transfer_between(sim, from, to, bytes, time);
+}
+
 static uint64_t schedule_in(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move *in = &job->job.in;
     struct device *device = &sim->devices[in->tier - 1];
     struct ff_mask back = ff_mask_and(&in->pages, &sim->engine.space.evicted[in->block]);
-    const struct ff_mask *copied = copied_in(sim, &job->job);
-    struct ff_mask left = *copied;
+    struct ff_mask left = copied_in(sim, job);
+    uint32_t count = ff_mask_count(&left);
     uint64_t end = time;
     sim->result->thrashed += ff_mask_count(&back);
-    sim->result->bytes_in += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
-    sim->result->pages_in += ff_mask_count(copied);
+    sim->result->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
+    sim->result->pages_in += count + ff_mask_count(&job->fetched);
     while (!ff_mask_empty(&left)) {
         struct ff_mask piece = first_piece(sim, &left, &job->job.faulted);
         end = transfer_pages(sim, device, LINK_IN, &piece, time);
@@ -112,6 +137,11 @@ static uint64_t schedule_in(struct sim *sim, struct job *job, uint64_t time) {
     return end;
 }
 
+/* What leaves a device for another one, as part of the other one's way in. */
+static bool is_fetch(const struct job *job, uint32_t i) {
+    return job->job.has_in && job->job.out[i].tier != job->job.in.tier;
+}
+
 /* What goes out makes room for what comes in when it has gone; in UVMSmart already when its copy
  * begins. */
 static uint64_t make_room(struct sim *sim, struct job *job, uint64_t time) {
@@ -119,6 +149,8 @@ static uint64_t make_room(struct sim *sim, struct job *job, uint64_t time) {
     uint64_t room = time;
     for (uint32_t i = 0; i < job->job.out_count; i++) {
         const struct device *device = &sim->devices[job->job.out[i].tier - 1];
+        if (is_fetch(job, i))
+            continue;
         uint64_t begin = device->link_free[LINK_OUT], end = schedule_out(sim, job, i, time);
         uint64_t free_at = early ? begin : end;
         room = free_at > room ? free_at : room;
@@ -126,10 +158,21 @@ static uint64_t make_room(struct sim *sim, struct job *job, uint64_t time) {
     return room;
 }
 
+/* Both ways in at the same time, when there is room. */
+static uint64_t bring(struct sim *sim, struct job *job, uint64_t time) {
+    uint64_t fetched = time;
+    for (uint32_t i = 0; i < job->job.out_count; i++)
+        if (is_fetch(job, i))
+            fetched = schedule_fetch(sim, job, i, time);
+    uint64_t end = schedule_in(sim, job, time);
+    return end > fetched ? end : fetched;
+}
+
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
+    ff_mask_clear(&job->fetched);
     uint64_t end = make_room(sim, job, time);
     if (job->job.has_in)
-        end = schedule_in(sim, job, end);
+        end = bring(sim, job, end);
     sim->jobs_at_work++;
     if (sim->config->untimed)
         ff__sim_finish(sim, job, time);

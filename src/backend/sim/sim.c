@@ -425,7 +425,7 @@ static int open_engine(struct sim *sim, const struct ff_future *future) {
         .base = 0,
         .address_space = space,
         .devices = config->devices,
-        .memory = memory < FF_BLOCK_SIZE ? FF_BLOCK_SIZE : memory,
+        .memory = memory,
         .by_page = sim->gpu->frames == FF__FRAMES_PAGE,
         .separate = true,
         .maps_remotely = true,
@@ -589,10 +589,15 @@ int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *worklo
                 struct ff__sim_result *result, struct ff_error *error) {
     struct recording recording = {0};
     struct ff_future future = {0};
+    uint64_t frame = config->gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
     bool foresees = needs(&config->system) & FF_SEES_FUTURE;
     if (config->devices == 0 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "%u devices; there can be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
+    if (config->memory > 0 && config->memory < frame)
+        return ff__fail(error, -EINVAL,
+                        "%llu bytes of memory: the device hands it out in pieces of %llu bytes",
+                        (unsigned long long)config->memory, (unsigned long long)frame);
     int status = foresees ? record_future(config, workload, &recording, &future, error) : 0;
     if (!status)
         status = simulate(config, workload, foresees ? &future : NULL, NULL, result, error);

@@ -33,17 +33,18 @@ struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
     uint64_t kernel_ns; /* some kernel ran */
     uint64_t fault_ns;  /* fault handling: the driver's time (batch), or its latencies (flat) */
-    uint64_t link_in_ns, link_out_ns; /* links to the devices, from them, were busy */
-    uint64_t stall_ns;                /* no warp of a running kernel could go on */
-    uint64_t instructions;            /* of warps */
-    uint64_t accesses;                /* of warps to pages */
-    uint64_t hits;                    /* of these, to resident pages */
-    uint64_t remote;                  /* of these, over a link */
-    uint64_t walks;                   /* TLB misses */
-    uint64_t faults; /* far faults as the device counts them: pages, merged ones left out */
+    /* links from the host to devices, back, and between devices were busy */
+    uint64_t link_in_ns, link_out_ns, link_peer_ns;
+    uint64_t stall_ns;     /* no warp of a running kernel could go on */
+    uint64_t instructions; /* of warps */
+    uint64_t accesses;     /* of warps to pages */
+    uint64_t hits;         /* of these, to resident pages */
+    uint64_t remote;       /* of these, over a link */
+    uint64_t walks;        /* TLB misses */
+    uint64_t faults;       /* far faults as the device counts them: pages, merged ones left out */
     uint64_t batches;
     uint64_t pages_in, pages_out, pages_dropped;
-    uint64_t bytes_in, bytes_out;
+    uint64_t bytes_in, bytes_out, bytes_peer;
     uint64_t evicted_dirty, evicted_clean; /* pages */
     uint64_t thrashed;                     /* pages that came back after an eviction */
     uint64_t demanded,

@@ -444,34 +444,40 @@ void ff__sms_release(struct sim *sim, struct device *device, uint64_t time) {
     }
 }
 
+static void issue(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                  const struct ff__step *step) {
+    struct warp *warp = &sm->warps[slot];
+    warp->step++;
+    warp->untold += step->instructions;
+    sm->now += step->instructions * sim->ps_per_instruction;
+    sim->result->instructions += step->instructions;
+    sim->result->accesses += step->page_count;
+    if (step->page_count == 0) {
+        go_on(sm, slot, 0, sm->now);
+        return;
+    }
+    uint64_t end = touch_pages(sim, device, sm, slot, step);
+    end = memory_end(sim, sm, end, step->sectors);
+    if (!step->write && end > warp->data)
+        warp->data = end;
+    uint32_t waiting = (uint32_t)__builtin_popcountll(warp->missing);
+    bool is_full = waiting > WARP_WAITS - FF__STEP_PAGES;
+    uint64_t waits = is_full ? warp->missing : step->goes_on ? 0 : warp->loads;
+    go_on(sm, slot, waits, step->goes_on ? sm->now : warp->data);
+}
+
 /* Lets the first ready warp make one step. */
 static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
     uint32_t slot = (uint32_t)(sm->heap[0] & ((1u << SLOT_BITS) - 1));
-    struct warp *warp = &sm->warps[slot];
+    const struct warp *warp = &sm->warps[slot];
     const struct ff__kernel *kernel = &device->current.kernel;
     struct ff__step step;
     if (sm->now < warp->ready)
         sm->now = warp->ready;
-    if (!kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step)) {
+    if (kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step))
+        issue(sim, device, sm, slot, &step);
+    else
         try_end(sim, device, sm, slot);
-        return;
-    }
-    warp->step++;
-    sm->now += step.instructions * sim->ps_per_instruction;
-    warp->untold += step.instructions;
-    sim->result->instructions += step.instructions;
-    sim->result->accesses += step.page_count;
-    if (step.page_count == 0) {
-        go_on(sm, slot, 0, sm->now);
-        return;
-    }
-    uint64_t end = touch_pages(sim, device, sm, slot, &step);
-    end = memory_end(sim, sm, end, step.sectors);
-    if (!step.write && end > warp->data)
-        warp->data = end;
-    bool is_full = (uint32_t)__builtin_popcountll(warp->missing) > WARP_WAITS - FF__STEP_PAGES;
-    uint64_t waits = is_full ? warp->missing : step.goes_on ? 0 : warp->loads;
-    go_on(sm, slot, waits, step.goes_on ? sm->now : warp->data);
 }
 
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
