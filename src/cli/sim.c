@@ -20,7 +20,9 @@ static const char sim_help[] =
     "  farfault sim bfs,hotspot --memory 66%\n"
     "  farfault sim bfs:size=64M --systems nvidia,nvidia:threshold=25 --oversubscribe 110%,150%\n"
     "  farfault sim atax --gpu gtx1080ti,v100-16g --memory 50% --json out.json\n"
-    "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace";
+    "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace\n"
+    "  farfault sim zipf --untimed --gpu gtx1080ti --memory 10%,25% "
+    "--systems demand:evict=lru-4k,belady";
 
 static const char replay_help[] =
     "Runs what a trace recorded on modelled devices under several systems, in virtual time. All "

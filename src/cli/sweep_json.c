@@ -8,15 +8,18 @@
 static const struct {
     const char *name;
     size_t offset;
+    bool timed; /* not known without time */
 } counters[] = {
 #define COUNTER(member)                                                                            \
-    { #member, offsetof(struct ff__sim_result, member) }
-    COUNTER(time_ns),         COUNTER(kernel_ns),
-    COUNTER(fault_ns),        COUNTER(link_in_ns),
-    COUNTER(link_out_ns),     COUNTER(link_peer_ns),
-    COUNTER(stall_ns),        COUNTER(instructions),
+    { #member, offsetof(struct ff__sim_result, member), false }
+#define TIMED(member)                                                                              \
+    { #member, offsetof(struct ff__sim_result, member), true }
+    TIMED(time_ns),           TIMED(kernel_ns),
+    TIMED(fault_ns),          TIMED(link_in_ns),
+    TIMED(link_out_ns),       TIMED(link_peer_ns),
+    TIMED(stall_ns),          COUNTER(instructions),
     COUNTER(accesses),        COUNTER(hits),
-    COUNTER(remote),          COUNTER(walks),
+    COUNTER(remote),          TIMED(walks),
     COUNTER(faults),          COUNTER(batches),
     COUNTER(pages_in),        COUNTER(pages_out),
     COUNTER(pages_dropped),   COUNTER(bytes_in),
@@ -25,6 +28,7 @@ static const struct {
     COUNTER(thrashed),        COUNTER(demanded),
     COUNTER(demanded_hits),   COUNTER(prefetched),
     COUNTER(prefetched_used), COUNTER(prefetched_useless),
+#undef TIMED
 #undef COUNTER
 };
 
@@ -33,7 +37,9 @@ static void set_results(json_t *run, const struct ff__sweep *sweep, unsigned cel
     const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
         const void *at = (const char *)result + counters[i].offset;
-        ff__json_set(run, counters[i].name, ff__json_count(*(const uint64_t *)at));
+        bool known = !counters[i].timed || !sweep->untimed;
+        ff__json_set(run, counters[i].name,
+                     known ? ff__json_count(*(const uint64_t *)at) : json_null());
     }
     ff__json_set(run, "slowdown", ff__json_number(ff__sweep_slowdown(sweep, cell)));
     ff__json_set(run, "hit_rate", ff__json_number(ff__sim_hit_rate(result)));
@@ -90,6 +96,7 @@ int ff__sweep_write(const struct ff__sweep *sweep, const char *path) {
         json_array_append_new(runs, run_of(sweep, i));
     ff__json_set(all, "farfault", ff__json_text(FARFAULT_VERSION));
     ff__json_set(all, "modelled", json_true());
+    ff__json_set(all, "untimed", json_boolean(sweep->untimed));
     ff__json_set(all, "seed", ff__json_count(sweep->seed));
     ff__json_set(all, "devices", ff__json_count(sweep->devices));
     ff__json_set(all, "runs", runs);

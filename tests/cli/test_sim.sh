@@ -40,6 +40,29 @@ json out 66% runs 1 share
 status 0 compare --modelled --systems nvidia --json - $small
 json out v100-16g runs 1 gpu
 
+# ---- the same bytes for any number of threads, with and without time
+
+for untimed in '' --untimed; do
+    for jobs in 1 4; do
+        status 0 sim "$small,zipf:pages=2000" --systems demand,demand:evict=random-4k,nvidia,oracle \
+            --gpu gtx1080ti,v100-16g --memory 50%,75% --seed 7 --jobs $jobs $untimed --json all.json
+        cat out all.json >bytes$jobs
+    done
+    cmp bytes1 bytes4 || fail "not the same with four threads $untimed"
+done
+
+status 0 sim zipf:pages=2000,accesses=9000 --untimed --gpu gtx1080ti --memory 25% \
+    --systems demand:evict=lru-4k,belady --json out.json
+has out 'untimed on 1 x gtx1080ti'
+has out 'accesses'
+json out.json true untimed
+json out.json 9000 runs 1 accesses
+json out.json null runs 1 time_ns
+json out.json null runs 1 slowdown
+json all.json '[34]' runs
+mistake 2 'farfault sim: --trace t: a trace has times: leave out --untimed' \
+    sim $small --systems nvidia --untimed --trace t
+
 FARFAULT_GPU=a100-40g FARFAULT_MEMORY=50%
 export FARFAULT_GPU FARFAULT_MEMORY
 status 0 sim $small --systems nvidia --json -
