@@ -69,6 +69,20 @@ static void leave(struct ff__foresight *foresight, uint32_t tier, uint64_t turn)
 
 /* ---- launches ---- */
 
+/* A table that has just been made is that of launches in the ring. */
+static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
+    struct ff__table *table = ff__table_make(&foresight->tables, id);
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
+            if (launch->id == id)
+                hold(foresight, launch, table);
+        }
+    }
+    return table;
+}
+
 /* Predicts as far as it goes, each kernel from the four before it. */
 static void extend(struct ff__foresight *foresight, uint32_t tier) {
     struct ff__sequence *sequence = &foresight->sequences[tier];
@@ -110,6 +124,8 @@ bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32
     if (!right)
         enter(foresight, tier, next, id);
     struct ff__table *table = ff__launch_table(foresight, tier, next);
+    if (!table)
+        table = make_table(foresight, id);
     if (table) {
         ff__table_touch(&foresight->tables, table);
         ff__table_number(&foresight->tables, table);
@@ -125,20 +141,6 @@ void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t 
 }
 
 /* ---- faults ---- */
-
-/* A table that has just been made is that of launches in the ring. */
-static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
-    struct ff__table *table = ff__table_make(&foresight->tables, id);
-    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
-        struct ff__sequence *sequence = &foresight->sequences[tier];
-        for (uint32_t i = 0; i <= sequence->ahead; i++) {
-            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
-            if (launch->id == id)
-                hold(foresight, launch, table);
-        }
-    }
-    return table;
-}
 
 static void mark_row(struct ff__foresight *foresight, uint32_t number,
                      const struct ff__recorded *recorded, uint32_t block) {
@@ -166,6 +168,8 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
     if (!table)
         return false;
     *recorded = ff__table_record(&foresight->tables, table, before, block);
+    if (recorded->is_new && table->runs > 0)
+        ff__table_number(&foresight->tables, table); /* few are new then */
     if (recorded->is_new)
         mark_row(foresight, (uint32_t)(table - foresight->tables.tables), recorded, block);
     return true;
@@ -188,9 +192,19 @@ static bool is_over(const struct ff__foresight *foresight, const struct ff__sequ
     return ff__table_is_ordered(table) && step + foresight->slack < sequence->progress;
 }
 
+/* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
+ * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
+static bool is_trusted(const struct ff__foresight *foresight,
+                       const struct ff__sequence *sequence) {
+    uint32_t table = sequence->ring[sequence->now % FF__RING].table;
+    return table != FF_NONE && foresight->tables.tables[table].runs > 0;
+}
+
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
     uint64_t launches = foresight->blocks[block].launches[tier];
+    if (!is_trusted(foresight, sequence))
+        return FF_TURN_NEVER;
     uint32_t turn = (uint32_t)(sequence->now % FF__RING);
     launches = turn ? launches >> turn | launches << (FF__RING - turn) : launches;
     for (; launches; launches &= launches - 1) {

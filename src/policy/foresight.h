@@ -23,7 +23,7 @@ struct ff__foreseen {
 
 struct ff__launch {
     uint32_t id;    /* FF_NONE: none yet */
-    uint32_t table; /* FF_NONE: nothing is known of it */
+    uint32_t table; /* FF_NONE: nothing is known of it, or there is no room */
 };
 
 /* One device's launches. */
