@@ -247,7 +247,7 @@ static uint32_t add_row(struct ff__tables *tables, struct ff__table *table, uint
     }
     struct ff__row *at = ff__row_at(tables, table, row);
     at->block = block;
-    at->walked = 0;
+    at->walked = at->until = 0;
     for (uint32_t i = 0; i < tables->successors; i++)
         at->successor[i] = FF_NONE;
     uint32_t behind = before == FF_NONE ? FF_NONE : ff__row_find(tables, table, before);

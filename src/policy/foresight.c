@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define HISTORY_SHARE 8u
+#define SCORE         8
 #define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
 
 int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
@@ -99,6 +100,20 @@ static void extend(struct ff__foresight *foresight, uint32_t tier) {
     }
 }
 
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
+    struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+    uint32_t last = at->until > at->step ? at->until : at->step, progress = sequence->progress;
+    if (last + foresight->slack < progress) {
+        at->until = progress;
+        table->score -= table->score > 1 - SCORE ? 2 : 0;
+    } else if (at->step + foresight->slack >= progress) {
+        table->score += table->score < SCORE;
+    }
+    sequence->progress = at->step > progress ? at->step : progress;
+}
+
 static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
     struct ff__sequence *sequence = &foresight->sequences[tier];
     struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
@@ -177,19 +192,34 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
 
 /* ---- the forecast ---- */
 
-/* A kernel that keeps no order may use the block at any time, from its start to its end. */
-static uint32_t step_of(const struct ff__foresight *foresight, const struct ff__table *table,
-                        uint32_t block) {
-    uint32_t row = ff__table_is_ordered(table) ? ff__row_find(&foresight->tables, table, block)
-                                               : FF_NONE;
-    return row == FF_NONE ? 0 : ff__row_at(&foresight->tables, table, row)->step;
+/* Of the running kernel: whether it is done with the block, and else at which step it is needed, which
+ * is at once if it has been in use and is used again. */
+static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__row *row, uint32_t *step) {
+    uint32_t last = row->until > row->step ? row->until : row->step;
+    if (sequence->progress == OVER || last + foresight->slack < sequence->progress)
+        return true;
+    *step = row->step < sequence->progress ? sequence->progress : row->step;
+    return false;
 }
 
-static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
-                    const struct ff__table *table, uint32_t step) {
-    if (sequence->progress == OVER)
-        return true;
-    return ff__table_is_ordered(table) && step + foresight->slack < sequence->progress;
+/* Whether the launch uses the block from now on; a kernel that keeps no order may use it at any time,
+ * from its start to its end. */
+static bool is_used(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    uint64_t turn, uint32_t block, uint32_t *step) {
+    const struct ff__table *table = &foresight->tables.tables[sequence->ring[turn % FF__RING].table];
+    bool running = turn == sequence->now;
+    *step = 0;
+    if (!ff__table_is_ordered(table)) {
+        *step = running && sequence->progress != OVER ? sequence->progress : 0;
+        return !running || sequence->progress != OVER;
+    }
+    uint32_t number = ff__row_find(&foresight->tables, table, block);
+    if (number == FF_NONE)
+        return false;
+    const struct ff__row *row = ff__row_at(&foresight->tables, table, number);
+    *step = row->step;
+    return !running || !is_over(foresight, sequence, row, step);
 }
 
 /* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
@@ -209,10 +239,8 @@ uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier
     launches = turn ? launches >> turn | launches << (FF__RING - turn) : launches;
     for (; launches; launches &= launches - 1) {
         uint64_t at = sequence->now + (uint64_t)__builtin_ctzll(launches);
-        const struct ff__table *table =
-            &foresight->tables.tables[sequence->ring[at % FF__RING].table];
-        uint32_t step = step_of(foresight, table, block);
-        if (at > sequence->now || !is_over(foresight, sequence, table, step))
+        uint32_t step;
+        if (is_used(foresight, sequence, at, block, &step))
             return at << 32 | step;
     }
     return FF_TURN_NEVER;

@@ -13,14 +13,13 @@
  *   pairs=1     the paper: successors of successors, until the end block, from the start block on
  *   whole=1     a block comes as a whole, with a fault and ahead of it
  *   whole=0     with a fault only what was asked for; ahead of it the pages that ever faulted
- * A kernel whose faults do not follow its table's order (random access) is not prefetched for: its
- * score falls by two for a fault before the last one, and rises by one for others. That is ours. */
+ * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
+ * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
 #include "policy/foresight.h"
 
 #include "policy/registry.h"
 
 #define FRONTIER 64u /* blocks that a walk remembers to visit */
-#define SCORE    8   /* at most, up and down */
 
 /* Where prefetching is, on one device. */
 struct walk {
@@ -62,7 +61,7 @@ static const struct ff_param params[PARAMS + 1] = {
     [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "walk as in the paper, by pairs alone"},
     [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "bring whole blocks, not only touched pages"},
     [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1, "go on with the kernels that are predicted"},
-    [REACH] = {"reach", FF_PARAM_INT, 100, 1, 100,
+    [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
                "percent of the memory to bring before the next fault, launch or end"},
 };
 
@@ -272,14 +271,6 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
         device->walk.active = false; /* a failed prediction ends chaining */
 }
 
-/* Whether the kernel goes by the order that its table has. */
-static void keep_score(const struct ff__foresight *foresight, struct ff__table *table,
-                       uint32_t step, uint32_t progress) {
-    table->score += step + foresight->slack < progress ? -2 : 1;
-    table->score = table->score > SCORE ? SCORE : table->score;
-    table->score = table->score < -SCORE ? -SCORE : table->score;
-}
-
 static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
     struct ff__foresight *foresight = &correlation->foresight;
     struct device *device = &correlation->devices[event->tier];
@@ -294,12 +285,10 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
         !is_running)
         return;
     struct ff__table *table = ff__launch_table(foresight, event->tier, sequence->now);
-    uint32_t step = ff__row_at(&foresight->tables, table, recorded.row)->step;
     if (device->last_block == FF_NONE)
         table->start = event->block;
-    if (!recorded.is_new && table->runs > 0)
-        keep_score(foresight, table, step, sequence->progress);
-    sequence->progress = step;
+    if (table->runs > 0)
+        ff__foresight_progress(foresight, event->tier, recorded.row);
     device->last_block = event->block;
     /* a row that is new has no successors, and the walk under way is as good as before */
     if (!recorded.is_new)
