@@ -268,7 +268,10 @@ static void test_too_little(void **state) {
     const struct ff__tables_shape shape = {2048, 2, 4};
     void *memory = zeroed(4096);
     assert_int_equal(ff__tables_start(&tables, memory, 100, &shape), -ENOMEM);
-    assert_int_equal(ff__tables_start(&tables, memory, 4096, &shape), -ENOMEM);
+    assert_int_equal(ff__tables_start(&tables, memory, 900, &shape), -ENOMEM);
+    memset(memory, 0, 4096);
+    assert_int_equal(ff__tables_start(&tables, memory, 4096, &shape), 0);
+    assert_int_equal(tables.max_order, 0);
     free(memory);
 }
 
