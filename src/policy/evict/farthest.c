@@ -132,8 +132,8 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
     return FF_NONE;
 }
 
-/* Names blocks from the farthest on, those for a prefetch only if they are needed later than what it
- * brings. They leave the heap for as long as it takes to see those behind them. */
+/* Names blocks from the farthest on, those for a prefetch only if a later kernel needs them than
+ * what it brings: places within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes to see those behind them. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct farthest *farthest = state;
@@ -142,7 +142,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     uint64_t after = 0, key;
     refresh(farthest, view);
     if (request->cause == FF_EVICT_FOR_PREFETCH)
-        after = ff_view_next_turn(view, request->tier, request->for_block);
+        after = ff_view_next_turn(view, request->tier, request->for_block) | UINT32_MAX;
     if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
         after = ARRIVALS - 1;
     uint32_t wanted = view->by_page ? victims->capacity : CHOICES;

@@ -3,7 +3,7 @@
  *
  * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
  * fault and the stock take the least recently migrated block; a prefetch takes the least recently
- * migrated one that is needed later than what it brings, or nothing. What the expectation is comes
+ * migrated one that only a later kernel needs than what it brings, or nothing. What the expectation is comes
  * from the prefetch policy; from one that foretells nothing, this is lrm. */
 #include "policy/evict/migration_order.h"
 
@@ -84,6 +84,11 @@ static void name_from(const struct ff__order *order, const struct ff_view *view,
     }
 }
 
+/* The first turn of the launch after this one; 0: there is none. */
+static uint64_t launch_after(uint64_t turn) {
+    return ((turn >> 32) + 1) << 32;
+}
+
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     const struct predicted *predicted = state;
@@ -92,7 +97,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (victims->count > 0)
         return;
     if (request->cause == FF_EVICT_FOR_PREFETCH)
-        from = ff_view_next_turn(view, request->tier, request->for_block) + 1;
+        from = launch_after(ff_view_next_turn(view, request->tier, request->for_block));
     if (from > 0 || request->cause != FF_EVICT_FOR_PREFETCH)
         name_from(&predicted->order, view, request, from, victims);
 }
