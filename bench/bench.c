@@ -4,8 +4,9 @@
  * Every figure is the median of several runs after a warm-up, each run taken together with a run
  * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
  * machines. */
-#include "bare.h"
 #include "bench.h"
+#include "bare.h"
+#include "tables.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -367,6 +368,34 @@ static void bench_decision(void) {
     report("policy.decision", "ns", &series);
 }
 
+/* ---- correlation tables ---- */
+
+static void bench_tables(void) {
+    struct series lookup = {.count = 0}, update = {.count = 0};
+    struct tables_bench *tables = tables_bench_open();
+    if (!tables) {
+        fprintf(stderr, "farfault-bench: no memory for tables\n");
+        exit(1);
+    }
+    for (int run = -1; run < bench.runs; run++) {
+        double floor_lookup, floor_update;
+        double ns_lookup = tables_lookup_ns(tables, &floor_lookup);
+        double ns_update = tables_update_ns(tables, &floor_update);
+        if (run < 0)
+            continue;
+        series_add(&lookup, ns_lookup, floor_lookup);
+        series_add(&update, ns_update, floor_update);
+    }
+    tables_bench_close(tables);
+    report("policy.correlation.lookup", "ns", &lookup);
+    report("policy.correlation.update", "ns", &update);
+}
+
+static void bench_policy(void) {
+    bench_decision();
+    bench_tables();
+}
+
 /* ---- the command line ---- */
 
 static const struct {
@@ -374,9 +403,9 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},    {"migrate", bench_migration, false},
-    {"scan", bench_scan, false},       {"overhead", bench_resident, false},
-    {"policy", bench_decision, false}, {"sim.policy", bench_untimed, false},
+    {"fault", bench_faults, false},     {"migrate", bench_migration, false},
+    {"scan", bench_scan, false},        {"overhead", bench_resident, false},
+    {"policy", bench_policy, false},    {"sim.policy", bench_untimed, false},
     {"sim.timing", bench_timed, false}, {"sim.scale", bench_scale, true},
 };
 
@@ -402,7 +431,8 @@ int main(int argc, char **argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
-        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
+        {"group", 'g', "NAME", 0,
+         "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
         {0},
     };
     static const struct argp argp = {

@@ -72,8 +72,9 @@ struct ff__engine {
     const struct ff_place_policy *place;
     const struct ff_discard_policy *discard;
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
-    void *block_state[FF__SLOTS][FF_TIERS_MAX];
+    void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;         /* [block] */
+    uint8_t *pinned;               /* [block] not to leave now, if anything else can */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
@@ -120,6 +121,12 @@ void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 
 /* Makes a carried out job true. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
+
+/* Keeps a block whose faults have been served on its device until those who wait for them have been
+ * told, where that is not the same moment. If nothing else can leave, it does. */
+static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
+    engine->pinned[block] = pinned;
+}
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */
@@ -174,6 +181,11 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
 /* By page: memory of the tier is free again although the pages in it stay, until something takes them
  * off; no eviction policy knows of them. What UVMSmart does in cudaDeviceSynchronize. */
 void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
+
+/* Notes which pages hold nothing that the application will ask for again, unless it says otherwise or
+ * faults on them. They stay where they are; what leaves need not be copied, and is not prefetched. */
+void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
+                             const struct ff_mask *pages, bool inactive);
 
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */

@@ -116,22 +116,24 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 
 /* ---- by the block ---- */
 
-/* Whether every block in the root could leave now; `owners` are they. */
+/* Whether every block in the root could leave now. */
 static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           uint32_t owners[FF__ROOT_LEAVES], uint32_t *count) {
-    *count = ff__frames_owners(&engine->space.frames[tier], root, owners);
-    for (uint32_t i = 0; i < *count; i++)
-        if (!ff_view_evictable(&engine->view, tier, owners[i]))
+                           bool pinned_too) {
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    for (uint32_t i = 0; i < count; i++)
+        if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
+            (engine->pinned[owners[i]] && !pinned_too))
             return false;
-    return *count > 0;
+    return count > 0;
 }
 
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
 static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
-    uint32_t owners[FF__ROOT_LEAVES], count;
-    for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
-        if (root_evictable(engine, tier, root, owners, &count))
-            return root;
+    for (int pinned_too = 0; pinned_too < 2; pinned_too++)
+        for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
+            if (root_evictable(engine, tier, root, pinned_too))
+                return root;
     return FF_NONE;
 }
 
@@ -143,14 +145,14 @@ static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t b
 static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
-    uint32_t tier = request->tier, owners[FF__ROOT_LEAVES], count;
+    uint32_t tier = request->tier;
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
         uint32_t root = engine->space.frame[tier][block] / FF__ROOT_LEAVES;
-        if (root_evictable(engine, tier, root, owners, &count))
+        if (root_evictable(engine, tier, root, false))
             return root;
     }
     return request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
@@ -181,13 +183,31 @@ static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
                           : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
 }
 
+/* Whether everything that is allocated finds room at the same time. */
+static bool all_fits(const struct ff__space *space) {
+    return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
+}
+
+/* What the taker finds free. What is kept in stock is for faults: a prefetch that took it would have
+ * it replaced by an eviction, which nobody has compared with what it brings. */
+static uint64_t free_for(const struct ff__engine *engine, uint32_t tier,
+                         enum ff_evict_cause cause) {
+    uint64_t there = free_of(&engine->space, tier);
+    if (cause != FF_EVICT_FOR_PREFETCH || all_fits(&engine->space))
+        return there;
+    uint64_t stock = stock_of(engine, tier);
+    return there > stock ? there - stock : 0;
+}
+
 static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     struct ff__frames *frames = &space->frames[tier];
     if (space->frame[tier][block] != FF_NONE)
         return true;
-    uint32_t frame = ff__frames_alloc(frames, ff__engine_leaves(engine, block), block);
+    uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
+    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, cause) > 0)
+        frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
         uint32_t root = evict_root(engine, &request, job);
@@ -206,7 +226,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 struct ff_mask ff__memory_leavable(const struct ff__engine *engine, uint32_t tier,
                                    const struct ff_advice *victim) {
-    if (!is_victim(engine, tier, victim->block))
+    if (!is_victim(engine, tier, victim->block) || engine->pinned[victim->block])
         return (struct ff_mask){{0}};
     const struct ff_mask *resident = &engine->space.resident[tier][victim->block];
     return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
@@ -238,13 +258,18 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
 
 /* When the policy names nobody, a waiting fault takes the lowest block. */
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
-    for (uint32_t block = 0; block < engine->space.block_limit; block++) {
-        if (!is_victim(engine, tier, block))
-            continue;
-        uint64_t pages = ff_mask_count(&engine->space.resident[tier][block]);
-        return ff__memory_leave(engine, block, tier, NULL, NULL, job) ? pages : 0;
+    uint32_t pinned = FF_NONE, found = FF_NONE;
+    for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
+        if (is_victim(engine, tier, block) && engine->pinned[block])
+            pinned = block;
+        else if (is_victim(engine, tier, block))
+            found = block;
     }
-    return 0;
+    found = found == FF_NONE ? pinned : found;
+    if (found == FF_NONE)
+        return 0;
+    uint64_t pages = ff_mask_count(&engine->space.resident[tier][found]);
+    return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
 }
 
 /* Keeps `room` of the pages, the low ones of those that must come first. */
@@ -268,7 +293,7 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, const struct ff_mask *must,
                        struct ff_mask *wanted, struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t need = ff_mask_count(wanted), there = free_of(space, tier), leaving = 0;
+    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, cause), leaving = 0;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, need - there};
         leaving = evict_pages(engine, &request, need - there, job);
@@ -313,9 +338,7 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     uint64_t stock = stock_of(engine, tier), there = free_of(space, tier);
-    /* what fits as a whole needs no room for more */
-    bool all_fits = space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
-    if (all_fits || there >= stock)
+    if (all_fits(space) || there >= stock) /* what fits as a whole needs no room for more */
         return false;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, stock - there};
     return space->by_page ? evict_pages(engine, &request, stock - there, job) > 0

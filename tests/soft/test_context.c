@@ -131,6 +131,31 @@ static void test_discard_drops_content(void **state) {
     }
 }
 
+/* Inactive memory stays while there is room, and is not copied when it leaves; active memory is. */
+static void test_inactive_is_not_copied(void **state) {
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct ff_config config = standard_config(16 * MB);
+        config.system = "deepum";
+        struct ff_context *context = open_or_skip(&config);
+        unsigned char *data = alloc(context, 8 * MB);
+        memset(data, 9, 8 * MB);
+        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_INACTIVE, 0), 0);
+        assert_int_equal(data[5 * MB], 9);
+        if (again)
+            assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_ACTIVE, 0), 0);
+        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+        struct ff_stats stats;
+        ff_stats_read(context, &stats);
+        assert_int_equal(stats.pages_out, again ? 8 * MB / 4096 : 0);
+        assert_int_equal(data[MB], again ? 9 : 0);
+        data[2 * MB] = 7; /* who touches it has it in use, whatever was said */
+        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(data[2 * MB], 7);
+        ff_close(context);
+    }
+}
+
 static void test_prefetch_brings_pages(void **state) {
     (void)state;
     struct ff_config config = standard_config(16 * MB);
@@ -339,6 +364,7 @@ int main(void) {
         cmocka_unit_test(test_small_ranges_share_memory),
         cmocka_unit_test(test_write_past_the_device),
         cmocka_unit_test(test_discard_drops_content),
+        cmocka_unit_test(test_inactive_is_not_copied),
         cmocka_unit_test(test_prefetch_brings_pages),
         cmocka_unit_test(test_system_calls_reach_managed_memory),
         cmocka_unit_test(test_kernels_run_in_order),

@@ -218,6 +218,7 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
         struct ff_fault_group group =
             next_group(device, device->batch, device->batch_count, &device->batch_next);
         struct job *job = serve(sim, &group, time);
+        ff__engine_pin(&sim->engine, group.block, true);
         if (!job) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
@@ -242,6 +243,7 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
         for (uint32_t i = first; i < next; i++)
             if (device->batch[i].served)
                 ff_mask_set(&answered, device->batch[i].page % FF_BLOCK_PAGES);
+        ff__engine_pin(&sim->engine, group.block, false);
         ff__sms_wake(sim, device, group.block, &answered, time);
     }
     device->in_batch = false;
