@@ -47,10 +47,22 @@ struct fault {
     bool write;
 };
 
-/* A launch that waits for its device. */
+/* A launch that waits for its device, or something that takes effect in its turn. */
 struct launch {
     struct ff__kernel kernel;
     uint32_t number;
+    bool is_note; /* no kernel: these bytes become inactive, or active again */
+    bool inactive;
+    uint32_t array;
+    uint64_t offset, bytes;
+};
+
+/* How far a kernel in bulk has come: bulk.c. */
+struct bulk {
+    uint64_t step, steps;
+    double ps_per_step;
+    uint64_t time;
+    bool waits, faulted; /* for pages; the step has been counted as short of them */
 };
 
 struct device {
@@ -60,6 +72,7 @@ struct device {
     /* the running kernel */
     bool running;
     struct launch current;
+    struct bulk bulk;
     uint32_t next_cta, ctas_left;
     uint64_t started, last_end;
     struct launch *queue; /* ring of launches to come */
@@ -167,6 +180,21 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 
+/* Raises a fault, unless the page's last one is still unanswered. */
+void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                         uint64_t time);
+
+/* ---- kernels in bulk: bulk.c ---- */
+
+static inline bool ff__is_bulk(const struct device *device) {
+    return !device->current.kernel.step;
+}
+
+void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time);
+/* As ff__sms_run(). */
+uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
+void ff__bulk_wake(struct device *device, uint64_t time);
+
 /* ---- the future: future.c ---- */
 
 /* The pages that were accessed, in order; repetitions in a row are one. */
@@ -202,7 +230,8 @@ struct sim {
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
     /* the host */
-    uint64_t next_action, host_time;
+    uint64_t next_action, host_time; /* the host itself is at work until then */
+    struct ff__sim_lap lap_start;
     bool host_waits, host_ended, freeing;
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;

@@ -26,6 +26,11 @@ struct ff__sim_config {
     void *progress_self;
 };
 
+/* One round of the program. */
+struct ff__sim_lap {
+    uint64_t time_ns, faults, pages_in, pages_out;
+};
+
 /* All times are virtual. */
 struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below */
@@ -48,6 +53,8 @@ struct ff__sim_result {
         demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
                                          page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
+    uint64_t laps; /* rounds, if the program has such */
+    struct ff__sim_lap lap; /* the last one */
     struct ff_stats stats; /* the engine's */
 };
 

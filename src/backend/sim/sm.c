@@ -275,8 +275,8 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     return true;
 }
 
-static void raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
-                        uint64_t time) {
+void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                         uint64_t time) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
@@ -329,7 +329,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             uint64_t end = use_remotely(sim, device, time);
             done = end > done ? end : done;
         } else if (touch.missed) {
-            raise_fault(sim, device, page, step->write, time + sim->visible);
+            ff__sim_raise_fault(sim, device, page, step->write, time + sim->visible);
             *missing = *missing == UINT64_MAX ? page : *missing;
         }
         sim->result->hits += first && !touch.missed;
@@ -424,6 +424,8 @@ static void wake(struct sim *sim, struct device *device, uint32_t warp_id, uint6
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time) {
     device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    if (device->bulk.waits)
+        ff__bulk_wake(device, time);
     uint32_t *link = &device->waiters[block];
     while (*link != 0) {
         uint32_t warp_id = *link - 1;

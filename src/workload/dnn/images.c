@@ -146,11 +146,12 @@ struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images 
 
 static void pool_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t dx = ff__tensor_new(tape, node->size[0]);
-    ff__kernel_map(tape, node->name, tape->grad, node->saved[0], node->saved[1], dx);
+    ff__kernel_map(tape, node->name, tape->grad, node->saved[0], NONE, dx);
     ff__grad_give(tape, node->in[0], dx);
 }
 
-/* Keeps the input, and eight bytes an output that say which input it was. */
+/* Keeps eight bytes an output that say which input it was, and the input, of which only the shape is
+ * asked for. */
 struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x, uint64_t kernel,
                                      uint64_t stride, uint64_t pad) {
     uint64_t h = (x.h + 2 * pad - kernel) / stride + 1, w = (x.w + 2 * pad - kernel) / stride + 1;

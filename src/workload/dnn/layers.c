@@ -17,6 +17,7 @@ static void map_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->in[0], dx);
 }
 
+/* The way back reads what is `kept`; it keeps, `also`, what nobody reads. */
 static void add_map(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y, uint32_t kept,
                     uint32_t also) {
     const struct ff__node node = {.backward = map_back,
@@ -33,7 +34,7 @@ uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum
     ff__kernel_map(tape, name, x, NONE, NONE, y);
     bool in = keeps == FF__KEEPS_IN || keeps == FF__KEEPS_BOTH;
     bool out = keeps == FF__KEEPS_OUT || keeps == FF__KEEPS_BOTH;
-    add_map(tape, name, x, y, in ? x : NONE, out ? y : NONE);
+    add_map(tape, name, x, y, out ? y : in ? x : NONE, in && out ? x : NONE);
     return y;
 }
 
