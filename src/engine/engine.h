@@ -138,11 +138,6 @@ void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
  * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
-static inline void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
-                                           const struct ff_mask *pages, bool inactive) {
-    (void)engine, (void)block, (void)pages, (void)inactive; /* until it is merged */
-}
-
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
