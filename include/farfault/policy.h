@@ -28,7 +28,7 @@
 #include <farfault/mask.h>
 #include <stddef.h>
 
-#define FF_POLICY_API 2u
+#define FF_POLICY_API 3u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -83,6 +83,18 @@ struct ff_range {
     uint32_t home_tier; /* the device that last used it: faults bring its pages there */
 };
 
+/* What the prefetch policy expects, for the policies of the other kinds: turns, which number the uses
+ * of blocks on a device in the order in which they are expected. The number of the launch, counted
+ * from the first on, is in the high 32 bits, the place within it in the low ones: a turn of launch
+ * `turn >> 32`. Turns may be compared with each other and mean nothing else. */
+#define FF_TURN_NEVER UINT64_MAX /* no use is expected */
+
+struct ff_forecast {
+    const void *state; /* the prefetch policy's */
+    uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
+    uint64_t (*this_turn)(const void *state, uint32_t tier);
+};
+
 /* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
 struct ff_view {
     uint64_t now_ns;
@@ -102,7 +114,24 @@ struct ff_view {
     uint32_t free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
     uint64_t free_pages[FF_TIERS_MAX]; /* by tier; by page: nobody's pages */
     uint64_t capacity[FF_TIERS_MAX];   /* by tier, in pages; 0 for the host: no limit */
+    /* [block]; pages that the application does not use at present, and whose content it will not ask
+     * for again (DeepUM, section 5.2: inactive blocks of an allocator). */
+    const struct ff_mask *inactive;
+    struct ff_forecast forecast; /* no hooks: the prefetch policy foretells nothing */
 };
+
+/* The block's next expected use on the tier; FF_TURN_NEVER, too, where nothing is foretold. */
+static inline uint64_t ff_view_next_turn(const struct ff_view *view, uint32_t tier,
+                                         uint32_t block) {
+    const struct ff_forecast *forecast = &view->forecast;
+    return forecast->next_turn ? forecast->next_turn(forecast->state, tier, block) : FF_TURN_NEVER;
+}
+
+/* Where the tier's work is now: what has an earlier turn is over. */
+static inline uint64_t ff_view_this_turn(const struct ff_view *view, uint32_t tier) {
+    const struct ff_forecast *forecast = &view->forecast;
+    return forecast->this_turn ? forecast->this_turn(forecast->state, tier) : 0;
+}
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
                                                      uint32_t block) {
@@ -139,6 +168,7 @@ enum ff_event_kind {
     FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
     FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
     FF_EVENT_EVICTED,    /* block, tier: it has left the device, or some of its pages have */
+    FF_EVENT_NO_ROOM,    /* block, tier, launch: advice that found no room without harm */
 };
 
 struct ff_event {
@@ -205,7 +235,7 @@ static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_ad
 enum ff_evict_cause {
     FF_EVICT_FOR_FAULT,    /* a fault waits: name somebody */
     FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner */
-    FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock */
+    FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock, which only faults take */
 };
 
 struct ff_evict_request {
@@ -234,6 +264,8 @@ struct ff_policy_env {
     uint32_t tier; /* the instance's device (evict); FF_NONE where one instance serves all */
     uint32_t block_limit;
     void *block_state;
+    void *arena; /* arena_size bytes, zero at first, and paid for as touched */
+    size_t arena_size;
     uint64_t seed;
     const int64_t *params;          /* values, in the order of the declared table */
     const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
@@ -247,6 +279,9 @@ struct ff_policy {
     uint32_t needs;      /* enum ff_visibility, or-ed */
     size_t state_size;   /* bytes the engine allocates, zeroed, for an instance */
     size_t block_state_size;
+    /* Bytes of the arena that an instance with these parameters has for what no block owns. NULL:
+     * none. */
+    size_t (*arena_size)(const int64_t *params);
     const struct ff_param *params; /* NULL: none */
     /* 0 or negative errno. NULL: zeroed state will do. */
     int (*init)(void *state, const struct ff_policy_env *env);
@@ -279,6 +314,11 @@ struct ff_prefetch_policy {
     /* The prefetching thread's step, after new events: what to bring in next. NULL: nothing
      * ahead, no such thread. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
+    /* The forecast that others see through the view (struct ff_forecast). Called from within their
+     * hooks, often: no search, no change of state that shows. Both or neither. NULL: foretells
+     * nothing. */
+    uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
+    uint64_t (*this_turn)(const void *state, uint32_t tier);
 };
 
 /* One instance a device. */

@@ -19,8 +19,11 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
     uint32_t at = tier == FF_NONE ? 0 : tier;
     engine->block_state[slot][at] =
         ff__lazy_map(policy->block_state_size * engine->space.block_limit);
+    size_t arena_size =
+        policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0;
+    engine->arena[slot][at] = ff__lazy_map(arena_size);
     void *born = calloc(1, policy->state_size ? policy->state_size : 1);
-    if (!born || !engine->block_state[slot][at]) {
+    if (!born || !engine->block_state[slot][at] || !engine->arena[slot][at]) {
         free(born);
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
     }
@@ -29,6 +32,8 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .tier = tier,
         .block_limit = engine->space.block_limit,
         .block_state = engine->block_state[slot][at],
+        .arena = engine->arena[slot][at],
+        .arena_size = arena_size,
         .seed = config->seed,
         .params = engine->system.params[slot],
         .future = config->future,
@@ -52,11 +57,15 @@ static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_
     *state = NULL;
     ff__lazy_unmap(engine->block_state[slot][tier],
                    policy->block_state_size * engine->space.block_limit);
+    ff__lazy_unmap(engine->arena[slot][tier],
+                   policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0);
 }
 
 static int make_policies(struct ff__engine *engine, const struct ff__engine_config *config,
                          struct ff_error *error) {
     int status = make_policy(engine, config, FF__PREFETCH, FF_NONE, &engine->prefetch_state, error);
+    engine->view.forecast = (struct ff_forecast){
+        engine->prefetch_state, engine->prefetch->next_turn, engine->prefetch->this_turn};
     for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++)
         status = make_policy(engine, config, FF__EVICT, tier, &engine->evict_state[tier], error);
     if (!status)
@@ -88,6 +97,7 @@ static void set_view(struct ff__engine *engine) {
         .busy = space->busy,
         .by_page = space->by_page,
         .coming = space->coming,
+        .inactive = space->inactive,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         engine->view.resident[tier] = space->resident[tier];
@@ -178,6 +188,18 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
     *host = ff_mask_minus(host, &gone);
 }
 
+void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
+                             const struct ff_mask *pages, bool inactive) {
+    struct ff_mask *known = &engine->space.inactive[block];
+    *known = inactive ? ff_mask_or(known, pages) : ff_mask_minus(known, pages);
+    for (uint32_t tier = 1; tier < engine->space.tier_count && inactive; tier++) {
+        const struct ff_mask *resident = &engine->space.resident[tier][block];
+        bool all_dead = !ff_mask_empty(resident) && ff_mask_within(resident, known);
+        if (all_dead && engine->evict->on_discarded)
+            engine->evict->on_discarded(engine->evict_state[tier], &engine->view, block);
+    }
+}
+
 static void forget_block(struct ff__engine *engine, uint32_t block) {
     ff__engine_forget_late(engine, block);
     if (engine->prefetch->base.block_freed)
@@ -207,7 +229,10 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
             return -ENOMEM;
         id = engine->launch_count++;
     }
-    engine->launch[tier] = begins ? id : FF_NONE;
+    if (begins)
+        engine->launch[tier] = id;
+    else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */
+        engine->launch[tier] = FF_NONE;
     engine->space.stats.launches += begins;
     struct ff_event event = {.kind = begins ? FF_EVENT_LAUNCH : FF_EVENT_LAUNCH_END,
                              .tier = tier,

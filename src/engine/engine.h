@@ -71,7 +71,7 @@ struct ff__engine {
     const struct ff_place_policy *place;
     const struct ff_discard_policy *discard;
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
-    void *block_state[FF__SLOTS][FF_TIERS_MAX];
+    void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;         /* [block] */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
@@ -137,6 +137,11 @@ void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
 /* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
  * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* Notes which pages hold nothing that the application will ask for again, unless it says otherwise or
+ * faults on them. They stay where they are; what leaves need not be copied, and is not prefetched. */
+void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
+                             const struct ff_mask *pages, bool inactive);
 
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */

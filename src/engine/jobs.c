@@ -123,6 +123,7 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     wanted = ff_mask_minus(&wanted, present);
     wanted = ff_mask_minus(&wanted, &engine->space.coming[absent->block]);
     wanted = ff_mask_minus(&wanted, &engine->space.leaving[absent->block]);
+    wanted = ff_mask_minus(&wanted, &engine->space.inactive[absent->block]);
     wanted = ff_mask_or(&wanted, &absent->faulted);
     if (engine->maps_remotely)
         job->remote = ff_mask_and(&advice.remote, &absent->faulted);
@@ -212,12 +213,23 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
         return later ? FF__JOB_LATER : FF__JOB_NONE;
     }
     ff__engine_view(engine, now_ns);
+    struct ff_mask *inactive = &space->inactive[block]; /* who uses a page has a use for it */
+    *inactive = ff_mask_minus(inactive, &absent.faulted);
     struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
     struct ff_mask *remote = &space->remote[group->tier][block];
     *remote = ff_mask_or(remote, &job->remote);
     if (!ff_mask_empty(&wanted))
         return begin_in(engine, &absent, &wanted, job);
     return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
+}
+
+static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {
+    struct ff_event event = {.kind = FF_EVENT_NO_ROOM,
+                             .tier = advice->tier,
+                             .block = advice->block,
+                             .launch = advice->launch,
+                             .now_ns = engine->view.now_ns};
+    ff__engine_tell(engine, &event);
 }
 
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
@@ -233,12 +245,16 @@ int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct
         wanted = ff_mask_minus(&wanted, &present);
         wanted = ff_mask_minus(&wanted, &space->coming[block]);
         wanted = ff_mask_minus(&wanted, &space->leaving[block]);
+        wanted = ff_mask_minus(&wanted, &space->inactive[block]);
         ff__engine_view(engine, now_ns);
-        if (!ff_mask_empty(&wanted) &&
+        bool any = !ff_mask_empty(&wanted);
+        if (any &&
             ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
             set_in(engine, block, tier, &wanted, job);
             return FF__JOB_RUN;
         }
+        if (any)
+            tell_no_room(engine, advice);
     }
     space->stats.advice_dropped++;
     return FF__JOB_DROPPED;

@@ -180,13 +180,31 @@ static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
                           : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
 }
 
+/* Whether everything that is allocated finds room at the same time. */
+static bool all_fits(const struct ff__space *space) {
+    return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
+}
+
+/* What the taker finds free. What is kept in stock is for faults: a prefetch that took it would have
+ * it replaced by an eviction, which nobody has compared with what it brings. */
+static uint64_t free_for(const struct ff__engine *engine, uint32_t tier,
+                         enum ff_evict_cause cause) {
+    uint64_t there = free_of(&engine->space, tier);
+    if (cause != FF_EVICT_FOR_PREFETCH || all_fits(&engine->space))
+        return there;
+    uint64_t stock = stock_of(engine, tier);
+    return there > stock ? there - stock : 0;
+}
+
 static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     struct ff__frames *frames = &space->frames[tier];
     if (space->frame[tier][block] != FF_NONE)
         return true;
-    uint32_t frame = ff__frames_alloc(frames, ff__engine_leaves(engine, block), block);
+    uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
+    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, cause) > 0)
+        frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
         uint32_t root = evict_root(engine, &request, job);
@@ -263,7 +281,7 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, const struct ff_mask *must,
                        struct ff_mask *wanted, struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t need = ff_mask_count(wanted), there = free_of(space, tier), leaving = 0;
+    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, cause), leaving = 0;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, need - there};
         leaving = evict_pages(engine, &request, need - there, job);
@@ -305,9 +323,7 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     uint64_t stock = stock_of(engine, tier), there = free_of(space, tier);
-    /* what fits as a whole needs no room for more */
-    bool all_fits = space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
-    if (all_fits || there >= stock)
+    if (all_fits(space) || there >= stock) /* what fits as a whole needs no room for more */
         return false;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, stock - there};
     return space->by_page ? evict_pages(engine, &request, stock - there, job) > 0

@@ -274,6 +274,8 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     if (ff__engine_prefetch(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
                             &job) == FF__JOB_RUN)
         run_job(pipeline, &job);
+    else
+        notify(pipeline); /* that there was no room for it */
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
     pthread_mutex_unlock(&pipeline->lock);
@@ -356,6 +358,11 @@ static void *correlator_thread(void *argument) {
     return NULL;
 }
 
+/* More advice is queued than one step of the plan gives. */
+static bool advice_waits(struct ff__pipeline *pipeline) {
+    return ff__queue_room(&pipeline->prefetches) + ADVICE_A_STEP < PREFETCH_QUEUE;
+}
+
 static void *prefetching_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff_advice items[ADVICE_A_STEP];
@@ -364,8 +371,8 @@ static void *prefetching_thread(void *argument) {
         pthread_mutex_lock(&pipeline->lock);
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
-        while (ff__queue_room(&pipeline->prefetches) < ADVICE_A_STEP && !pipeline->stop)
-            wait_for_progress(pipeline); /* a plan that is far ahead can wait */
+        while (advice_waits(pipeline) && !pipeline->stop)
+            wait_for_progress(pipeline); /* what is queued is planned with what was known then */
         if (pipeline->unplanned > 0)
             ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
         if (advice.count < ADVICE_A_STEP)

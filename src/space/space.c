@@ -17,6 +17,7 @@ static bool each_array(struct ff__space *space, bool (*visit)(void *array, size_
     bool all = visit(&space->blocks, blocks * sizeof *space->blocks);
     all = visit(&space->ranges, blocks * sizeof *space->ranges) && all;
     all = visit(&space->evicted, blocks * sizeof *space->evicted) && all;
+    all = visit(&space->inactive, blocks * sizeof *space->inactive) && all;
     all = visit(&space->busy, blocks * sizeof *space->busy) && all;
     all = visit(&space->coming, blocks * sizeof *space->coming) && all;
     all = visit(&space->leaving, blocks * sizeof *space->leaving) && all;
@@ -136,6 +137,7 @@ static void make_block(struct ff__space *space, uint32_t block, uint32_t range, 
     space->blocks[block] = (struct ff_block){range, (uint16_t)page_count, (uint16_t)lead};
     space->busy[block] = 0;
     ff_mask_clear(&space->evicted[block]);
+    ff_mask_clear(&space->inactive[block]);
     ff_mask_clear(&space->coming[block]);
     ff_mask_clear(&space->leaving[block]);
     ff_mask_clear(&space->unused[block]);

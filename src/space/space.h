@@ -28,6 +28,7 @@ struct ff__space {
     struct ff_range *ranges;                /* [range]; block_count 0: unused id */
     struct ff_mask *resident[FF_TIERS_MAX]; /* [tier][block] */
     struct ff_mask *evicted;       /* [block] pages that were evicted and have not come back */
+    struct ff_mask *inactive;      /* [block] as in struct ff_view */
     uint32_t *frame[FF_TIERS_MAX]; /* [tier][block] */
     uint8_t *busy;                 /* [block] */
     bool by_page;                  /* as in struct ff_view */

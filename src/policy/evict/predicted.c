@@ -1,0 +1,117 @@
+/* DeepUM's pre-eviction (section 5.1): the least recently migrated block that neither the running
+ * kernel nor the next N predicted ones are expected to use, ahead of need.
+ *
+ * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
+ * fault and the stock take the least recently migrated block; a prefetch takes the least recently
+ * migrated one that is needed later than what it brings, or nothing. What the expectation is comes
+ * from the prefetch policy; from one that foretells nothing, this is lrm. */
+#include "policy/evict/migration_order.h"
+
+#include "policy/registry.h"
+
+#define LOOK        512u /* blocks of the order that one pick looks at; ours */
+#define STOCK_MAX   8u   /* blocks kept free, or a 32nd of the device; ours */
+#define STOCK_SHARE 32u
+
+struct predicted {
+    struct ff__order order;
+    uint32_t tier;
+    bool ahead;
+};
+
+enum param { AHEAD, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    [AHEAD] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep free memory in stock for faults"},
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct predicted *predicted = state;
+    ff__order_start(&predicted->order, env->block_state, sizeof(struct ff__order_link));
+    predicted->tier = env->tier;
+    predicted->ahead = env->params[AHEAD] != 0;
+    return 0;
+}
+
+static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
+    (void)view;
+    ff__order_activate(state, block);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    (void)pages;
+    ff__order_used(state, view, block);
+}
+
+static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
+    ff__order_discarded(state, view, block);
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    (void)view;
+    ff__order_release(state, block);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ff__order_release(state, block);
+}
+
+static uint64_t stock(void *state, const struct ff_view *view) {
+    const struct predicted *predicted = state;
+    uint64_t most = view->capacity[predicted->tier] / STOCK_SHARE;
+    if (!predicted->ahead)
+        return 0;
+    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+}
+
+/* Names blocks, least recently migrated first, whose next use is at `from` or later. */
+static void name_from(const struct ff__order *order, const struct ff_view *view,
+                      const struct ff_evict_request *request, uint64_t from,
+                      struct ff_advice_list *victims) {
+    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
+    uint32_t looked = 0;
+    for (uint32_t block = ff__order_next(order, FF_NONE);
+         block != FF_NONE && victims->count < victims->capacity && looked < LOOK;
+         block = ff__order_next(order, block), looked++) {
+        if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
+            ff_view_next_turn(view, request->tier, block) < from)
+            continue;
+        victim.block = block;
+        ff_advice_add(victims, &victim);
+    }
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    const struct predicted *predicted = state;
+    uint64_t from = 0;
+    name_from(&predicted->order, view, request, FF_TURN_NEVER, victims);
+    if (victims->count > 0)
+        return;
+    if (request->cause == FF_EVICT_FOR_PREFETCH)
+        from = ff_view_next_turn(view, request->tier, request->for_block) + 1;
+    if (from > 0 || request->cause != FF_EVICT_FOR_PREFETCH)
+        name_from(&predicted->order, view, request, from, victims);
+}
+
+const struct ff_evict_policy ff__evict_predicted = {
+    .base =
+        {
+            .name = "predicted",
+            .summary = "least recently migrated and not expected to be used soon (DeepUM)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct predicted),
+            .block_state_size = sizeof(struct ff__order_link),
+            .params = params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_activate = on_activate,
+    .on_used = on_used,
+    .on_discarded = on_discarded,
+    .on_release = on_release,
+    .stock = stock,
+    .pick = pick,
+};

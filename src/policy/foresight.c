@@ -1,0 +1,212 @@
+#include "policy/foresight.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define HISTORY_SHARE 8u
+#define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
+
+int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
+                        const struct ff__tables_shape *shape, struct ff__foreseen *blocks) {
+    size_t history = size / HISTORY_SHARE / 64 * 64;
+    if (history < FF__HISTORY_BUCKET * sizeof(struct ff__record))
+        return -ENOMEM;
+    ff__history_start(&foresight->history, memory, history);
+    foresight->blocks = blocks;
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        memset(sequence->context, 0xff, sizeof sequence->context);
+        for (uint32_t i = 0; i < FF__RING; i++)
+            sequence->ring[i] = (struct ff__launch){FF_NONE, FF_NONE};
+    }
+    return ff__tables_start(&foresight->tables, (unsigned char *)memory + history, size - history,
+                            shape);
+}
+
+/* ---- the ring ---- */
+
+static void mark(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t block,
+                 bool used) {
+    uint64_t bit = UINT64_C(1) << (turn % FF__RING);
+    uint64_t *launches = &foresight->blocks[block].launches[tier];
+    *launches = used ? *launches | bit : *launches & ~bit;
+}
+
+static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, bool used) {
+    const struct ff__tables *tables = &foresight->tables;
+    const struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    for (uint32_t row = table ? table->first : FF_NONE; row != FF_NONE;) {
+        const struct ff__row *at = ff__row_at(tables, table, row);
+        mark(foresight, tier, turn, at->block, used);
+        row = at->after;
+    }
+}
+
+static void hold(struct ff__foresight *foresight, struct ff__launch *launch,
+                 struct ff__table *table) {
+    launch->table = table ? (uint32_t)(table - foresight->tables.tables) : FF_NONE;
+    if (table)
+        table->holds++;
+}
+
+static void enter(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t id) {
+    struct ff__launch *launch = ff__launch_at(&foresight->sequences[tier], turn);
+    struct ff__table *table = ff__table_find(&foresight->tables, id);
+    launch->id = id;
+    hold(foresight, launch, table);
+    if (table)
+        ff__table_number(&foresight->tables, table);
+    mark_all(foresight, tier, turn, true);
+}
+
+static void leave(struct ff__foresight *foresight, uint32_t tier, uint64_t turn) {
+    struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    mark_all(foresight, tier, turn, false);
+    if (table)
+        table->holds--;
+    *ff__launch_at(&foresight->sequences[tier], turn) = (struct ff__launch){FF_NONE, FF_NONE};
+}
+
+/* ---- launches ---- */
+
+/* Predicts as far as it goes, each kernel from the four before it. */
+static void extend(struct ff__foresight *foresight, uint32_t tier) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint32_t context[FF__CONTEXT];
+    memcpy(context, sequence->context, sizeof context);
+    for (uint32_t i = 1; i <= sequence->ahead; i++)
+        ff__context_push(context, ff__launch_at(sequence, sequence->now + i)->id);
+    while (sequence->ahead < foresight->limit) {
+        uint32_t next = ff__history_predict(&foresight->history, context);
+        if (next == FF_NONE)
+            break;
+        enter(foresight, tier, sequence->now + ++sequence->ahead, next);
+        ff__context_push(context, next);
+    }
+}
+
+static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
+    if (table) {
+        table->runs++;
+        ff__table_number(&foresight->tables, table);
+    }
+    leave(foresight, tier, sequence->now);
+}
+
+bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint64_t next = sequence->now + 1;
+    bool right = sequence->ahead > 0 && ff__launch_at(sequence, next)->id == id;
+    finish_running(foresight, tier);
+    for (uint32_t i = 1; i <= sequence->ahead && !right; i++)
+        leave(foresight, tier, sequence->now + i);
+    ff__history_learn(&foresight->history, sequence->context, id);
+    ff__context_push(sequence->context, id);
+    sequence->now = next;
+    sequence->ahead = right ? sequence->ahead - 1 : 0;
+    sequence->progress = 0;
+    if (!right)
+        enter(foresight, tier, next, id);
+    struct ff__table *table = ff__launch_table(foresight, tier, next);
+    if (table) {
+        ff__table_touch(&foresight->tables, table);
+        ff__table_number(&foresight->tables, table);
+    }
+    extend(foresight, tier);
+    return right;
+}
+
+void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t id) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    if (ff__launch_at(sequence, sequence->now)->id == id)
+        sequence->progress = OVER;
+}
+
+/* ---- faults ---- */
+
+/* A table that has just been made is that of launches in the ring. */
+static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
+    struct ff__table *table = ff__table_make(&foresight->tables, id);
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
+            if (launch->id == id)
+                hold(foresight, launch, table);
+        }
+    }
+    return table;
+}
+
+static void mark_row(struct ff__foresight *foresight, uint32_t number,
+                     const struct ff__recorded *recorded, uint32_t block) {
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            if (ff__launch_at(sequence, sequence->now + i)->table != number)
+                continue;
+            mark(foresight, tier, sequence->now + i, block, true);
+            if (recorded->replaced != FF_NONE)
+                mark(foresight, tier, sequence->now + i, recorded->replaced, false);
+        }
+    }
+}
+
+bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
+                         uint32_t before, uint32_t block, struct ff__recorded *recorded) {
+    struct ff__launch *running =
+        ff__launch_at(&foresight->sequences[tier], foresight->sequences[tier].now);
+    struct ff__table *table = running->id == id && running->table != FF_NONE
+                                  ? &foresight->tables.tables[running->table]
+                                  : ff__table_find(&foresight->tables, id);
+    if (!table)
+        table = make_table(foresight, id);
+    if (!table)
+        return false;
+    *recorded = ff__table_record(&foresight->tables, table, before, block);
+    if (recorded->is_new)
+        mark_row(foresight, (uint32_t)(table - foresight->tables.tables), recorded, block);
+    return true;
+}
+
+/* ---- the forecast ---- */
+
+/* A kernel that keeps no order may use the block at any time, from its start to its end. */
+static uint32_t step_of(const struct ff__foresight *foresight, const struct ff__table *table,
+                        uint32_t block) {
+    uint32_t row = ff__table_is_ordered(table) ? ff__row_find(&foresight->tables, table, block)
+                                               : FF_NONE;
+    return row == FF_NONE ? 0 : ff__row_at(&foresight->tables, table, row)->step;
+}
+
+static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__table *table, uint32_t step) {
+    if (sequence->progress == OVER)
+        return true;
+    return ff__table_is_ordered(table) && step + foresight->slack < sequence->progress;
+}
+
+uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint64_t launches = foresight->blocks[block].launches[tier];
+    uint32_t turn = (uint32_t)(sequence->now % FF__RING);
+    launches = turn ? launches >> turn | launches << (FF__RING - turn) : launches;
+    for (; launches; launches &= launches - 1) {
+        uint64_t at = sequence->now + (uint64_t)__builtin_ctzll(launches);
+        const struct ff__table *table =
+            &foresight->tables.tables[sequence->ring[at % FF__RING].table];
+        uint32_t step = step_of(foresight, table, block);
+        if (at > sequence->now || !is_over(foresight, sequence, table, step))
+            return at << 32 | step;
+    }
+    return FF_TURN_NEVER;
+}
+
+uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint32_t step =
+        sequence->progress > foresight->slack ? sequence->progress - foresight->slack : 0;
+    return sequence->now << 32 | step;
+}

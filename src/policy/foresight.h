@@ -1,0 +1,82 @@
+/* What DeepUM's two kinds of tables foretell: the next N kernels of each device, and by which of them,
+ * and in which order, each block will be used.
+ *
+ * A device's launches are numbered. Of the running one and the predicted ones after it, each block
+ * keeps a bit in a ring of 64, so that a block's next use is a look-up in one table, whatever their
+ * number. A kernel's blocks are marked when it is predicted and unmarked when it is over. */
+#ifndef FF_POLICY_FORESIGHT_H
+#define FF_POLICY_FORESIGHT_H
+
+#include "policy/block_table.h"
+#include "policy/history.h"
+
+#include <farfault/policy.h>
+
+#define FF__RING     64u
+#define FF__LOOK_MAX (FF__RING - 2) /* the greatest N */
+
+/* By block, zero at first. */
+struct ff__foreseen {
+    struct ff_mask touched;           /* pages that have ever faulted */
+    uint64_t launches[FF_TIERS_MAX]; /* [tier]; bit n: used by the launch with number n mod 64 */
+};
+
+struct ff__launch {
+    uint32_t id;    /* FF_NONE: none yet */
+    uint32_t table; /* FF_NONE: nothing is known of it */
+};
+
+/* One device's launches. */
+struct ff__sequence {
+    uint64_t now;      /* the number of the one that began last */
+    uint32_t ahead;    /* so many after it are predicted */
+    uint32_t progress; /* the step of its table where it was seen last */
+    uint32_t context[FF__CONTEXT];
+    struct ff__launch ring[FF__RING];
+};
+
+struct ff__foresight {
+    struct ff__tables tables;
+    struct ff__history history;
+    struct ff__foreseen *blocks;
+    uint32_t limit; /* N */
+    uint32_t slack; /* steps behind the last sign of a kernel that it may still use */
+    struct ff__sequence sequences[FF_TIERS_MAX];
+};
+
+static inline struct ff__launch *ff__launch_at(struct ff__sequence *sequence, uint64_t turn) {
+    return &sequence->ring[turn % FF__RING];
+}
+
+/* The table of a launch in the ring, or NULL. */
+static inline struct ff__table *ff__launch_table(struct ff__foresight *foresight, uint32_t tier,
+                                                 uint64_t turn) {
+    uint32_t table = ff__launch_at(&foresight->sequences[tier], turn)->table;
+    return table == FF_NONE ? NULL : &foresight->tables.tables[table];
+}
+
+/* Whether a kernel is known to use its blocks in the table's order. */
+static inline bool ff__table_is_ordered(const struct ff__table *table) {
+    return table->runs > 0 && table->score >= 0;
+}
+
+/* `memory`: zeroed; an eighth of it is for the history. -ENOMEM: too little. */
+int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
+                        const struct ff__tables_shape *shape, struct ff__foreseen *blocks);
+
+/* A kernel begins on the device; what comes after it is predicted anew, or further. False: it was not
+ * the one that was predicted. */
+bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id);
+
+/* It has ended: it uses none of its blocks any more. */
+void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t id);
+
+/* A fault of a launch of the ID, or of any other kernel, after one on `before` (FF_NONE). False: there
+ * is no room for a table. */
+bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
+                         uint32_t before, uint32_t block, struct ff__recorded *recorded);
+
+uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block);
+uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier);
+
+#endif
