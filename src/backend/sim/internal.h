@@ -89,7 +89,7 @@ struct device {
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
-    bool prefetching;
+    uint32_t prefetching; /* prefetches and pre-evictions under way */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;
     uint32_t access_count;
