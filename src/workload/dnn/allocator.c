@@ -214,34 +214,42 @@ static int split(struct ff__pool *pool, uint32_t block, uint64_t size) {
     return 0;
 }
 
-static int find(struct ff__pool *pool, uint64_t size, uint32_t *block) {
-    bool is_small = size <= FF__POOL_SMALL_MAX;
-    *block = best_fit(pool, is_small, size);
-    if (*block != FF__POOL_NONE) {
-        remove_free(pool, *block);
-        return 0;
-    }
-    uint64_t segment = ff__pool_segment_size(size);
-    int status = new_segment(pool, segment, is_small, block);
-    if (status == -ENOSPC) {
-        ff__pool_empty_cache(pool);
-        status = new_segment(pool, segment, is_small, block);
-    }
-    return status;
-}
-
-int ff__pool_allocate(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
-    uint64_t size = ff__pool_round(bytes);
-    int status = find(pool, size, out);
-    if (status)
-        return status;
-    if (is_worth(size <= FF__POOL_SMALL_MAX, pool->blocks[*out].size - size))
-        status = split(pool, *out, size);
-    pool->active += pool->blocks[*out].size;
+/* Cuts off what is too much of a block that is in no tree, and hands it out. */
+static int hand_out(struct ff__pool *pool, uint32_t block, uint64_t size) {
+    int status = 0;
+    if (is_worth(size <= FF__POOL_SMALL_MAX, pool->blocks[block].size - size))
+        status = split(pool, block, size);
+    pool->active += pool->blocks[block].size;
     if (pool->active > pool->active_peak)
         pool->active_peak = pool->active;
     if (pool->on_block)
-        pool->on_block(pool->self, *out, true);
+        pool->on_block(pool->self, block, true);
+    return status;
+}
+
+int ff__pool_reuse(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
+    uint64_t size = ff__pool_round(bytes);
+    *out = best_fit(pool, size <= FF__POOL_SMALL_MAX, size);
+    if (*out == FF__POOL_NONE)
+        return -ENOSPC;
+    remove_free(pool, *out);
+    return hand_out(pool, *out, size);
+}
+
+int ff__pool_extend(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
+    uint64_t size = ff__pool_round(bytes);
+    int status = new_segment(pool, ff__pool_segment_size(size), size <= FF__POOL_SMALL_MAX, out);
+    return status ? status : hand_out(pool, *out, size);
+}
+
+int ff__pool_allocate(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
+    int status = ff__pool_reuse(pool, bytes, out);
+    if (status == -ENOSPC)
+        status = ff__pool_extend(pool, bytes, out);
+    if (status == -ENOSPC) {
+        ff__pool_empty_cache(pool);
+        status = ff__pool_extend(pool, bytes, out);
+    }
     return status;
 }
 

@@ -48,6 +48,9 @@ void ff__pool_fini(struct ff__pool *pool);
 
 /* A block of at least `bytes` > 0. -ENOSPC: not even after giving back all cached segments; -ENOMEM. */
 int ff__pool_allocate(struct ff__pool *pool, uint64_t bytes, uint32_t *block);
+/* The same out of what is cached only, and from a new segment only. */
+int ff__pool_reuse(struct ff__pool *pool, uint64_t bytes, uint32_t *block);
+int ff__pool_extend(struct ff__pool *pool, uint64_t bytes, uint32_t *block);
 void ff__pool_release(struct ff__pool *pool, uint32_t block);
 
 /* torch.cuda.empty_cache(): segments in which nothing is active go back. */

@@ -1,6 +1,7 @@
 /* DLRM (Naumov et al., 2019), with the sizes of MLPerf's (128 columns) and the tables of Criteo's
  * Kaggle data set: 13 numbers through the bottom MLP, 26 look-ups, products of all pairs, the top MLP.
  * SGD; tables get sparse gradients, and are updated where they were read. */
+#include "workload/dnn/nest.h"
 #include "workload/dnn/network.h"
 
 #define NUMBERS 13u
@@ -48,14 +49,42 @@ static uint32_t interact(struct ff__tape *tape, const uint32_t *vectors, uint64_
     return out;
 }
 
+/* A table's gradient is sorted and summed up by row, into a copy, and added to these rows. */
+static void update_table(struct ff__tape *tape, uint32_t table, uint64_t rows, uint64_t lookups) {
+    uint32_t grad = tape->tensors[table].grad;
+    uint32_t sums = ff__tensor_bytes(tape, tape->tensors[grad].bytes);
+    struct ff__operand some = ff__nest_gather(rows, WIDTH, lookups);
+    ff__kernel_map(tape, "coalesce", grad, FF__NO_TENSOR, FF__NO_TENSOR, sums);
+    ff__kernel_begin(tape, "index_add", 0);
+    ff__kernel_uses(tape, sums, false, 1);
+    ff__kernel_nest(tape, table, true, 2, &some);
+    ff__kernel_end(tape);
+    ff__tensor_drop(tape, sums);
+    ff__tensor_drop(tape, grad);
+    tape->tensors[table].grad = FF__NO_TENSOR;
+}
+
+/* torch.optim.SGD without momentum. */
+static void update(struct ff__tape *tape, uint32_t first_table, uint64_t lookups) {
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
+        uint32_t param = tape->params[i];
+        if (i >= first_table && i < first_table + TABLES)
+            update_table(tape, param, entries[i - first_table], lookups);
+        else
+            ff__kernel_map(tape, "add_", param, tape->tensors[param].grad, FF__NO_TENSOR, param);
+    }
+}
+
 static void train(struct ff__tape *tape, const struct ff__network *network,
                   const struct ff__round *round) {
     (void)network;
     uint64_t rows = round->batch;
+    uint32_t first_table;
     uint32_t vectors[VECTORS], x = ff__tensor_new(tape, rows * NUMBERS);
     ff__tape_work(tape, rows * SAMPLE_NS);
     ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, x);
     vectors[0] = perceptron(tape, x, rows, bottom, sizeof bottom / sizeof bottom[0], true);
+    first_table = tape->param_next;
     for (unsigned i = 0; i < TABLES; i++) {
         uint32_t table = ff__tape_param(tape, (uint64_t)entries[i] * WIDTH);
         vectors[i + 1] = ff__layer_embedding(tape, table, entries[i], WIDTH, rows, true);
@@ -67,7 +96,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__zero_grad(tape);
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, loss);
-    ff__sgd(tape, round->states);
+    update(tape, first_table, rows);
 }
 
 const struct ff__network ff__dlrm = {

@@ -238,19 +238,11 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, table, dense);
 }
 
-/* SGD on rows at once: the gradient's values are the output's gradient, one row a look-up, which
- * coalesce() sorts into a copy before they are added to the table. */
+/* One row a look-up, in the order of the look-ups. */
 static void sparse_back(struct ff__tape *tape, const struct ff__node *node) {
-    uint32_t grad = tape->grad, table = (uint32_t)node->size[TABLE];
-    struct ff__operand rows =
-        ff__nest_gather(node->size[ENTRIES], node->size[ROW], node->size[ROWS]);
-    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, grad));
-    ff__kernel_map(tape, "coalesce", grad, NONE, NONE, values);
-    ff__kernel_begin(tape, "index_add", 0);
-    ff__kernel_uses(tape, values, false, 1);
-    ff__kernel_nest(tape, table, true, 2, &rows);
-    ff__kernel_end(tape);
-    ff__tensor_drop(tape, values);
+    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
+    ff__kernel_map(tape, "index_select", tape->grad, NONE, NONE, values);
+    ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
 }
 
 uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,

@@ -41,7 +41,8 @@ uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_
 
 /* ---- tables ---- */
 
-/* Rows of a table. `sparse`: its gradient has these rows only. */
+/* Rows of a table. `sparse`: its gradient has these rows only, and the tensor of the gradient is
+ * smaller than the table. */
 uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
                              uint64_t width, uint64_t rows, bool sparse);
 
