@@ -94,6 +94,8 @@ static uint64_t demand(struct sim *sim, struct device *device, const struct piec
     for (uint64_t page = piece->first; page < piece->end;) {
         struct ff_mask pages = next_pages(&page, piece->end, &block);
         struct ff_mask missing = missing_of(sim, device, block, &pages);
+        if (ff_mask_empty(&missing))
+            continue;
         count += ff_mask_count(&missing);
         FF_MASK_FOR_EACH_PAGE(&missing, index)
         ff__sim_raise_fault(sim, device, (uint64_t)block * FF_BLOCK_PAGES + index, write, time);

@@ -86,17 +86,25 @@ static uint64_t identify(uint64_t identity, const struct ff__operand *operand) {
     return identity;
 }
 
-static void place_use(struct placing *placing, const struct ff__use *use) {
+static bool is_behind(const struct ff__operand *a, const struct ff__operand *b) {
+    return a->array != b->array ? a->array > b->array : a->offset > b->offset;
+}
+
+/* Operands of a kernel are in the order of their addresses: faults then come in that order, too. */
+static void place_use(struct placing *placing, uint32_t first, const struct ff__use *use) {
     struct ff__placement *out = placing->out;
     const struct ff__pool_block *block = &out->pool.blocks[placing->blocks[use->tensor]];
     out->operands = room(placing, out->operands, out->operand_count, &placing->operand_capacity,
                          sizeof *out->operands);
     if (placing->status)
         return;
-    struct ff__operand *operand = &out->operands[out->operand_count++];
-    *operand = use->nest;
-    operand->array = block->segment;
-    operand->offset += block->address - out->pool.segments[block->segment].address;
+    struct ff__operand operand = use->nest;
+    operand.array = block->segment;
+    operand.offset += block->address - out->pool.segments[block->segment].address;
+    uint32_t at = out->operand_count++;
+    for (; at > first && is_behind(&out->operands[at - 1], &operand); at--)
+        out->operands[at] = out->operands[at - 1];
+    out->operands[at] = operand;
 }
 
 static void place_kernel(struct placing *placing, uint32_t index) {
@@ -106,10 +114,10 @@ static void place_kernel(struct placing *placing, uint32_t index) {
         .kind = FF__ACTION_LAUNCH, .index = index, .first_operand = out->operand_count};
     for (const char *c = kernel->name; *c; c++)
         step.identity = ff__mix(step.identity ^ (unsigned char)*c);
-    for (uint32_t i = 0; i < kernel->use_count && !placing->status; i++) {
-        place_use(placing, &placing->tape->uses[kernel->first_use + i]);
-        step.identity = identify(step.identity, &out->operands[out->operand_count - 1]);
-    }
+    for (uint32_t i = 0; i < kernel->use_count && !placing->status; i++)
+        place_use(placing, step.first_operand, &placing->tape->uses[kernel->first_use + i]);
+    for (uint32_t i = step.first_operand; i < out->operand_count && !placing->status; i++)
+        step.identity = identify(step.identity, &out->operands[i]);
     add_step(placing, &step);
 }
 
