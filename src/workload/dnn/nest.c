@@ -4,6 +4,7 @@
 
 #define WAVE 160u
 #define TILE 128u
+#define SMS  80u
 
 static uint64_t between(uint64_t low, uint64_t x, uint64_t high) {
     return x < low ? low : x > high ? high : x;
@@ -37,7 +38,7 @@ struct ff__operand ff__nest_planes(uint64_t n, uint64_t c, uint64_t plane, uint6
 }
 
 struct ff__operand ff__nest_channels(uint64_t n, uint64_t c, uint64_t plane) {
-    uint64_t bytes = plane * FF__FLOAT, waves = between(1, c / (2 * WAVE), c);
+    uint64_t bytes = plane * FF__FLOAT, waves = between(1, c / SMS, c);
     return (struct ff__operand){
         .run = c / waves * bytes,
         .loop = {{waves, c / waves * bytes}, {n, c * bytes}, {1, 0}}};
