@@ -132,7 +132,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late_head = FF_NONE;
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
-    status = engine->late ? make_policies(engine, config, error) : -ENOMEM;
+    engine->pinned = ff__lazy_map(engine->space.block_limit);
+    status = engine->late && engine->pinned ? make_policies(engine, config, error) : -ENOMEM;
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
         status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event));
     if (status)
@@ -147,6 +148,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__PLACE, 0, &engine->place_state);
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
+    ff__lazy_unmap(engine->pinned, engine->space.block_limit);
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);

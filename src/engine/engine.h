@@ -73,6 +73,7 @@ struct ff__engine {
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;         /* [block] */
+    uint8_t *pinned;               /* [block] not to leave now, if anything else can */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
@@ -114,6 +115,12 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 /* Makes a carried out job true. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
+
+/* Keeps a block whose faults have been served on its device until those who wait for them have been
+ * told, where that is not the same moment. If nothing else can leave, it does. */
+static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
+    engine->pinned[block] = pinned;
+}
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */

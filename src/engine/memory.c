@@ -115,22 +115,24 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 
 /* ---- by the block ---- */
 
-/* Whether every block in the root could leave now; `owners` are they. */
+/* Whether every block in the root could leave now. */
 static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           uint32_t owners[FF__ROOT_LEAVES], uint32_t *count) {
-    *count = ff__frames_owners(&engine->space.frames[tier], root, owners);
-    for (uint32_t i = 0; i < *count; i++)
-        if (!ff_view_evictable(&engine->view, tier, owners[i]))
+                           bool pinned_too) {
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    for (uint32_t i = 0; i < count; i++)
+        if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
+            (engine->pinned[owners[i]] && !pinned_too))
             return false;
-    return *count > 0;
+    return count > 0;
 }
 
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
 static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
-    uint32_t owners[FF__ROOT_LEAVES], count;
-    for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
-        if (root_evictable(engine, tier, root, owners, &count))
-            return root;
+    for (int pinned_too = 0; pinned_too < 2; pinned_too++)
+        for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
+            if (root_evictable(engine, tier, root, pinned_too))
+                return root;
     return FF_NONE;
 }
 
@@ -142,14 +144,14 @@ static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t b
 static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
-    uint32_t tier = request->tier, owners[FF__ROOT_LEAVES], count;
+    uint32_t tier = request->tier;
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
         uint32_t root = engine->space.frame[tier][block] / FF__ROOT_LEAVES;
-        if (root_evictable(engine, tier, root, owners, &count))
+        if (root_evictable(engine, tier, root, false))
             return root;
     }
     return request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
@@ -234,7 +236,7 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
         before = found;
         engine->evict->pick(engine->evict_state[tier], &engine->view, &rest, &victims);
         for (uint32_t i = 0; i < victims.count && found < need; i++) {
-            if (!is_victim(engine, tier, items[i].block))
+            if (!is_victim(engine, tier, items[i].block) || engine->pinned[items[i].block])
                 continue;
             const struct ff_mask *resident = &engine->space.resident[tier][items[i].block];
             struct ff_mask pages =
@@ -251,13 +253,18 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
 
 /* When the policy names nobody, a waiting fault takes the lowest block. */
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
-    for (uint32_t block = 0; block < engine->space.block_limit; block++) {
-        if (!is_victim(engine, tier, block))
-            continue;
-        uint64_t pages = ff_mask_count(&engine->space.resident[tier][block]);
-        return ff__memory_leave(engine, block, tier, NULL, NULL, job) ? pages : 0;
+    uint32_t pinned = FF_NONE, found = FF_NONE;
+    for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
+        if (is_victim(engine, tier, block) && engine->pinned[block])
+            pinned = block;
+        else if (is_victim(engine, tier, block))
+            found = block;
     }
-    return 0;
+    found = found == FF_NONE ? pinned : found;
+    if (found == FF_NONE)
+        return 0;
+    uint64_t pages = ff_mask_count(&engine->space.resident[tier][found]);
+    return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
 }
 
 /* Keeps `room` of the pages, the low ones of those that must come first. */

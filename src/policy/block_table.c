@@ -217,8 +217,9 @@ static bool grow(struct ff__tables *tables, struct ff__table *table) {
         uint32_t to = free_way(tables, &larger, from->block), words = tables->stride / 4;
         for (uint32_t i = 0; i < words; i++)
             ((uint32_t *)ff__row_at(tables, &larger, to))[i] = ((const uint32_t *)from)[i];
-        row = from->after;
         link_row(tables, &larger, to, larger.last);
+        ff__row_at(tables, &larger, to)->step = from->step;
+        row = from->after;
     }
     ff__buddy_give(&tables->regions, old.unit, old.order);
     *table = larger;
@@ -246,7 +247,7 @@ static uint32_t add_row(struct ff__tables *tables, struct ff__table *table, uint
     }
     struct ff__row *at = ff__row_at(tables, table, row);
     at->block = block;
-    at->walked = 0;
+    at->walked = at->until = 0;
     for (uint32_t i = 0; i < tables->successors; i++)
         at->successor[i] = FF_NONE;
     uint32_t behind = before == FF_NONE ? FF_NONE : ff__row_find(tables, table, before);

@@ -23,6 +23,7 @@ struct ff__row {
     uint32_t block;         /* FF_NONE: a free row */
     uint32_t before, after; /* rows, in the order of first touch */
     uint32_t step;          /* its place there, when it was numbered last */
+    uint32_t until;         /* the last place at which it was still in use */
     uint32_t used;          /* when: the least recently used row of a set makes room */
     uint32_t walked;        /* the walk that has passed last */
     uint32_t successor[];   /* blocks; FF_NONE: no more */
@@ -37,7 +38,7 @@ struct ff__table {
     uint32_t before, after; /* tables, by launch */
     uint32_t holds;
     uint32_t runs;   /* executions that have ended */
-    int32_t score;   /* whether faults follow the order: see correlation.c */
+    int32_t score;   /* whether faults follow the order, from -8 to 8 */
     bool unnumbered; /* steps are out of date */
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define HISTORY_SHARE 8u
+#define SCORE         8
 #define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
 
 int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
@@ -69,6 +70,20 @@ static void leave(struct ff__foresight *foresight, uint32_t tier, uint64_t turn)
 
 /* ---- launches ---- */
 
+/* A table that has just been made is that of launches in the ring. */
+static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
+    struct ff__table *table = ff__table_make(&foresight->tables, id);
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
+            if (launch->id == id)
+                hold(foresight, launch, table);
+        }
+    }
+    return table;
+}
+
 /* Predicts as far as it goes, each kernel from the four before it. */
 static void extend(struct ff__foresight *foresight, uint32_t tier) {
     struct ff__sequence *sequence = &foresight->sequences[tier];
@@ -83,6 +98,20 @@ static void extend(struct ff__foresight *foresight, uint32_t tier) {
         enter(foresight, tier, sequence->now + ++sequence->ahead, next);
         ff__context_push(context, next);
     }
+}
+
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
+    struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+    uint32_t last = at->until > at->step ? at->until : at->step, progress = sequence->progress;
+    if (last + foresight->slack < progress) {
+        at->until = progress;
+        table->score -= table->score > 1 - SCORE ? 2 : 0;
+    } else if (at->step + foresight->slack >= progress) {
+        table->score += table->score < SCORE;
+    }
+    sequence->progress = at->step > progress ? at->step : progress;
 }
 
 static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
@@ -110,6 +139,8 @@ bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32
     if (!right)
         enter(foresight, tier, next, id);
     struct ff__table *table = ff__launch_table(foresight, tier, next);
+    if (!table)
+        table = make_table(foresight, id);
     if (table) {
         ff__table_touch(&foresight->tables, table);
         ff__table_number(&foresight->tables, table);
@@ -125,20 +156,6 @@ void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t 
 }
 
 /* ---- faults ---- */
-
-/* A table that has just been made is that of launches in the ring. */
-static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
-    struct ff__table *table = ff__table_make(&foresight->tables, id);
-    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
-        struct ff__sequence *sequence = &foresight->sequences[tier];
-        for (uint32_t i = 0; i <= sequence->ahead; i++) {
-            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
-            if (launch->id == id)
-                hold(foresight, launch, table);
-        }
-    }
-    return table;
-}
 
 static void mark_row(struct ff__foresight *foresight, uint32_t number,
                      const struct ff__recorded *recorded, uint32_t block) {
@@ -166,6 +183,8 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
     if (!table)
         return false;
     *recorded = ff__table_record(&foresight->tables, table, before, block);
+    if (recorded->is_new && table->runs > 0)
+        ff__table_number(&foresight->tables, table); /* few are new then */
     if (recorded->is_new)
         mark_row(foresight, (uint32_t)(table - foresight->tables.tables), recorded, block);
     return true;
@@ -173,32 +192,55 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
 
 /* ---- the forecast ---- */
 
-/* A kernel that keeps no order may use the block at any time, from its start to its end. */
-static uint32_t step_of(const struct ff__foresight *foresight, const struct ff__table *table,
-                        uint32_t block) {
-    uint32_t row = ff__table_is_ordered(table) ? ff__row_find(&foresight->tables, table, block)
-                                               : FF_NONE;
-    return row == FF_NONE ? 0 : ff__row_at(&foresight->tables, table, row)->step;
+/* Of the running kernel: whether it is done with the block, and else at which step it is needed, which
+ * is at once if it has been in use and is used again. */
+static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__row *row, uint32_t *step) {
+    uint32_t last = row->until > row->step ? row->until : row->step;
+    if (sequence->progress == OVER || last + foresight->slack < sequence->progress)
+        return true;
+    *step = row->step < sequence->progress ? sequence->progress : row->step;
+    return false;
 }
 
-static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
-                    const struct ff__table *table, uint32_t step) {
-    if (sequence->progress == OVER)
-        return true;
-    return ff__table_is_ordered(table) && step + foresight->slack < sequence->progress;
+/* Whether the launch uses the block from now on; a kernel that keeps no order may use it at any time,
+ * from its start to its end. */
+static bool is_used(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    uint64_t turn, uint32_t block, uint32_t *step) {
+    const struct ff__table *table = &foresight->tables.tables[sequence->ring[turn % FF__RING].table];
+    bool running = turn == sequence->now;
+    *step = 0;
+    if (!ff__table_is_ordered(table)) {
+        *step = running && sequence->progress != OVER ? sequence->progress : 0;
+        return !running || sequence->progress != OVER;
+    }
+    uint32_t number = ff__row_find(&foresight->tables, table, block);
+    if (number == FF_NONE)
+        return false;
+    const struct ff__row *row = ff__row_at(&foresight->tables, table, number);
+    *step = row->step;
+    return !running || !is_over(foresight, sequence, row, step);
+}
+
+/* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
+ * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
+static bool is_trusted(const struct ff__foresight *foresight,
+                       const struct ff__sequence *sequence) {
+    uint32_t table = sequence->ring[sequence->now % FF__RING].table;
+    return table != FF_NONE && foresight->tables.tables[table].runs > 0;
 }
 
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
     uint64_t launches = foresight->blocks[block].launches[tier];
+    if (!is_trusted(foresight, sequence))
+        return FF_TURN_NEVER;
     uint32_t turn = (uint32_t)(sequence->now % FF__RING);
     launches = turn ? launches >> turn | launches << (FF__RING - turn) : launches;
     for (; launches; launches &= launches - 1) {
         uint64_t at = sequence->now + (uint64_t)__builtin_ctzll(launches);
-        const struct ff__table *table =
-            &foresight->tables.tables[sequence->ring[at % FF__RING].table];
-        uint32_t step = step_of(foresight, table, block);
-        if (at > sequence->now || !is_over(foresight, sequence, table, step))
+        uint32_t step;
+        if (is_used(foresight, sequence, at, block, &step))
             return at << 32 | step;
     }
     return FF_TURN_NEVER;

@@ -23,7 +23,7 @@ struct ff__foreseen {
 
 struct ff__launch {
     uint32_t id;    /* FF_NONE: none yet */
-    uint32_t table; /* FF_NONE: nothing is known of it */
+    uint32_t table; /* FF_NONE: nothing is known of it, or there is no room */
 };
 
 /* One device's launches. */
@@ -75,6 +75,11 @@ void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t 
  * is no room for a table. */
 bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
                          uint32_t before, uint32_t block, struct ff__recorded *recorded);
+
+/* The running kernel has been seen at a row of its table, which it must have. Rows that come back when
+ * they seemed to be over are remembered to be in use for so long; of random accesses, which have no
+ * order, all rows come back: the table's score falls by two, and rises by one for what is in order. */
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row);
 
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block);
 uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier);

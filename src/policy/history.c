@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define ANY (FF_NONE - 1) /* no ID that a launch has */
+
 void ff__history_start(struct ff__history *history, void *memory, size_t size) {
     size_t bucket = FF__HISTORY_BUCKET * sizeof(struct ff__record), count = 1;
     while (count * 2 * bucket <= size && count < UINT32_MAX / 2)
@@ -29,8 +31,8 @@ static bool is_after(const struct ff__record *record, const uint32_t context[FF_
     return record->when != 0 && memcmp(record->context, context, sizeof record->context) == 0;
 }
 
-void ff__history_learn(struct ff__history *history, const uint32_t context[FF__CONTEXT],
-                       uint32_t next) {
+static void learn(struct ff__history *history, const uint32_t context[FF__CONTEXT],
+                  uint32_t next) {
     struct ff__record *bucket = bucket_of(history, context), *found = bucket;
     for (uint32_t i = 0; i < FF__HISTORY_BUCKET; i++) {
         if (is_after(&bucket[i], context) && bucket[i].next == next) {
@@ -45,11 +47,34 @@ void ff__history_learn(struct ff__history *history, const uint32_t context[FF__C
     found->when = ++history->now;
 }
 
-uint32_t ff__history_predict(const struct ff__history *history,
-                             const uint32_t context[FF__CONTEXT]) {
+static uint32_t predict(const struct ff__history *history, const uint32_t context[FF__CONTEXT]) {
     const struct ff__record *bucket = bucket_of(history, context), *latest = NULL;
     for (uint32_t i = 0; i < FF__HISTORY_BUCKET; i++)
         if (is_after(&bucket[i], context) && (!latest || bucket[i].when > latest->when))
             latest = &bucket[i];
     return latest ? latest->next : FF_NONE;
+}
+
+/* The running kernel alone, as what follows it whatever came before. */
+static void shorten(const uint32_t context[FF__CONTEXT], uint32_t out[FF__CONTEXT]) {
+    for (uint32_t i = 0; i + 1 < FF__CONTEXT; i++)
+        out[i] = ANY;
+    out[FF__CONTEXT - 1] = context[FF__CONTEXT - 1];
+}
+
+void ff__history_learn(struct ff__history *history, const uint32_t context[FF__CONTEXT],
+                       uint32_t next) {
+    uint32_t alone[FF__CONTEXT];
+    shorten(context, alone);
+    learn(history, alone, next);
+    learn(history, context, next);
+}
+
+uint32_t ff__history_predict(const struct ff__history *history,
+                             const uint32_t context[FF__CONTEXT]) {
+    uint32_t alone[FF__CONTEXT], next = predict(history, context);
+    if (next != FF_NONE)
+        return next;
+    shorten(context, alone);
+    return predict(history, alone);
 }

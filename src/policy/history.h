@@ -4,7 +4,10 @@
  * entry of the paper's table holds any number of them, to predict the next kernel as well as can be;
  * here they lie in one hash table of buckets, found by the four IDs at once. All history is kept until
  * a bucket is full; then its oldest record makes room. Where the same four have had different
- * successors, the latest counts. */
+ * successors, the latest counts.
+ *
+ * Ours: a context that was never met is given up only if the running kernel was never met either. The
+ * paper's exact match alone would need two iterations and three kernels more before it predicts. */
 #ifndef FF_POLICY_HISTORY_H
 #define FF_POLICY_HISTORY_H
 

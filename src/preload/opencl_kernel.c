@@ -8,6 +8,7 @@
 struct argument {
     uint64_t hash;       /* of its value: memory by address, local memory by size */
     const void *operand; /* the managed allocation it points into, or NULL */
+    bool is_amount;      /* a number that says how much, not where: not in the identity */
 };
 
 struct kernel {
@@ -75,6 +76,18 @@ char *ff__kernel_name(cl_kernel handle) {
     return name;
 }
 
+/* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a solver
+ * is, would make each of its launches a new one; floating-point numbers do not say which memory a
+ * kernel uses. A runtime that keeps no types has all arguments hashed. */
+static bool is_amount(cl_kernel handle, cl_uint index) {
+    char type[64] = "";
+    if (REAL(clGetKernelArgInfo)(handle, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type,
+                                 NULL) != CL_SUCCESS ||
+        strchr(type, '*'))
+        return false;
+    return strncmp(type, "float", 5) == 0 || strncmp(type, "double", 6) == 0;
+}
+
 static struct kernel *make(cl_kernel handle) {
     cl_uint count = 0;
     REAL(clGetKernelInfo)(handle, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
@@ -84,6 +97,8 @@ static struct kernel *make(cl_kernel handle) {
     kernel->name_hash = hash_name(handle);
     kernel->references = 1;
     kernel->argument_count = count;
+    for (cl_uint i = 0; i < count; i++)
+        kernel->arguments[i].is_amount = is_amount(handle, i);
     return kernel;
 }
 
@@ -188,27 +203,27 @@ static const void *allocation_of(const void *pointer) {
 }
 
 static struct argument argument_of_pointer(const void *pointer) {
-    return (struct argument){ff__mix(1, (uintptr_t)pointer), allocation_of(pointer)};
+    return (struct argument){ff__mix(1, (uintptr_t)pointer), allocation_of(pointer), false};
 }
 
 static struct argument argument_of_value(size_t size, const void *value) {
     struct ff__buffer buffer;
     cl_mem handle = NULL;
     if (!value)
-        return (struct argument){ff__mix(2, size), NULL};
+        return (struct argument){ff__mix(2, size), NULL, false};
     if (size == sizeof handle) {
         memcpy(&handle, value, sizeof handle);
         if (ff__buffer_find(handle, &buffer) && buffer.memory)
             return argument_of_pointer(buffer.memory);
     }
-    return (struct argument){ff__mix_bytes(3, value, size), NULL};
+    return (struct argument){ff__mix_bytes(3, value, size), NULL, false};
 }
 
 static void set_argument(cl_kernel handle, cl_uint index, struct argument argument) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return;
-    if (index < kernel->argument_count)
+    if (index < kernel->argument_count && !kernel->arguments[index].is_amount)
         kernel->arguments[index] = argument;
     pthread_mutex_unlock(&kernels.lock);
 }

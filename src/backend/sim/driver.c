@@ -239,6 +239,7 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
         struct ff_fault_group group =
             next_group(device, device->batch, device->batch_count, &device->batch_next);
         struct job *job = serve(sim, &group, time);
+        ff__engine_pin(&sim->engine, group.block, true);
         if (!job) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
@@ -257,6 +258,9 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
         const struct ff__space *space = &sim->engine.space;
         struct ff_mask there = ff_mask_or(&space->resident[device->tier][group.block],
                                           &space->remote[device->tier][group.block]);
+        /* a page that had to leave for a later one of its batch faults again */
+        there = ff_mask_or(&there, &group.faulted);
+        ff__engine_pin(&sim->engine, group.block, false);
         ff__sms_wake(sim, device, group.block, &there, time);
     }
     device->in_batch = false;

@@ -13,6 +13,7 @@
 #define STOCK_SHARE 32u
 #define NAMED_MAX   16u
 #define CHOICES     4u /* by the block: the engine takes one, and the first may share its root */
+#define RECENT      8u /* arrivals ago: in use, whatever the forecast says for want of time */
 #define ARRIVALS    (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
@@ -55,6 +56,10 @@ static uint64_t key_of(const struct farthest *farthest, const struct ff_view *vi
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
     return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;
+}
+
+static bool is_recent(const struct farthest *farthest, uint32_t block) {
+    return farthest->arrivals - farthest->blocks[block].arrival < RECENT;
 }
 
 static uint64_t set_key(struct farthest *farthest, const struct ff_view *view, uint32_t block) {
@@ -145,11 +150,17 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         ff__heap_remove(&farthest->farthest, block);
         aside[count++] = block;
         victim.block = block;
-        if (block != request->for_block && ff_view_evictable(view, request->tier, block))
+        if (block != request->for_block && !is_recent(farthest, block) &&
+            ff_view_evictable(view, request->tier, block))
             ff_advice_add(victims, &victim);
     }
-    while (count > 0)
-        set_key(farthest, view, aside[--count]);
+    bool only_recent = victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT;
+    for (; count > 0; count--) {
+        set_key(farthest, view, aside[count - 1]);
+        victim.block = aside[count - 1]; /* the last one first: it is the oldest of equals */
+        if (only_recent && victim.block != request->for_block)
+            ff_advice_add(victims, &victim);
+    }
 }
 
 const struct ff_evict_policy ff__evict_farthest = {

@@ -19,7 +19,7 @@ static void move_to_tail(struct ff__order *order, uint32_t block, enum ff__order
     unlink_block(order, block);
     uint32_t last = order->tail[list];
     *ff__order_at(order, block) =
-        (struct ff__order_link){.next = FF_NONE, .prev = last, .list = list};
+        (struct ff__order_link){FF_NONE, last, list, order->clock++};
     order->tail[list] = block;
     if (last == FF_NONE)
         order->head[list] = block;
@@ -30,6 +30,7 @@ static void move_to_tail(struct ff__order *order, uint32_t block, enum ff__order
 void ff__order_start(struct ff__order *order, void *links, size_t stride) {
     order->links = links;
     order->stride = stride;
+    order->clock = FF__ORDER_RECENT;
     for (int list = 0; list < FF__ORDER_LISTS; list++)
         order->head[list] = order->tail[list] = FF_NONE;
 }

@@ -24,12 +24,14 @@ enum ff__order_list {
 struct ff__order_link {
     uint32_t next, prev;
     uint32_t list;
+    uint32_t when; /* of its last service */
 };
 
 /* The head of every such policy's state. */
 struct ff__order {
     unsigned char *links; /* one by block, zero at first */
     size_t stride;
+    uint32_t clock; /* services so far */
     uint32_t head[FF__ORDER_LISTS], tail[FF__ORDER_LISTS];
 };
 
@@ -45,6 +47,12 @@ void ff__order_activate(struct ff__order *order, uint32_t block);
 void ff__order_used(struct ff__order *order, const struct ff_view *view, uint32_t block);
 void ff__order_discarded(struct ff__order *order, const struct ff_view *view, uint32_t block);
 void ff__order_release(struct ff__order *order, uint32_t block);
+
+/* Whether it was served so lately that whoever asked for it may still be at it. */
+#define FF__ORDER_RECENT 8u
+static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t block) {
+    return order->clock - ff__order_at(order, block)->when < FF__ORDER_RECENT;
+}
 
 /* The block after this one (FF_NONE: the first), whichever list it is on; FF_NONE: the end. */
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block);

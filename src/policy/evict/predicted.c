@@ -65,7 +65,8 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
 }
 
-/* Names blocks, least recently migrated first, whose next use is at `from` or later. */
+/* Names blocks, least recently migrated first, whose next use is at `from` or later. What has just come
+ * may be unexpected because nothing has been learned from it yet. */
 static void name_from(const struct ff__order *order, const struct ff_view *view,
                       const struct ff_evict_request *request, uint64_t from,
                       struct ff_advice_list *victims) {
@@ -75,6 +76,7 @@ static void name_from(const struct ff__order *order, const struct ff_view *view,
          block != FF_NONE && victims->count < victims->capacity && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
+            (from > 0 && ff__order_is_recent(order, block)) ||
             ff_view_next_turn(view, request->tier, block) < from)
             continue;
         victim.block = block;

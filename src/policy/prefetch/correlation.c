@@ -13,14 +13,13 @@
  *   pairs=1     the paper: successors of successors, until the end block, from the start block on
  *   whole=1     a block comes as a whole, with a fault and ahead of it
  *   whole=0     with a fault only what was asked for; ahead of it the pages that ever faulted
- * A kernel whose faults do not follow its table's order (random access) is not prefetched for: its
- * score falls by two for a fault before the last one, and rises by one for others. That is ours. */
+ * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
+ * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
 #include "policy/foresight.h"
 
 #include "policy/registry.h"
 
 #define FRONTIER 64u /* blocks that a walk remembers to visit */
-#define SCORE    8   /* at most, up and down */
 
 /* Where prefetching is, on one device. */
 struct walk {
@@ -29,6 +28,7 @@ struct walk {
     uint32_t at;      /* in order: the block visited last, FF_NONE: none yet */
     uint32_t stamp;   /* rows that this walk has visited have it */
     uint32_t head, count, frontier[FRONTIER]; /* blocks to visit first */
+    uint64_t brought;                         /* pages advised since the last sign of the kernel */
     bool active, stalled;
 };
 
@@ -40,11 +40,12 @@ struct device {
 struct correlation {
     struct ff__foresight foresight;
     bool pairs, whole, chain;
+    uint32_t reach;
     uint32_t stamp;
     struct device devices[FF_TIERS_MAX];
 };
 
-enum param { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, SLACK, PAIRS, WHOLE, CHAIN, PARAMS };
+enum param { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, SLACK, PAIRS, WHOLE, CHAIN, REACH, PARAMS };
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
 static const struct ff_param params[PARAMS + 1] = {
@@ -60,6 +61,8 @@ static const struct ff_param params[PARAMS + 1] = {
     [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "walk as in the paper, by pairs alone"},
     [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "bring whole blocks, not only touched pages"},
     [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1, "go on with the kernels that are predicted"},
+    [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
+               "percent of the memory to bring before the next fault, launch or end"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -76,6 +79,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     correlation->pairs = value[PAIRS] != 0;
     correlation->whole = value[WHOLE] != 0;
     correlation->chain = value[CHAIN] != 0;
+    correlation->reach = (uint32_t)value[REACH];
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         correlation->devices[tier].last_block = FF_NONE;
     return ff__foresight_start(&correlation->foresight, env->arena, env->arena_size, &shape,
@@ -216,15 +220,28 @@ static void advise(struct correlation *correlation, const struct ff_view *view, 
                                .tier = tier,
                                .launch = ff__launch_at(sequence, turn)->id,
                                .pages = pages_of(correlation, view, tier, block)};
-    if (!ff_mask_empty(&advice.pages) && !view->busy[block])
-        ff_advice_add(list, &advice);
+    if (ff_mask_empty(&advice.pages) || view->busy[block])
+        return;
+    ff_advice_add(list, &advice);
+    correlation->devices[tier].walk.brought += ff_mask_count(&advice.pages);
+}
+
+/* What is brought as soon as it does no harm is brought in every lap of a loop, however much of it
+ * could have stayed: the memory becomes a window that slides over the data. So there is a bound to how
+ * far the walk gets ahead of where the kernel is known to be. */
+static bool is_far_enough(const struct correlation *correlation, const struct ff_view *view,
+                          uint32_t tier) {
+    uint64_t most = view->capacity[tier] * correlation->reach / 100;
+    most = most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
+    return correlation->devices[tier].walk.brought >= most;
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct correlation *correlation = state;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {
         struct walk *walk = &correlation->devices[tier].walk;
-        while (walk->active && !walk->stalled && list->count < list->capacity) {
+        while (walk->active && !walk->stalled && list->count < list->capacity &&
+               !is_far_enough(correlation, view, tier)) {
             uint32_t block = next_block(correlation, tier);
             if (block != FF_NONE)
                 advise(correlation, view, tier, block, list);
@@ -248,19 +265,10 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
     turn++;
     if (!right || device->walk.reached <= turn)
         device->walk.reached = turn + 1;
-    device->walk.stalled = false;
     if (!correlation->pairs)
         begin(correlation, event->tier, turn);
     else if (!right)
         device->walk.active = false; /* a failed prediction ends chaining */
-}
-
-/* Whether the kernel goes by the order that its table has. */
-static void keep_score(const struct ff__foresight *foresight, struct ff__table *table,
-                       uint32_t step, uint32_t progress) {
-    table->score += step + foresight->slack < progress ? -2 : 1;
-    table->score = table->score > SCORE ? SCORE : table->score;
-    table->score = table->score < -SCORE ? -SCORE : table->score;
 }
 
 static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
@@ -268,7 +276,6 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
     struct device *device = &correlation->devices[event->tier];
     struct ff__sequence *sequence = &foresight->sequences[event->tier];
     struct ff__recorded recorded;
-    device->walk.stalled = false;
     if (event->launch == FF_NONE)
         return; /* the host's, not a kernel's */
     bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
@@ -278,12 +285,10 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
         !is_running)
         return;
     struct ff__table *table = ff__launch_table(foresight, event->tier, sequence->now);
-    uint32_t step = ff__row_at(&foresight->tables, table, recorded.row)->step;
     if (device->last_block == FF_NONE)
         table->start = event->block;
-    if (!recorded.is_new && table->runs > 0)
-        keep_score(foresight, table, step, sequence->progress);
-    sequence->progress = step;
+    if (table->runs > 0)
+        ff__foresight_progress(foresight, event->tier, recorded.row);
     device->last_block = event->block;
     /* a row that is new has no successors, and the walk under way is as good as before */
     if (!recorded.is_new)
@@ -313,6 +318,11 @@ static void learn(void *state, const struct ff_view *view, const struct ff_event
     (void)view;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_event *event = &events[i];
+        struct walk *walk = &correlation->devices[event->tier].walk;
+        if (event->kind != FF_EVENT_NO_ROOM && event->kind != FF_EVENT_EVICTED) {
+            walk->stalled = false;
+            walk->brought = 0;
+        }
         if (event->kind == FF_EVENT_LAUNCH) {
             on_launch_event(correlation, event);
         } else if (event->kind == FF_EVENT_FAULT) {
@@ -321,7 +331,6 @@ static void learn(void *state, const struct ff_view *view, const struct ff_event
             on_no_room(correlation, event);
         } else if (event->kind == FF_EVENT_LAUNCH_END) {
             ff__foresight_end(&correlation->foresight, event->tier, event->launch);
-            correlation->devices[event->tier].walk.stalled = false;
         }
     }
 }
