@@ -332,12 +332,16 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
 
 /* One prefetch at a time, if each makes room for itself. A policy that keeps a stock evicts ahead: room
  * for the next ones is made while one comes in, as both directions of the link are in use. */
-static uint32_t prefetches_at_a_time(const struct sim *sim) {
-    return sim->engine.evict->stock ? AHEAD : 1;
+static uint32_t prefetches_at_a_time(struct sim *sim, uint32_t tier) {
+    const struct ff__engine *engine = &sim->engine;
+    uint64_t stock = engine->evict->stock
+                         ? engine->evict->stock(engine->evict_state[tier], &engine->view)
+                         : engine->stock;
+    return stock > 0 ? AHEAD : 1;
 }
 
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
-    uint32_t most = prefetches_at_a_time(sim);
+    uint32_t most = prefetches_at_a_time(sim, device->tier);
     while (device->prefetching < most && !device->in_batch) {
         if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
             break;
