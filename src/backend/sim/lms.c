@@ -21,7 +21,7 @@ struct lms {
     const struct ff__lms_config *config;
     const struct ff__tape *tape;
     struct ff__sim_result *result;
-    struct ff__pool pool;
+    struct ff__caching pool;
     struct place *places; /* [tensor] */
     uint32_t oldest, newest;
     double time, in_free, out_free; /* seconds: of the device, the links */
@@ -73,12 +73,12 @@ static void swap_out(struct lms *lms, uint32_t tensor) {
     place->on_host = true;
     place->resident = false;
     unlist(lms, tensor);
-    ff__pool_release(&lms->pool, place->block);
+    ff__caching_release(&lms->pool, place->block);
 }
 
 /* The tensor that was used least recently of those that are just large enough. */
 static uint32_t find_match(const struct lms *lms, uint64_t bytes) {
-    uint64_t size = ff__pool_round(bytes);
+    uint64_t size = ff__caching_round(bytes);
     for (uint32_t tensor = lms->oldest; tensor != NONE; tensor = lms->places[tensor].after) {
         uint64_t has = lms->pool.blocks[lms->places[tensor].block].size;
         if (has >= size && has <= 2 * size)
@@ -88,7 +88,7 @@ static uint32_t find_match(const struct lms *lms, uint64_t bytes) {
 }
 
 static int extend(struct lms *lms, uint64_t bytes, uint32_t *block) {
-    int status = ff__pool_extend(&lms->pool, bytes, block);
+    int status = ff__caching_extend(&lms->pool, bytes, block);
     lms->time += status ? 0 : MALLOC_S;
     return status;
 }
@@ -96,20 +96,20 @@ static int extend(struct lms *lms, uint64_t bytes, uint32_t *block) {
 /* Memory of the cache, then that of a tensor of the same size, then the device's; at last everything
  * leaves, the oldest first. */
 static int allocate(struct lms *lms, uint64_t bytes, uint32_t *block) {
-    int status = ff__pool_reuse(&lms->pool, bytes, block);
+    int status = ff__caching_reuse(&lms->pool, bytes, block);
     uint32_t match = status == -ENOSPC ? find_match(lms, bytes) : NONE;
     if (match != NONE) {
         swap_out(lms, match);
-        status = ff__pool_reuse(&lms->pool, bytes, block);
+        status = ff__caching_reuse(&lms->pool, bytes, block);
     }
     if (status == -ENOSPC)
         status = extend(lms, bytes, block);
     while (status == -ENOSPC && lms->oldest != NONE) {
         swap_out(lms, lms->oldest);
-        status = ff__pool_reuse(&lms->pool, bytes, block);
+        status = ff__caching_reuse(&lms->pool, bytes, block);
     }
     if (status == -ENOSPC) {
-        ff__pool_empty_cache(&lms->pool);
+        ff__caching_empty_cache(&lms->pool);
         status = extend(lms, bytes, block);
     }
     return status;
@@ -160,7 +160,7 @@ static void drop(struct lms *lms, uint32_t tensor) {
     struct place *place = &lms->places[tensor];
     unlist(lms, tensor);
     if (place->resident)
-        ff__pool_release(&lms->pool, place->block);
+        ff__caching_release(&lms->pool, place->block);
     *place = (struct place){.block = NONE};
 }
 
@@ -190,7 +190,7 @@ static int run_round(struct lms *lms, uint32_t first, uint32_t end, const char *
         status = run_op(lms, &lms->tape->ops[i], what);
     if (lms->config->empties) {
         uint64_t before = lms->pool.reserved;
-        ff__pool_empty_cache(&lms->pool);
+        ff__caching_empty_cache(&lms->pool);
         lms->time += before > lms->pool.reserved ? MALLOC_S : 0;
     }
     lms->result->laps++;
@@ -223,11 +223,11 @@ int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *
                       .result = result,
                       .oldest = NONE,
                       .newest = NONE};
-    ff__pool_init(&lms.pool, config->memory);
+    ff__caching_init(&lms.pool, config->memory);
     lms.places = calloc(program->tape.tensor_count, sizeof *lms.places);
     int status = lms.places ? run(&lms, program, rounds, error)
                             : ff__fail(error, -ENOMEM, "no memory for the tensors");
-    ff__pool_fini(&lms.pool);
+    ff__caching_fini(&lms.pool);
     free(lms.places);
     return status;
 }

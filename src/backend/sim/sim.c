@@ -556,6 +556,18 @@ static void close_sim(struct sim *sim) {
     ff__engine_fini(&sim->engine);
 }
 
+/* What nobody wrote to is zero. */
+static uint64_t arena_used(const struct ff__engine *engine) {
+    const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
+    const unsigned char *arena = engine->arena[FF__PREFETCH][0];
+    size_t size = policy->arena_size ? policy->arena_size(engine->system.params[FF__PREFETCH]) : 0;
+    static const unsigned char zeros[FF_PAGE_SIZE];
+    uint64_t used = 0;
+    for (size_t at = 0; at + FF_PAGE_SIZE <= size; at += FF_PAGE_SIZE)
+        used += memcmp(arena + at, zeros, FF_PAGE_SIZE) ? FF_PAGE_SIZE : 0;
+    return used;
+}
+
 static void sum_up(struct sim *sim) {
     struct ff__sim_result *result = sim->result;
     const struct ff_stats *stats = &sim->engine.space.stats;
@@ -566,6 +578,7 @@ static void sum_up(struct sim *sim) {
     result->prefetched = stats->prefetched;
     result->prefetched_used = stats->prefetch_used;
     result->prefetched_useless = stats->prefetch_useless;
+    result->table_bytes = arena_used(&sim->engine);
     result->time_ns = ff__sim_ns(sim->now);
     if (sim->gpu->fault_cost == FF__FAULT_FLAT) { /* as UVMSmart accounts for faults */
         result->fault_ns = result->faults * sim->gpu->fault_ns;

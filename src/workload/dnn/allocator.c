@@ -8,48 +8,48 @@
 
 enum { LARGE, SMALL };
 
-void ff__pool_init(struct ff__pool *pool, uint64_t limit) {
+void ff__caching_init(struct ff__caching *pool, uint64_t limit) {
     memset(pool, 0, sizeof *pool);
     pool->limit = limit;
-    pool->spare = pool->free_root[LARGE] = pool->free_root[SMALL] = FF__POOL_NONE;
+    pool->spare = pool->free_root[LARGE] = pool->free_root[SMALL] = FF__CACHING_NONE;
 }
 
-void ff__pool_fini(struct ff__pool *pool) {
+void ff__caching_fini(struct ff__caching *pool) {
     free(pool->blocks);
     free(pool->segments);
     memset(pool, 0, sizeof *pool);
 }
 
 /* round_size() and get_allocation_size() */
-uint64_t ff__pool_round(uint64_t bytes) {
-    return bytes < FF__POOL_BLOCK_MIN
-               ? FF__POOL_BLOCK_MIN
-               : ff__ceil_div(bytes, FF__POOL_BLOCK_MIN) * FF__POOL_BLOCK_MIN;
+uint64_t ff__caching_round(uint64_t bytes) {
+    return bytes < FF__CACHING_ROUND_SMALL
+               ? FF__CACHING_ROUND_SMALL
+               : ff__ceil_div(bytes, FF__CACHING_ROUND_SMALL) * FF__CACHING_ROUND_SMALL;
 }
 
-uint64_t ff__pool_segment_size(uint64_t rounded) {
-    if (rounded <= FF__POOL_SMALL_MAX)
-        return FF__POOL_SMALL_SEGMENT;
-    if (rounded < FF__POOL_LARGE_MIN)
-        return FF__POOL_LARGE_SEGMENT;
-    return ff__ceil_div(rounded, FF__POOL_ROUND) * FF__POOL_ROUND;
+uint64_t ff__caching_segment_size(uint64_t rounded) {
+    if (rounded <= FF__CACHING_SMALL_MAX)
+        return FF__CACHING_SMALL_SEGMENT;
+    if (rounded < FF__CACHING_LARGE_MIN)
+        return FF__CACHING_LARGE_SEGMENT;
+    return ff__ceil_div(rounded, FF__CACHING_ROUND) * FF__CACHING_ROUND;
 }
 
 /* ---- free blocks: a treap by size and address, whose priorities are hashes of addresses ---- */
 
-static bool precedes(const struct ff__pool_block *a, const struct ff__pool_block *b) {
+static bool precedes(const struct ff__caching_block *a, const struct ff__caching_block *b) {
     return a->size != b->size ? a->size < b->size : a->address < b->address;
 }
 
-static bool outranks(const struct ff__pool *pool, uint32_t a, uint32_t b) {
+static bool outranks(const struct ff__caching *pool, uint32_t a, uint32_t b) {
     return ff__mix(pool->blocks[a].address) > ff__mix(pool->blocks[b].address);
 }
 
 /* Splits a tree into what precedes the block and what does not. */
-static void split_tree(struct ff__pool *pool, uint32_t root, uint32_t at, uint32_t *low,
+static void split_tree(struct ff__caching *pool, uint32_t root, uint32_t at, uint32_t *low,
                        uint32_t *high) {
-    struct ff__pool_block *blocks = pool->blocks;
-    while (root != FF__POOL_NONE) {
+    struct ff__caching_block *blocks = pool->blocks;
+    while (root != FF__CACHING_NONE) {
         if (precedes(&blocks[root], &blocks[at])) {
             *low = root;
             low = &blocks[root].right;
@@ -60,18 +60,18 @@ static void split_tree(struct ff__pool *pool, uint32_t root, uint32_t at, uint32
             root = *high;
         }
     }
-    *low = *high = FF__POOL_NONE;
+    *low = *high = FF__CACHING_NONE;
 }
 
-static uint32_t *root_of(struct ff__pool *pool, uint32_t block) {
+static uint32_t *root_of(struct ff__caching *pool, uint32_t block) {
     bool is_small = pool->segments[pool->blocks[block].segment].small;
     return &pool->free_root[is_small ? SMALL : LARGE];
 }
 
-static void insert_free(struct ff__pool *pool, uint32_t block) {
-    struct ff__pool_block *blocks = pool->blocks;
+static void insert_free(struct ff__caching *pool, uint32_t block) {
+    struct ff__caching_block *blocks = pool->blocks;
     uint32_t *link = root_of(pool, block);
-    while (*link != FF__POOL_NONE && outranks(pool, *link, block))
+    while (*link != FF__CACHING_NONE && outranks(pool, *link, block))
         link = precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left
                                                         : &blocks[*link].right;
     uint32_t below = *link;
@@ -80,14 +80,14 @@ static void insert_free(struct ff__pool *pool, uint32_t block) {
     blocks[block].free = true;
 }
 
-static void remove_free(struct ff__pool *pool, uint32_t block) {
-    struct ff__pool_block *blocks = pool->blocks;
+static void remove_free(struct ff__caching *pool, uint32_t block) {
+    struct ff__caching_block *blocks = pool->blocks;
     uint32_t *link = root_of(pool, block);
     while (*link != block)
         link = precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left
                                                         : &blocks[*link].right;
     uint32_t a = blocks[block].left, b = blocks[block].right;
-    while (a != FF__POOL_NONE && b != FF__POOL_NONE) {
+    while (a != FF__CACHING_NONE && b != FF__CACHING_NONE) {
         bool first = outranks(pool, a, b);
         *link = first ? a : b;
         link = first ? &blocks[a].right : &blocks[b].left;
@@ -96,14 +96,14 @@ static void remove_free(struct ff__pool *pool, uint32_t block) {
         else
             b = *link;
     }
-    *link = a != FF__POOL_NONE ? a : b;
+    *link = a != FF__CACHING_NONE ? a : b;
     blocks[block].free = false;
 }
 
 /* The smallest free block that is large enough, of these the one with the lowest address. */
-static uint32_t best_fit(const struct ff__pool *pool, bool is_small, uint64_t size) {
-    uint32_t at = pool->free_root[is_small ? SMALL : LARGE], best = FF__POOL_NONE;
-    while (at != FF__POOL_NONE) {
+static uint32_t best_fit(const struct ff__caching *pool, bool is_small, uint64_t size) {
+    uint32_t at = pool->free_root[is_small ? SMALL : LARGE], best = FF__CACHING_NONE;
+    while (at != FF__CACHING_NONE) {
         bool fits = pool->blocks[at].size >= size;
         best = fits ? at : best;
         at = fits ? pool->blocks[at].left : pool->blocks[at].right;
@@ -113,15 +113,15 @@ static uint32_t best_fit(const struct ff__pool *pool, bool is_small, uint64_t si
 
 /* ---- blocks and segments ---- */
 
-static int new_block(struct ff__pool *pool, uint32_t *out) {
-    if (pool->spare != FF__POOL_NONE) {
+static int new_block(struct ff__caching *pool, uint32_t *out) {
+    if (pool->spare != FF__CACHING_NONE) {
         *out = pool->spare;
         pool->spare = pool->blocks[*out].after;
         return 0;
     }
     if (pool->block_count == pool->block_capacity) {
         uint32_t capacity = pool->block_capacity ? 2 * pool->block_capacity : 256;
-        struct ff__pool_block *blocks = realloc(pool->blocks, capacity * sizeof *blocks);
+        struct ff__caching_block *blocks = realloc(pool->blocks, capacity * sizeof *blocks);
         if (!blocks)
             return -ENOMEM;
         pool->blocks = blocks;
@@ -131,15 +131,15 @@ static int new_block(struct ff__pool *pool, uint32_t *out) {
     return 0;
 }
 
-static void drop_block(struct ff__pool *pool, uint32_t block) {
-    pool->blocks[block] = (struct ff__pool_block){.after = pool->spare};
+static void drop_block(struct ff__caching *pool, uint32_t block) {
+    pool->blocks[block] = (struct ff__caching_block){.after = pool->spare};
     pool->spare = block;
 }
 
-static int add_segment(struct ff__pool *pool, const struct ff__pool_segment *segment) {
+static int add_segment(struct ff__caching *pool, const struct ff__caching_segment *segment) {
     if (pool->segment_count == pool->segment_capacity) {
         uint32_t capacity = pool->segment_capacity ? 2 * pool->segment_capacity : 64;
-        struct ff__pool_segment *segments = realloc(pool->segments, capacity * sizeof *segments);
+        struct ff__caching_segment *segments = realloc(pool->segments, capacity * sizeof *segments);
         if (!segments)
             return -ENOMEM;
         pool->segments = segments;
@@ -150,21 +150,21 @@ static int add_segment(struct ff__pool *pool, const struct ff__pool_segment *seg
 }
 
 /* cudaMalloc; the new block is free in no tree. */
-static int new_segment(struct ff__pool *pool, uint64_t size, bool is_small, uint32_t *block) {
+static int new_segment(struct ff__caching *pool, uint64_t size, bool is_small, uint32_t *block) {
     if (pool->limit && pool->reserved + size > pool->limit)
         return -ENOSPC;
-    struct ff__pool_segment segment = {pool->next_address, size, is_small, true};
+    struct ff__caching_segment segment = {pool->next_address, size, is_small, true};
     int status = new_block(pool, block);
     if (!status)
         status = add_segment(pool, &segment);
     if (status)
         return status;
-    pool->blocks[*block] = (struct ff__pool_block){.address = segment.address,
+    pool->blocks[*block] = (struct ff__caching_block){.address = segment.address,
                                                    .size = size,
                                                    .segment = pool->segment_count - 1,
-                                                   .before = FF__POOL_NONE,
-                                                   .after = FF__POOL_NONE};
-    pool->next_address += ff__ceil_div(size, FF__POOL_ROUND) * FF__POOL_ROUND;
+                                                   .before = FF__CACHING_NONE,
+                                                   .after = FF__CACHING_NONE};
+    pool->next_address += ff__ceil_div(size, FF__CACHING_ROUND) * FF__CACHING_ROUND;
     pool->reserved += size;
     if (pool->reserved > pool->reserved_peak)
         pool->reserved_peak = pool->reserved;
@@ -173,10 +173,10 @@ static int new_segment(struct ff__pool *pool, uint64_t size, bool is_small, uint
     return 0;
 }
 
-void ff__pool_empty_cache(struct ff__pool *pool) {
+void ff__caching_empty_cache(struct ff__caching *pool) {
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        const struct ff__pool_block *block = &pool->blocks[i];
-        if (!block->free || block->before != FF__POOL_NONE || block->after != FF__POOL_NONE)
+        const struct ff__caching_block *block = &pool->blocks[i];
+        if (!block->free || block->before != FF__CACHING_NONE || block->after != FF__CACHING_NONE)
             continue;
         uint32_t segment = block->segment;
         remove_free(pool, i);
@@ -192,21 +192,21 @@ void ff__pool_empty_cache(struct ff__pool *pool) {
 
 /* should_split(): what is left must be worth it. */
 static bool is_worth(bool is_small, uint64_t rest) {
-    return is_small ? rest >= FF__POOL_BLOCK_MIN : rest > FF__POOL_SMALL_MAX;
+    return is_small ? rest >= FF__CACHING_ROUND_SMALL : rest > FF__CACHING_SMALL_MAX;
 }
 
-static int split(struct ff__pool *pool, uint32_t block, uint64_t size) {
+static int split(struct ff__caching *pool, uint32_t block, uint64_t size) {
     uint32_t rest;
     int status = new_block(pool, &rest);
     if (status)
         return status;
-    struct ff__pool_block *first = &pool->blocks[block];
-    pool->blocks[rest] = (struct ff__pool_block){.address = first->address + size,
+    struct ff__caching_block *first = &pool->blocks[block];
+    pool->blocks[rest] = (struct ff__caching_block){.address = first->address + size,
                                                  .size = first->size - size,
                                                  .segment = first->segment,
                                                  .before = block,
                                                  .after = first->after};
-    if (first->after != FF__POOL_NONE)
+    if (first->after != FF__CACHING_NONE)
         pool->blocks[first->after].before = rest;
     first->after = rest;
     first->size = size;
@@ -215,9 +215,9 @@ static int split(struct ff__pool *pool, uint32_t block, uint64_t size) {
 }
 
 /* Cuts off what is too much of a block that is in no tree, and hands it out. */
-static int hand_out(struct ff__pool *pool, uint32_t block, uint64_t size) {
+static int hand_out(struct ff__caching *pool, uint32_t block, uint64_t size) {
     int status = 0;
-    if (is_worth(size <= FF__POOL_SMALL_MAX, pool->blocks[block].size - size))
+    if (is_worth(size <= FF__CACHING_SMALL_MAX, pool->blocks[block].size - size))
         status = split(pool, block, size);
     pool->active += pool->blocks[block].size;
     if (pool->active > pool->active_peak)
@@ -227,54 +227,54 @@ static int hand_out(struct ff__pool *pool, uint32_t block, uint64_t size) {
     return status;
 }
 
-int ff__pool_reuse(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
-    uint64_t size = ff__pool_round(bytes);
-    *out = best_fit(pool, size <= FF__POOL_SMALL_MAX, size);
-    if (*out == FF__POOL_NONE)
+int ff__caching_reuse(struct ff__caching *pool, uint64_t bytes, uint32_t *out) {
+    uint64_t size = ff__caching_round(bytes);
+    *out = best_fit(pool, size <= FF__CACHING_SMALL_MAX, size);
+    if (*out == FF__CACHING_NONE)
         return -ENOSPC;
     remove_free(pool, *out);
     return hand_out(pool, *out, size);
 }
 
-int ff__pool_extend(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
-    uint64_t size = ff__pool_round(bytes);
-    int status = new_segment(pool, ff__pool_segment_size(size), size <= FF__POOL_SMALL_MAX, out);
+int ff__caching_extend(struct ff__caching *pool, uint64_t bytes, uint32_t *out) {
+    uint64_t size = ff__caching_round(bytes);
+    int status = new_segment(pool, ff__caching_segment_size(size), size <= FF__CACHING_SMALL_MAX, out);
     return status ? status : hand_out(pool, *out, size);
 }
 
-int ff__pool_allocate(struct ff__pool *pool, uint64_t bytes, uint32_t *out) {
-    int status = ff__pool_reuse(pool, bytes, out);
+int ff__caching_allocate(struct ff__caching *pool, uint64_t bytes, uint32_t *out) {
+    int status = ff__caching_reuse(pool, bytes, out);
     if (status == -ENOSPC)
-        status = ff__pool_extend(pool, bytes, out);
+        status = ff__caching_extend(pool, bytes, out);
     if (status == -ENOSPC) {
-        ff__pool_empty_cache(pool);
-        status = ff__pool_extend(pool, bytes, out);
+        ff__caching_empty_cache(pool);
+        status = ff__caching_extend(pool, bytes, out);
     }
     return status;
 }
 
 /* The block swallows its free neighbour, if it has one on that side. */
-static void merge(struct ff__pool *pool, uint32_t block, uint32_t neighbour) {
-    if (neighbour == FF__POOL_NONE || !pool->blocks[neighbour].free)
+static void merge(struct ff__caching *pool, uint32_t block, uint32_t neighbour) {
+    if (neighbour == FF__CACHING_NONE || !pool->blocks[neighbour].free)
         return;
     remove_free(pool, neighbour);
-    struct ff__pool_block *keeps = &pool->blocks[block];
-    const struct ff__pool_block *goes = &pool->blocks[neighbour];
+    struct ff__caching_block *keeps = &pool->blocks[block];
+    const struct ff__caching_block *goes = &pool->blocks[neighbour];
     if (goes->address < keeps->address) {
         keeps->address = goes->address;
         keeps->before = goes->before;
-        if (keeps->before != FF__POOL_NONE)
+        if (keeps->before != FF__CACHING_NONE)
             pool->blocks[keeps->before].after = block;
     } else {
         keeps->after = goes->after;
-        if (keeps->after != FF__POOL_NONE)
+        if (keeps->after != FF__CACHING_NONE)
             pool->blocks[keeps->after].before = block;
     }
     keeps->size += goes->size;
     drop_block(pool, neighbour);
 }
 
-void ff__pool_release(struct ff__pool *pool, uint32_t block) {
+void ff__caching_release(struct ff__caching *pool, uint32_t block) {
     pool->active -= pool->blocks[block].size;
     if (pool->on_block)
         pool->on_block(pool->self, block, false);
@@ -283,10 +283,10 @@ void ff__pool_release(struct ff__pool *pool, uint32_t block) {
     insert_free(pool, block);
 }
 
-uint64_t ff__pool_state(const struct ff__pool *pool) {
+uint64_t ff__caching_state(const struct ff__caching *pool) {
     uint64_t state = ff__mix(pool->reserved);
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        const struct ff__pool_block *block = &pool->blocks[i];
+        const struct ff__caching_block *block = &pool->blocks[i];
         if (block->size > 0)
             state += ff__mix(block->address + ff__mix(block->size * 2 + block->free));
     }

@@ -20,7 +20,7 @@ static void close_model(struct ff__workload *workload) {
 }
 
 static int make_arrays(struct ff__workload *workload, struct ff_error *error) {
-    const struct ff__pool *pool = &((struct model *)workload->data)->placement.pool;
+    const struct ff__caching *pool = &((struct model *)workload->data)->placement.pool;
     struct ff__array_spec *specs = calloc(pool->segment_count + 1, sizeof *specs);
     if (!specs)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);

@@ -68,8 +68,8 @@ static void on_segment(void *self, uint32_t segment, bool live) {
 
 static void on_block(void *self, uint32_t block, bool active) {
     struct placing *placing = self;
-    const struct ff__pool *pool = &placing->out->pool;
-    const struct ff__pool_block *b = &pool->blocks[block];
+    const struct ff__caching *pool = &placing->out->pool;
+    const struct ff__caching_block *b = &pool->blocks[block];
     const struct ff__placed step = {.kind = active ? FF__ACTION_ACTIVE : FF__ACTION_INACTIVE,
                                     .index = b->segment,
                                     .offset = b->address - pool->segments[b->segment].address,
@@ -93,7 +93,7 @@ static bool is_behind(const struct ff__operand *a, const struct ff__operand *b) 
 /* Operands of a kernel are in the order of their addresses: faults then come in that order, too. */
 static void place_use(struct placing *placing, uint32_t first, const struct ff__use *use) {
     struct ff__placement *out = placing->out;
-    const struct ff__pool_block *block = &out->pool.blocks[placing->blocks[use->tensor]];
+    const struct ff__caching_block *block = &out->pool.blocks[placing->blocks[use->tensor]];
     out->operands = room(placing, out->operands, out->operand_count, &placing->operand_capacity,
                          sizeof *out->operands);
     if (placing->status)
@@ -122,14 +122,14 @@ static void place_kernel(struct placing *placing, uint32_t index) {
 }
 
 static void place_op(struct placing *placing, const struct ff__op *op) {
-    struct ff__pool *pool = &placing->out->pool;
+    struct ff__caching *pool = &placing->out->pool;
     switch (op->kind) {
     case FF__OP_NEW:
-        placing->status = ff__pool_allocate(pool, placing->tape->tensors[op->index].bytes,
+        placing->status = ff__caching_allocate(pool, placing->tape->tensors[op->index].bytes,
                                             &placing->blocks[op->index]);
         break;
     case FF__OP_FREE:
-        ff__pool_release(pool, placing->blocks[op->index]);
+        ff__caching_release(pool, placing->blocks[op->index]);
         break;
     case FF__OP_KERNEL:
         place_kernel(placing, op->index);
@@ -157,13 +157,13 @@ static void place_round(struct placing *placing, uint32_t first, uint32_t end) {
 
 static void place_rounds(struct placing *placing, const struct ff__program *program,
                          uint64_t rounds) {
-    struct ff__pool *pool = &placing->out->pool;
+    struct ff__caching *pool = &placing->out->pool;
     uint64_t before = 0, state = 0;
     for (uint64_t i = 0; i < rounds && !placing->status; i++) {
         place_round(placing, i ? program->first_end : 0,
                     i ? program->tape.op_count : program->first_end);
         before = state;
-        state = ff__pool_state(pool);
+        state = ff__caching_state(pool);
         if (i > 0 && state == before)
             break;
     }
@@ -173,7 +173,7 @@ int ff__placement_make(const struct ff__program *program, uint64_t rounds,
                        struct ff__placement *out, struct ff_error *error) {
     struct placing placing = {.tape = &program->tape, .out = out};
     memset(out, 0, sizeof *out);
-    ff__pool_init(&out->pool, 0);
+    ff__caching_init(&out->pool, 0);
     out->pool.on_segment = on_segment;
     out->pool.on_block = on_block;
     out->pool.self = &placing;
@@ -190,7 +190,7 @@ int ff__placement_make(const struct ff__program *program, uint64_t rounds,
 }
 
 void ff__placement_free(struct ff__placement *placement) {
-    ff__pool_fini(&placement->pool);
+    ff__caching_fini(&placement->pool);
     free(placement->steps);
     free(placement->operands);
     free(placement->round_end);

@@ -33,7 +33,7 @@ struct ff__placement {
     struct ff__operand *operands;
     uint32_t *round_end; /* steps so far */
     uint32_t step_count, operand_count, round_count;
-    struct ff__pool pool;
+    struct ff__caching pool;
 };
 
 /* `rounds`: how many there will be. */
