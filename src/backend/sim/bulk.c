@@ -240,6 +240,7 @@ static void stop(struct sim *sim, struct device *device) {
     if (missing == 0) {
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->step++;
+        bulk->faulted = false;
         return;
     }
     if (!bulk->faulted) {
