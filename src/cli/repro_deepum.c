@@ -22,7 +22,7 @@
 #define HOST_MEMORY (UINT64_C(512) << 30) /* the paper's Table 1 */
 #define ROUNDS      100u
 
-#define DEEPUM "deepum:tables=1G"
+#define DEEPUM      "deepum:tables=1G"
 
 enum kind { UM, DEEPUM_ALL, PREFETCHES, PREEVICTS, IDEAL, LMS, LMS_MOD, KINDS };
 
@@ -31,18 +31,17 @@ static const struct {
     const char *system;
     unsigned rounds;
 } kinds[KINDS] = {
-    [UM] = {"nvidia", 3},
-    [DEEPUM_ALL] = {DEEPUM, 5},
-    [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 5},
-    [PREEVICTS] = {DEEPUM ",discard=declared", 5},
-    [IDEAL] = {"nvidia", 2},
-    [LMS] = {NULL, 4},
-    [LMS_MOD] = {NULL, 4},
+    [UM] = {"nvidia", 2},
+    [DEEPUM_ALL] = {DEEPUM, 4},
+    [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 4},
+    [PREEVICTS] = {DEEPUM ",discard=declared", 4},
+    [IDEAL] = {NULL, 2},
+    [LMS] = {NULL, 3},
+    [LMS_MOD] = {NULL, 3},
 };
 
-/* Which of the configurations the two sweeps use: one of each kind of network, not the largest ones. */
-static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16", "dlrm:batch=229376",
-                                    "resnet152:batch=1280"};
+/* What the two sweeps run; more of them would take half an hour. */
+static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16"};
 
 struct run {
     char *workload, *system;
@@ -83,15 +82,16 @@ static unsigned add_run(struct work *work, const char *workload, enum kind kind,
         free(full);
         return i;
     }
-    work->runs =
-        ff__must(realloc(work->runs, (work->count + 1) * sizeof *work->runs));
+    work->runs = ff__must(realloc(work->runs, (work->count + 1) * sizeof *work->runs));
     work->runs[work->count] =
         (struct run){.workload = full, .system = ff__text("%s", system), .kind = kind};
     return work->count++;
 }
 
 static void run_lms(const struct work *work, struct run *run) {
-    const struct ff__lms_config config = {&work->gpu, MEMORY, run->kind == LMS_MOD};
+    /* with memory for everything, nothing is swapped */
+    uint64_t memory = run->kind == IDEAL ? 0 : MEMORY;
+    const struct ff__lms_config config = {&work->gpu, memory, run->kind == LMS_MOD};
     struct ff__simulated *out = &run->simulated;
     struct ff__workload *workload;
     struct ff_error error = {""};
@@ -111,11 +111,11 @@ static void run_job(void *self, unsigned index) {
         .subject = {run->workload, false, work->seed},
         .gpu = &work->gpu,
         .system = &run->parsed,
-        .memory = run->kind == IDEAL ? 0 : MEMORY,
+        .memory = MEMORY,
         .devices = 1,
     };
     struct ff_error error;
-    if (run->kind == LMS || run->kind == LMS_MOD)
+    if (!kinds[run->kind].system)
         run_lms(work, run);
     else if (ff__system_parse(run->system, &run->parsed, &error))
         snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
@@ -126,7 +126,7 @@ static void run_job(void *self, unsigned index) {
 static void finish_job(void *self, unsigned index) {
     struct work *work = self;
     const struct run *run = &work->runs[index];
-    if (run->simulated.good || run->kind == LMS || run->kind == LMS_MOD)
+    if (run->simulated.good || !kinds[run->kind].system)
         return;
     ff__progress_hide(&work->progress);
     ff__complain(0, "%s under %s failed: %s", run->workload, run->system, run->simulated.reason);
@@ -199,24 +199,39 @@ static void column(const struct work *work, const struct ff__repro_plan *plan, j
 static void speedups(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
     json_t *table = ff__repro_table(tables, "9a.deepum", "DeepUM, times as fast as UM"), *config;
     size_t i;
-    json_array_foreach(json_object_get(plan->published, "configs"), i, config)
-        ff__repro_row(table, text_of(config, "config"),
-                      number_of(config, "um_s") / number_of(config, "deepum_s"),
-                      seconds_of(run_of(work, config, UM)) /
-                          seconds_of(run_of(work, config, DEEPUM_ALL)));
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
+        table, text_of(config, "config"), number_of(config, "um_s") / number_of(config, "deepum_s"),
+        seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, DEEPUM_ALL)));
     table = ff__repro_table(tables, "9a.ideal", "memory for everything, times as fast as UM");
-    json_array_foreach(json_object_get(plan->published, "configs"), i, config)
-        ff__repro_row(table, text_of(config, "config"), (double)NAN,
-                      seconds_of(run_of(work, config, UM)) /
-                          seconds_of(run_of(work, config, IDEAL)));
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
+        table, text_of(config, "config"), (double)NAN,
+        seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, IDEAL)));
 }
 
-/* Geometric mean over all configurations. */
+/* What the steps are run for: one of each kind of network. */
+static const char *const stepped[] = {"gpt2-l:batch=5", "bert-large:batch=16", "dlrm:batch=229376",
+                                      "resnet152:batch=1280"};
+
+static bool is_stepped(const json_t *configs, size_t i) {
+    const char *workload = text_of(json_array_get(configs, i), "workload");
+    for (size_t j = 0; j < sizeof stepped / sizeof stepped[0]; j++)
+        if (strcmp(stepped[j], workload) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wanted(const json_t *configs, size_t i, enum kind kind) {
+    return (kind != PREFETCHES && kind != PREEVICTS) || is_stepped(configs, i);
+}
+
+/* Geometric mean over the configurations of which all steps were run. */
 static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind kind) {
     double logs = 0;
     size_t i, count = 0;
-    json_t *config;
-    json_array_foreach(json_object_get(plan->published, "configs"), i, config) {
+    json_t *config, *configs = json_object_get(plan->published, "configs");
+    json_array_foreach(configs, i, config) {
+        if (!is_stepped(configs, i))
+            continue;
         logs += log(seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, kind)));
         count++;
     }
@@ -225,11 +240,13 @@ static double faster(const struct work *work, const struct ff__repro_plan *plan,
 
 static void ablation(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
     static const enum kind steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
-    json_t *table = ff__repro_table(tables, "10", "what each part does: times as fast as UM"), *step;
+    json_t *table = ff__repro_table(tables, "10",
+                                    "what each part does: times as fast as UM (paper: mean of all "
+                                    "configurations, ours: one a network)"),
+           *step;
     size_t i;
-    json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3)
-        ff__repro_row(table, text_of(step, "config"), number_of(step, "faster"),
-                      faster(work, plan, steps[i]));
+    json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3) ff__repro_row(
+        table, text_of(step, "config"), number_of(step, "faster"), faster(work, plan, steps[i]));
 }
 
 /* Geometric mean over the swept configurations of one system against another. */
@@ -247,9 +264,8 @@ static char *degree_system(const json_t *degree) {
 
 /* Kernels of one table: their number of rows is in sets of so many ways. */
 static char *table_system(const json_t *row) {
-    return ff__text(DEEPUM ",rows=%d,associativity=%d,successors=%d",
-                    (int)number_of(row, "rows"), (int)number_of(row, "ways"),
-                    (int)number_of(row, "successors"));
+    return ff__text(DEEPUM ",rows=%d,associativity=%d,successors=%d", (int)number_of(row, "rows"),
+                    (int)number_of(row, "ways"), (int)number_of(row, "successors"));
 }
 
 static void degrees(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
@@ -319,8 +335,7 @@ static void largest_batches(const struct work *work, const struct ff__repro_plan
     json_array_foreach(json_object_get(plan->published, "largest"), i, row) {
         uint64_t unit = (uint64_t)number_of(row, "unit") > 1 ? 16384 : 1;
         const char *family = text_of(row, "family"), *name = text_of(row, "config");
-        ff__repro_row(lms, name, number_of(row, "lms"),
-                      (double)largest(work, family, unit, true));
+        ff__repro_row(lms, name, number_of(row, "lms"), (double)largest(work, family, unit, true));
         ff__repro_row(deepum, name, number_of(row, "deepum"),
                       (double)largest(work, family, unit, false));
     }
@@ -341,11 +356,11 @@ static void plan_sweep(struct work *work, const json_t *list, char *(*system)(co
 
 static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
     size_t i;
-    json_t *config;
-    json_array_foreach(json_object_get(plan->published, "configs"), i, config)
-        for (enum kind kind = 0; kind < KINDS; kind++)
-            add_run(work, text_of(config, "workload"), kind,
-                    kinds[kind].system ? kinds[kind].system : "lms");
+    json_t *config, *configs = json_object_get(plan->published, "configs");
+    json_array_foreach(configs, i, config) for (enum kind kind = 0; kind < KINDS;
+                                                kind++) if (is_wanted(configs, i, kind))
+        add_run(work, text_of(config, "workload"), kind,
+                kinds[kind].system ? kinds[kind].system : "lms");
     plan_sweep(work, json_object_get(json_object_get(plan->published, "degree"), "values"),
                degree_system);
     plan_sweep(work, json_object_get(plan->published, "tables"), table_system);

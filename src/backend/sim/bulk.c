@@ -7,6 +7,9 @@
  * block by block, not page by page. */
 #include "backend/sim/internal.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define LANES      32u
 #define LANE_BYTES 4u
 #define HORIZON    16u /* steps */
@@ -57,8 +60,8 @@ static struct ff_mask next_pages(uint64_t *page, uint64_t end, uint32_t *block) 
     return pages;
 }
 
-static struct ff_mask missing_of(const struct sim *sim, const struct device *device,
-                                 uint32_t block, const struct ff_mask *pages) {
+static struct ff_mask missing_of(const struct sim *sim, const struct device *device, uint32_t block,
+                                 const struct ff_mask *pages) {
     struct ff_mask missing = ff_mask_minus(pages, &sim->engine.space.resident[device->tier][block]);
     return ff_mask_minus(&missing, &sim->engine.space.remote[device->tier][block]);
 }
@@ -87,27 +90,30 @@ static bool pass(struct sim *sim, struct device *device, const struct piece *pie
     return true;
 }
 
-/* Raises faults for pages that are not there: for each of them that `stride` of `*at` so far come to.
- * Returns how many there are. */
-static uint64_t demand(struct sim *sim, struct device *device, const struct piece *piece,
-                       bool write, double stride, double *at) {
-    uint64_t count = 0, time = device->bulk.time + sim->visible;
+static void collect(struct sim *sim, struct bulk *bulk, uint64_t page, bool write) {
+    if (bulk->missing_count == bulk->missing_capacity) {
+        uint32_t capacity = bulk->missing_capacity ? 2 * bulk->missing_capacity : 1024;
+        struct fault *missing = realloc(bulk->missing, capacity * sizeof *missing);
+        if (!missing) {
+            ff__sim_fail(sim, -ENOMEM, "faults");
+            return;
+        }
+        bulk->missing = missing;
+        bulk->missing_capacity = capacity;
+    }
+    bulk->missing[bulk->missing_count++] = (struct fault){0, page, write};
+}
+
+/* The pages of a piece that are not there. */
+static void collect_piece(struct sim *sim, struct device *device, const struct piece *piece,
+                          bool write) {
     uint32_t block;
     for (uint64_t page = piece->first; page < piece->end;) {
         struct ff_mask pages = next_pages(&page, piece->end, &block);
         struct ff_mask missing = missing_of(sim, device, block, &pages);
-        if (ff_mask_empty(&missing))
-            continue;
-        count += ff_mask_count(&missing);
-        if (stride < 1)
-            continue;
         FF_MASK_FOR_EACH_PAGE(&missing, index)
-        if (--*at <= 0) {
-            ff__sim_raise_fault(sim, device, (uint64_t)block * FF_BLOCK_PAGES + index, write, time);
-            *at += stride;
-        }
+        collect(sim, &device->bulk, (uint64_t)block * FF_BLOCK_PAGES + index, write);
     }
-    return count;
 }
 
 /* ---- the front ---- */
@@ -124,8 +130,8 @@ static bool has_turns(const struct ff__operand *operand) {
 }
 
 /* The end of the turn that a position is in, if all that it lies in is in place; else the position. */
-static uint64_t pass_turn(struct sim *sim, struct device *device,
-                          const struct ff__operand *operand, uint64_t position) {
+static uint64_t pass_turn(struct sim *sim, struct device *device, const struct ff__operand *operand,
+                          uint64_t position) {
     uint64_t turn = size_of(operand) / operand->loop[0].count, number = position / turn;
     uint64_t first = sim->workload->arrays[operand->array].first_page;
     uint64_t start = operand->offset + number * operand->loop[0].stride;
@@ -169,30 +175,35 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     return last;
 }
 
-/* Goes through the pages that the step is short of; returns how many that are. */
-static uint64_t go_through(struct sim *sim, struct device *device, double stride) {
-    const struct bulk *bulk = &device->bulk;
+/* The pages that the step is short of. */
+static void collect_step(struct sim *sim, struct device *device) {
+    struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
-    uint64_t missing = 0;
-    double next = 1;
+    bulk->missing_count = 0;
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
         const struct ff__operand *operand = &kernel->operands[i];
         uint64_t end = position_of(bulk, operand, bulk->step + 1);
         for (uint64_t at = position_of(bulk, operand, bulk->step); at < end;) {
             struct piece piece = piece_at(sim, operand, at, end);
-            missing += demand(sim, device, &piece, operand->write, stride, &next);
+            collect_piece(sim, device, &piece, operand->write);
             at += piece.bytes;
         }
     }
-    return missing;
 }
 
 /* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
- * Sakharnykh): a fault an SM at a time, each somewhere else in the step. */
+ * Sakharnykh): a fault an SM at a time, each somewhere else in the step. Returns how many pages the step
+ * is short of. */
 static uint64_t raise_faults(struct sim *sim, struct device *device) {
-    uint64_t missing = go_through(sim, device, 0), most = sim->gpu->sms;
-    if (missing > 0)
-        go_through(sim, device, missing > most ? (double)missing / (double)most : 1);
+    struct bulk *bulk = &device->bulk;
+    collect_step(sim, device);
+    uint64_t missing = bulk->missing_count, count = missing;
+    if (count > sim->gpu->sms)
+        count = sim->gpu->sms;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct fault *fault = &bulk->missing[i * missing / count];
+        ff__sim_raise_fault(sim, device, fault->page, fault->write, bulk->time + sim->visible);
+    }
     return missing;
 }
 
@@ -218,7 +229,10 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     for (uint32_t i = 0; i < kernel->operand_count; i++)
         bytes += size_of(&kernel->operands[i]);
     struct bulk *bulk = &device->bulk;
-    *bulk = (struct bulk){.steps = (bytes + window - 1) / window, .time = time};
+    bulk->step = 0;
+    bulk->steps = (bytes + window - 1) / window;
+    bulk->time = time;
+    bulk->waits = bulk->faulted = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
     count_pages(sim, kernel);
 }

@@ -63,6 +63,8 @@ struct bulk {
     double ps_per_step;
     uint64_t time;
     bool waits, faulted; /* for pages; the step has been counted as short of them */
+    struct fault *missing; /* pages that it is short of */
+    uint32_t missing_count, missing_capacity;
 };
 
 struct device {
