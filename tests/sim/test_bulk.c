@@ -66,9 +66,7 @@ static struct ff__sim_result run(const struct bulk *bulk, uint64_t bytes, const 
 }
 
 static struct bulk stream_of(uint64_t bytes, uint32_t launches) {
-    return (struct bulk){.operand = {.write = true,
-                                     .run = bytes,
-                                     .loop = {{1, 0}, {1, 0}, {1, 0}}},
+    return (struct bulk){.operand = {.write = true, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}},
                          .flops = 1e9,
                          .launches = launches,
                          .host_writes = true};
@@ -131,10 +129,10 @@ static void test_oversubscribed(void **state) {
 }
 
 static struct ff__sim_result train(const char *spec, const char *system, uint64_t memory) {
-    struct ff__workload *workload;
+    struct ff__workload *workload = NULL;
     struct ff_error error = {""};
     struct ff__sim_config config = {.gpu = &gpu, .memory = memory, .devices = 1, .seed = 1};
-    struct ff__sim_result result;
+    struct ff__sim_result result = {0};
     if (ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error) ||
         ff__workload_open(spec, 1, &workload, &error) ||
         ff__system_parse(system, &config.system, &error) ||
@@ -181,9 +179,9 @@ static void test_lms(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),           cmocka_unit_test(test_every_page),
-        cmocka_unit_test(test_nests),          cmocka_unit_test(test_oversubscribed),
-        cmocka_unit_test(test_training),       cmocka_unit_test(test_lms),
+        cmocka_unit_test(test_time),     cmocka_unit_test(test_every_page),
+        cmocka_unit_test(test_nests),    cmocka_unit_test(test_oversubscribed),
+        cmocka_unit_test(test_training), cmocka_unit_test(test_lms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,10 +16,10 @@ static void test_rounding(void **state) {
         {1, 512, 2 * MIB},
         {512, 512, 2 * MIB},
         {513, 1024, 2 * MIB},
-        {MIB, MIB, 2 * MIB},                   /* the most that is small */
-        {MIB + 1, MIB + 512, 20 * MIB},        /* the least that is large */
+        {MIB, MIB, 2 * MIB},            /* the most that is small */
+        {MIB + 1, MIB + 512, 20 * MIB}, /* the least that is large */
         {10 * MIB - 512, 10 * MIB - 512, 20 * MIB},
-        {10 * MIB, 10 * MIB, 10 * MIB},        /* from here on, a segment each */
+        {10 * MIB, 10 * MIB, 10 * MIB}, /* from here on, a segment each */
         {10 * MIB + 1, 10 * MIB + 512, 12 * MIB},
         {33 * MIB, 33 * MIB, 34 * MIB},
     };
@@ -94,7 +94,8 @@ static void test_best_fit(void **state) {
 /* Neighbours become one again, in any order. */
 static void test_merging(void **state) {
     (void)state;
-    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         struct ff__caching pool;
         ff__caching_init(&pool, 0);

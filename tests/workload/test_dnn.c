@@ -14,9 +14,14 @@ static const struct {
     const char *name;
     uint64_t weights;
 } networks[] = {
-    {"gpt2-xl", 1557611200}, {"gpt2-l", 774030080},   {"bert-large", 335174458},
-    {"bert-base", 109514298}, {"resnet152", 60192808}, {"resnet200", 64673832},
-    {"mobilenet", 3309476},  {"dcgan", 3576704 + 2765568},
+    {"gpt2-xl", 1557611200},
+    {"gpt2-l", 774030080},
+    {"bert-large", 335174458},
+    {"bert-base", 109514298},
+    {"resnet152", 60192808},
+    {"resnet200", 64673832},
+    {"mobilenet", 3309476},
+    {"dcgan", 3576704 + 2765568},
     {"dlrm", UINT64_C(33762577) * 128 + 2368897},
 };
 
@@ -76,8 +81,8 @@ static void test_memory(void **state) {
         const char *name;
         double least, most; /* GiB */
     } cases[] = {
-        {"bert-base:batch=29", 30, 33},   {"bert-large:batch=14", 32, 40},
-        {"gpt2-xl:batch=16", 350, 512},   {"gpt2-l:batch=24", 300, 512},
+        {"bert-base:batch=29", 30, 33},     {"bert-large:batch=14", 32, 40},
+        {"gpt2-xl:batch=16", 350, 512},     {"gpt2-l:batch=24", 300, 512},
         {"bert-large:batch=192", 350, 512}, {"resnet152:batch=1792", 280, 512},
         {"dlrm:batch=524288", 40, 512},
     };

@@ -62,7 +62,7 @@ struct bulk {
     uint64_t step, steps;
     double ps_per_step;
     uint64_t time;
-    bool waits, faulted; /* for pages; the step has been counted as short of them */
+    bool waits, faulted;   /* for pages; the step has been counted as short of them */
     struct fault *missing; /* pages that it is short of */
     uint32_t missing_count, missing_capacity;
 };
@@ -91,7 +91,7 @@ struct device {
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
-    uint32_t prefetching; /* prefetches and pre-evictions under way */
+    uint32_t prefetching;    /* prefetches and pre-evictions under way */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;
     uint32_t access_count;

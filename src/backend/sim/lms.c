@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE        UINT32_MAX
-#define MALLOC_S    0.5e-3 /* cudaMalloc, cudaFree: ours, they wait for the device */
+#define NONE     UINT32_MAX
+#define MALLOC_S 0.5e-3 /* cudaMalloc, cudaFree: ours, they wait for the device */
 
 /* Where a tensor is, and its place in the list of those that were used least recently. */
 struct place {
@@ -207,7 +207,8 @@ static int run(struct lms *lms, const struct ff__program *program, uint64_t roun
                            i ? program->tape.op_count : program->first_end, &what);
     lms->result->time_ns = (uint64_t)(lms->time * 1e9);
     if (status == -ENOSPC)
-        return ff__fail(error, status, "out of memory: the tensors of kernel %s find no room", what);
+        return ff__fail(error, status, "out of memory: the tensors of kernel %s find no room",
+                        what);
     return status ? ff__fail(error, status, "no memory for the tensors") : 0;
 }
 
@@ -218,11 +219,8 @@ int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *
     if (!program)
         return ff__fail(error, -ENOTSUP, "lms swaps tensors, and %s has none",
                         workload->type->name);
-    struct lms lms = {.config = config,
-                      .tape = &program->tape,
-                      .result = result,
-                      .oldest = NONE,
-                      .newest = NONE};
+    struct lms lms = {
+        .config = config, .tape = &program->tape, .result = result, .oldest = NONE, .newest = NONE};
     ff__caching_init(&lms.pool, config->memory);
     lms.places = calloc(program->tape.tensor_count, sizeof *lms.places);
     int status = lms.places ? run(&lms, program, rounds, error)

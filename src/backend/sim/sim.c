@@ -53,8 +53,7 @@ static struct launch take_launch(struct device *device) {
 /* Whole pages only: what is left of others is in use. A program tells this to nobody but a system that
  * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
 static void take_note(struct sim *sim, const struct launch *note) {
-    const struct ff_discard_policy *discard =
-        (const void *)sim->config->system.policy[FF__DISCARD];
+    const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
     uint64_t base = sim->workload->arrays[note->array].first_page;
     uint64_t page = base + (note->offset + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
     uint64_t end = base + (note->offset + note->bytes) / FF_PAGE_SIZE;
@@ -269,10 +268,9 @@ static void end_lap(struct sim *sim, uint64_t time) {
     struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->pages_in,
                               stats->pages_out};
     sim->result->laps++;
-    sim->result->lap = (struct ff__sim_lap){now.time_ns - sim->lap_start.time_ns,
-                                            now.faults - sim->lap_start.faults,
-                                            now.pages_in - sim->lap_start.pages_in,
-                                            now.pages_out - sim->lap_start.pages_out};
+    sim->result->lap = (struct ff__sim_lap){
+        now.time_ns - sim->lap_start.time_ns, now.faults - sim->lap_start.faults,
+        now.pages_in - sim->lap_start.pages_in, now.pages_out - sim->lap_start.pages_out};
     sim->lap_start = now;
 }
 

@@ -72,8 +72,8 @@ static void insert_free(struct ff__caching *pool, uint32_t block) {
     struct ff__caching_block *blocks = pool->blocks;
     uint32_t *link = root_of(pool, block);
     while (*link != FF__CACHING_NONE && outranks(pool, *link, block))
-        link = precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left
-                                                        : &blocks[*link].right;
+        link =
+            precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left : &blocks[*link].right;
     uint32_t below = *link;
     *link = block;
     split_tree(pool, below, block, &blocks[block].left, &blocks[block].right);
@@ -84,8 +84,8 @@ static void remove_free(struct ff__caching *pool, uint32_t block) {
     struct ff__caching_block *blocks = pool->blocks;
     uint32_t *link = root_of(pool, block);
     while (*link != block)
-        link = precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left
-                                                        : &blocks[*link].right;
+        link =
+            precedes(&blocks[block], &blocks[*link]) ? &blocks[*link].left : &blocks[*link].right;
     uint32_t a = blocks[block].left, b = blocks[block].right;
     while (a != FF__CACHING_NONE && b != FF__CACHING_NONE) {
         bool first = outranks(pool, a, b);
@@ -160,10 +160,10 @@ static int new_segment(struct ff__caching *pool, uint64_t size, bool is_small, u
     if (status)
         return status;
     pool->blocks[*block] = (struct ff__caching_block){.address = segment.address,
-                                                   .size = size,
-                                                   .segment = pool->segment_count - 1,
-                                                   .before = FF__CACHING_NONE,
-                                                   .after = FF__CACHING_NONE};
+                                                      .size = size,
+                                                      .segment = pool->segment_count - 1,
+                                                      .before = FF__CACHING_NONE,
+                                                      .after = FF__CACHING_NONE};
     pool->next_address += ff__ceil_div(size, FF__CACHING_ROUND) * FF__CACHING_ROUND;
     pool->reserved += size;
     if (pool->reserved > pool->reserved_peak)
@@ -202,10 +202,10 @@ static int split(struct ff__caching *pool, uint32_t block, uint64_t size) {
         return status;
     struct ff__caching_block *first = &pool->blocks[block];
     pool->blocks[rest] = (struct ff__caching_block){.address = first->address + size,
-                                                 .size = first->size - size,
-                                                 .segment = first->segment,
-                                                 .before = block,
-                                                 .after = first->after};
+                                                    .size = first->size - size,
+                                                    .segment = first->segment,
+                                                    .before = block,
+                                                    .after = first->after};
     if (first->after != FF__CACHING_NONE)
         pool->blocks[first->after].before = rest;
     first->after = rest;
@@ -238,7 +238,8 @@ int ff__caching_reuse(struct ff__caching *pool, uint64_t bytes, uint32_t *out) {
 
 int ff__caching_extend(struct ff__caching *pool, uint64_t bytes, uint32_t *out) {
     uint64_t size = ff__caching_round(bytes);
-    int status = new_segment(pool, ff__caching_segment_size(size), size <= FF__CACHING_SMALL_MAX, out);
+    int status =
+        new_segment(pool, ff__caching_segment_size(size), size <= FF__CACHING_SMALL_MAX, out);
     return status ? status : hand_out(pool, *out, size);
 }
 

@@ -6,12 +6,13 @@
 
 #include <farfault/farfault.h>
 
-#define FF__CACHING_ROUND_SMALL     UINT64_C(512)        /* kMinBlockSize */
+#define FF__CACHING_ROUND_SMALL   UINT64_C(512)        /* kMinBlockSize */
 #define FF__CACHING_SMALL_MAX     (UINT64_C(1) << 20)  /* kSmallSize: the most that is small */
 #define FF__CACHING_SMALL_SEGMENT (UINT64_C(2) << 20)  /* kSmallBuffer */
 #define FF__CACHING_LARGE_SEGMENT (UINT64_C(20) << 20) /* kLargeBuffer */
-#define FF__CACHING_LARGE_MIN     (UINT64_C(10) << 20) /* kMinLargeAlloc: from here on, a segment each */
-#define FF__CACHING_ROUND         (UINT64_C(2) << 20)  /* kRoundLarge */
+#define FF__CACHING_LARGE_MIN                                                                      \
+    (UINT64_C(10) << 20)                      /* kMinLargeAlloc: from here on, a segment each */
+#define FF__CACHING_ROUND (UINT64_C(2) << 20) /* kRoundLarge */
 
 struct ff__caching_block {
     uint64_t address, size;
@@ -59,7 +60,7 @@ void ff__caching_empty_cache(struct ff__caching *pool);
 /* The same for the same state, whatever way led to it. */
 uint64_t ff__caching_state(const struct ff__caching *pool);
 
-uint64_t ff__caching_round(uint64_t bytes);         /* to a size of blocks */
+uint64_t ff__caching_round(uint64_t bytes);          /* to a size of blocks */
 uint64_t ff__caching_segment_size(uint64_t rounded); /* what cudaMalloc is asked for */
 
 #endif

@@ -39,8 +39,7 @@ static struct ff__images generate(struct ff__tape *tape, uint64_t n) {
     return x;
 }
 
-static struct ff__images down(struct ff__tape *tape, struct ff__images x, uint64_t out,
-                              bool data) {
+static struct ff__images down(struct ff__tape *tape, struct ff__images x, uint64_t out, bool data) {
     const struct ff__conv conv = {
         .out = out, .kernel = 4, .stride = 2, .pad = 1, .groups = 1, .data = data};
     return ff__layer_conv(tape, x, &conv);
@@ -59,8 +58,7 @@ static void judge(struct ff__tape *tape, struct ff__images x, bool data) {
     const struct ff__conv last = {.out = 1, .kernel = 4, .stride = 1, .groups = 1};
     next = ff__layer_conv(tape, y, &last);
     ff__tensor_drop(tape, y.tensor);
-    uint32_t loss =
-        ff__layer_map(tape, "binary_cross_entropy", next.tensor, FF__KEEPS_IN, next.n);
+    uint32_t loss = ff__layer_map(tape, "binary_cross_entropy", next.tensor, FF__KEEPS_IN, next.n);
     ff__tensor_drop(tape, next.tensor);
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, loss);

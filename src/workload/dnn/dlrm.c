@@ -16,8 +16,8 @@
 
 /* Distinct values of the 26 categories: dlrm_data_pytorch.py prints them for the Kaggle set. */
 static const uint32_t entries[TABLES] = {
-    1460, 583,   10131227, 2202608, 305,  24, 12517,   633, 3,  93145,  5683, 8351593, 3194,
-    27,   14992, 5461306,  10,      5652, 2173, 4, 7046547, 18,  15, 286181, 105, 142572};
+    1460, 583,   10131227, 2202608, 305,  24,   12517, 633,     3,  93145, 5683,   8351593, 3194,
+    27,   14992, 5461306,  10,      5652, 2173, 4,     7046547, 18, 15,    286181, 105,     142572};
 
 static const uint64_t bottom[] = {NUMBERS, 512, 256, WIDTH};
 static const uint64_t top[] = {WIDTH + PAIRS, 1024, 1024, 512, 256, 1};
@@ -26,8 +26,7 @@ static const uint64_t top[] = {WIDTH + PAIRS, 1024, 1024, 512, 256, 1};
 static uint32_t perceptron(struct ff__tape *tape, uint32_t x, uint64_t rows, const uint64_t *sizes,
                            size_t count, bool data) {
     for (size_t i = 0; i + 1 < count; i++) {
-        uint32_t y =
-            ff__layer_linear(tape, x, rows, sizes[i], sizes[i + 1], true, data && i == 0);
+        uint32_t y = ff__layer_linear(tape, x, rows, sizes[i], sizes[i + 1], true, data && i == 0);
         ff__tensor_drop(tape, x);
         x = ff__layer_map(tape, "relu", y, FF__KEEPS_OUT, 0);
         ff__tensor_drop(tape, y);

@@ -40,8 +40,7 @@ static int open_model(struct ff__workload *workload, const struct ff__network *n
     int status = ff__program_make(network, (uint64_t)params[BATCH], (uint64_t)params[LENGTH],
                                   &model->program, error);
     if (!status)
-        status =
-            ff__placement_make(&model->program, model->iterations, &model->placement, error);
+        status = ff__placement_make(&model->program, model->iterations, &model->placement, error);
     return status ? status : make_arrays(workload, error);
 }
 
@@ -82,7 +81,9 @@ static bool find_step(const struct model *model, uint64_t index, uint64_t *out) 
     uint64_t end = placement->round_end[count - 1];
     uint64_t last = count > 1 ? placement->round_end[count - 2] : 0;
     uint64_t total = end + (model->iterations - count) * (end - last);
-    *out = index < end ? index : index < total ? last + (index - end) % (end - last) : index - total;
+    *out = index < end     ? index
+           : index < total ? last + (index - end) % (end - last)
+                           : index - total;
     return index < total;
 }
 

@@ -85,15 +85,13 @@ struct ff__images ff__layer_conv(struct ff__tape *tape, struct ff__images x,
     uint64_t kernel = conv->kernel * conv->kernel;
     uint32_t weight = ff__tape_param(tape, conv->out * (x.c / conv->groups) * kernel);
     uint32_t bias = conv->bias ? ff__tape_param(tape, conv->out) : NONE;
-    struct ff__images y =
-        new_images(tape, x.n, conv->out, side_of(x.h, conv), side_of(x.w, conv));
-    const struct ff__node node = {
-        .backward = conv_back,
-        .in = {conv->data ? NONE : x.tensor, NONE, NONE},
-        .out = y.tensor,
-        .saved = {x.tensor, NONE, NONE, NONE, NONE, NONE},
-        .size = {weight, bias, x.n, x.c, x.h * x.w, y.c, y.h * y.w, kernel, conv->groups,
-                 conv->transposed}};
+    struct ff__images y = new_images(tape, x.n, conv->out, side_of(x.h, conv), side_of(x.w, conv));
+    const struct ff__node node = {.backward = conv_back,
+                                  .in = {conv->data ? NONE : x.tensor, NONE, NONE},
+                                  .out = y.tensor,
+                                  .saved = {x.tensor, NONE, NONE, NONE, NONE, NONE},
+                                  .size = {weight, bias, x.n, x.c, x.h * x.w, y.c, y.h * y.w,
+                                           kernel, conv->groups, conv->transposed}};
     convolve(tape, "conv", x.tensor, y.tensor, node.size, false);
     ff__tape_node(tape, &node);
     return y;

@@ -3,7 +3,7 @@
 
 static const struct {
     uint64_t out, stride;
-} pairs[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2},  {512, 1},
+} pairs[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
              {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
 
 /* Convolution, batch normalisation, ReLU; drops x. */
@@ -45,6 +45,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 }
 
 const struct ff__network ff__mobilenet = {
-    .shape = {100, 1}, /* as is usual for images of 32 x 32, the first convolution keeps their size */
+    .shape = {100,
+              1}, /* as is usual for images of 32 x 32, the first convolution keeps their size */
     .train = train,
 };

@@ -126,7 +126,7 @@ static void place_op(struct placing *placing, const struct ff__op *op) {
     switch (op->kind) {
     case FF__OP_NEW:
         placing->status = ff__caching_allocate(pool, placing->tape->tensors[op->index].bytes,
-                                            &placing->blocks[op->index]);
+                                               &placing->blocks[op->index]);
         break;
     case FF__OP_FREE:
         ff__caching_release(pool, placing->blocks[op->index]);

@@ -9,8 +9,10 @@
 #define FF__FLOAT     4 /* bytes */
 
 /* Efficiencies, as shares of a device's peak rates; for every network and device the same. */
-#define FF__GEMM_SHARE 0.85 /* of operations; ours: cuBLAS is at 80 to 95 % on V100 for large matrices */
-#define FF__CONV_SHARE 0.75 /* ours: cuDNN without Winograd's savings, between GEMM's and half of peak */
+#define FF__GEMM_SHARE                                                                             \
+    0.85 /* of operations; ours: cuBLAS is at 80 to 95 % on V100 for large matrices */
+#define FF__CONV_SHARE                                                                             \
+    0.75 /* ours: cuDNN without Winograd's savings, between GEMM's and half of peak */
 #define FF__STREAM_SHARE                                                                           \
     0.85 /* of bandwidth; ours: 750 to 790 of 900 GB/s are commonly measured on V100 */
 
@@ -52,9 +54,9 @@ typedef void (*ff__backward)(struct ff__tape *tape, const struct ff__node *node)
 struct ff__node {
     ff__backward backward;
     const char *name;
-    uint32_t in[3], out;      /* tensors whose gradients it makes, takes */
+    uint32_t in[3], out;       /* tensors whose gradients it makes, takes */
     uint32_t saved[FF__SAVED]; /* held until then */
-    uint64_t size[10];        /* the layer's own */
+    uint64_t size[10];         /* the layer's own */
 };
 
 struct ff__tape {
