@@ -6,6 +6,7 @@
  * machines. */
 #include "bare.h"
 #include "measure.h"
+#include "tables.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -363,6 +364,34 @@ static void bench_decision(void) {
     report("policy.decision", "ns", &series);
 }
 
+/* ---- correlation tables ---- */
+
+static void bench_tables(void) {
+    struct series lookup = {.count = 0}, update = {.count = 0};
+    struct tables_bench *tables = tables_bench_open();
+    if (!tables) {
+        fprintf(stderr, "farfault-bench: no memory for tables\n");
+        exit(1);
+    }
+    for (int run = -1; run < bench.runs; run++) {
+        double floor_lookup, floor_update;
+        double ns_lookup = tables_lookup_ns(tables, &floor_lookup);
+        double ns_update = tables_update_ns(tables, &floor_update);
+        if (run < 0)
+            continue;
+        series_add(&lookup, ns_lookup, floor_lookup);
+        series_add(&update, ns_update, floor_update);
+    }
+    tables_bench_close(tables);
+    report("policy.correlation.lookup", "ns", &lookup);
+    report("policy.correlation.update", "ns", &update);
+}
+
+static void bench_policy(void) {
+    bench_decision();
+    bench_tables();
+}
+
 /* ---- the command line ---- */
 
 static const struct {
@@ -370,7 +399,7 @@ static const struct {
     void (*run)(void);
 } groups[] = {
     {"fault", bench_faults},      {"migrate", bench_migration}, {"scan", bench_scan},
-    {"overhead", bench_resident}, {"policy", bench_decision},
+    {"overhead", bench_resident}, {"policy", bench_policy},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {

@@ -124,6 +124,11 @@ enum ff_advice_kind {
                           data afterwards */
     FF_ADVISE_EVICT,   /* will not be used for long: send it to the host now */
     FF_ADVISE_HOME,    /* `device` is where kernels will use it */
+    /* An allocator of the application has taken the memory back, and will not ask for its content. It
+     * stays where it is until the room is needed, and then is dropped instead of copied, under a
+     * system that does so (discard=inactive). */
+    FF_ADVISE_INACTIVE,
+    FF_ADVISE_ACTIVE, /* in use again; to be said before the first write */
 };
 FF_API int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
                          enum ff_advice_kind advice, uint32_t device);

@@ -31,13 +31,13 @@ static const struct {
     const char *system;
     unsigned rounds;
 } kinds[KINDS] = {
-    [UM] = {"nvidia", 2},
-    [DEEPUM_ALL] = {DEEPUM, 4},
-    [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 4},
-    [PREEVICTS] = {DEEPUM ",discard=declared", 4},
+    [UM] = {"nvidia", 4},
+    [DEEPUM_ALL] = {DEEPUM, 6},
+    [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 6},
+    [PREEVICTS] = {DEEPUM ",discard=declared", 6},
     [IDEAL] = {NULL, 2},
-    [LMS] = {NULL, 3},
-    [LMS_MOD] = {NULL, 3},
+    [LMS] = {NULL, 6},
+    [LMS_MOD] = {NULL, 6},
 };
 
 /* What the two sweeps run; more of them would take half an hour. */

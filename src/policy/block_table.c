@@ -6,6 +6,7 @@
 
 #define UNIT_SETS    8u
 #define BUCKET       4u  /* tables that an ID may lie in */
+#define FULL_TABLES  4u  /* there is room for at least so many; if need be, of fewer rows */
 #define TABLES_SHARE 16u /* one part in so many of the memory is for the tables' heads */
 
 static size_t row_size(uint32_t successors) {
@@ -34,8 +35,11 @@ int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
         .least = FF_NONE,
         .most = FF_NONE,
     };
-    ff__buddy_start(&tables->regions, (unsigned char *)memory + heads, size - heads,
-                    (size_t)tables->stride * UNIT_SETS * shape->ways, tables->max_order);
+    size_t unit = (size_t)tables->stride * UNIT_SETS * shape->ways;
+    while (tables->max_order > 0 && (unit << tables->max_order) > (size - heads) / FULL_TABLES)
+        tables->max_order--;
+    ff__buddy_start(&tables->regions, (unsigned char *)memory + heads, size - heads, unit,
+                    tables->max_order);
     for (size_t i = 0; i < buckets * BUCKET; i++)
         tables->tables[i].id = FF_NONE;
     return tables->regions.count > 0 ? 0 : -ENOMEM;

@@ -17,6 +17,7 @@ struct fake {
     struct ff_mask *resident[FF_TIERS_MAX];
     uint32_t *frame[FF_TIERS_MAX];
     uint8_t *busy;
+    struct ff_mask *inactive;
 };
 
 static inline void *fake_zeroed(size_t size) {
@@ -32,6 +33,7 @@ static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks)
     memset(fake, 0, sizeof *fake);
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
     fake->busy = fake_zeroed(blocks);
+    fake->inactive = fake_zeroed(blocks * sizeof *fake->inactive);
     fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
     for (uint32_t i = 0; i < blocks; i++)
         fake->blocks[i] = (struct ff_block){.page_count = FF_BLOCK_PAGES};
@@ -47,6 +49,7 @@ static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks)
     fake->view.blocks = fake->blocks;
     fake->view.ranges = &fake->range;
     fake->view.busy = fake->busy;
+    fake->view.inactive = fake->inactive;
 }
 
 static inline void fake_close(struct fake *fake) {
@@ -56,6 +59,7 @@ static inline void fake_close(struct fake *fake) {
     }
     free(fake->blocks);
     free(fake->busy);
+    free(fake->inactive);
 }
 
 /* ---- an instance of a policy ------------------------------------------------------------ */
@@ -63,7 +67,7 @@ static inline void fake_close(struct fake *fake) {
 struct instance {
     const struct ff_policy *policy;
     int64_t params[FF_PARAMS_MAX];
-    void *state, *block_state;
+    void *state, *block_state, *arena;
 };
 
 static inline void instance_init(struct instance *instance, const struct ff_policy *policy) {
@@ -86,10 +90,14 @@ static inline void instance_open(struct instance *instance, const struct ff_view
     const struct ff_policy *policy = instance->policy;
     instance->state = fake_zeroed(policy->state_size);
     instance->block_state = fake_zeroed(policy->block_state_size * view->block_limit);
+    size_t arena_size = policy->arena_size ? policy->arena_size(instance->params) : 0;
+    instance->arena = fake_zeroed(arena_size);
     struct ff_policy_env env = {.tier_count = view->tier_count,
                                 .tier = tier,
                                 .block_limit = view->block_limit,
                                 .block_state = instance->block_state,
+                                .arena = instance->arena,
+                                .arena_size = arena_size,
                                 .params = instance->params};
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
@@ -101,6 +109,7 @@ static inline void instance_close(struct instance *instance) {
         instance->policy->fini(instance->state);
     free(instance->state);
     free(instance->block_state);
+    free(instance->arena);
 }
 
 /* ---- masks as text ---------------------------------------------------------------------- */

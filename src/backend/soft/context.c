@@ -377,6 +377,17 @@ static int discard_piece(struct ff_context *context, uint32_t block, size_t firs
     return 0;
 }
 
+/* What is in use again in part is in use. */
+static int activity_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                          void *argument) {
+    bool inactive = *(bool *)argument;
+    struct ff_mask pages = inactive ? pages_inside(first, end) : pages_touched(first, end);
+    lock(context);
+    ff__engine_set_inactive(&context->engine, block, &pages, inactive);
+    unlock(context);
+    return 0;
+}
+
 int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size, uint32_t device) {
     struct ff_range range;
     uint32_t id, tier = ff_tier_of_device(device);
@@ -407,7 +418,11 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     uint32_t id;
     if (!find_span(context, pointer, size, &range, &id))
         return -EINVAL;
+    bool inactive = advice == FF_ADVISE_INACTIVE;
     switch (advice) {
+    case FF_ADVISE_INACTIVE:
+    case FF_ADVISE_ACTIVE:
+        return for_each_piece(context, pointer, size, activity_piece, &inactive);
     case FF_ADVISE_DISCARD:
         return for_each_piece(context, pointer, size, discard_piece, NULL);
     case FF_ADVISE_EVICT:

@@ -19,7 +19,7 @@ static void move_to_tail(struct ff__order *order, uint32_t block, enum ff__order
     unlink_block(order, block);
     uint32_t last = order->tail[list];
     *ff__order_at(order, block) =
-        (struct ff__order_link){FF_NONE, last, list, order->clock++};
+        (struct ff__order_link){FF_NONE, last, list, ++order->clock};
     order->tail[list] = block;
     if (last == FF_NONE)
         order->head[list] = block;

@@ -1,0 +1,332 @@
+/* DeepUM's prefetching, and the two policies of eviction that go by its forecast, event by event. */
+#include "base/cases.h"
+
+#include "policy/registry.h"
+#include "view.h"
+
+#define BLOCKS 64u
+
+static struct fake fake;
+static struct instance policy;
+
+static const struct ff_prefetch_policy *hooks(void) {
+    return &ff__prefetch_correlation;
+}
+
+/* `settings`: pairs of a parameter and its value, up to NULL. */
+static void open_policy(const char *name, int64_t value) {
+    fake_open(&fake, 2, BLOCKS);
+    fake.view.capacity[1] = BLOCKS * FF_BLOCK_PAGES;
+    instance_init(&policy, &ff__prefetch_correlation.base);
+    instance_set(&policy, "tables", 1 << 20);
+    instance_set(&policy, "reach", 100);
+    if (name)
+        instance_set(&policy, name, value);
+    instance_open(&policy, &fake.view, FF_NONE);
+    fake.view.forecast =
+        (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->this_turn};
+}
+
+static void close_policy(void) {
+    instance_close(&policy);
+    fake_close(&fake);
+}
+
+static void tell(enum ff_event_kind kind, uint32_t launch, uint32_t block) {
+    const struct ff_event event = {.kind = kind, .tier = 1, .block = block, .launch = launch};
+    hooks()->learn(policy.state, &fake.view, &event, 1);
+}
+
+/* A kernel and its faults, up to FF_NONE. */
+static void run(uint32_t launch, const uint32_t *blocks) {
+    tell(FF_EVENT_LAUNCH, launch, FF_NONE);
+    for (; *blocks != FF_NONE; blocks++)
+        tell(FF_EVENT_FAULT, launch, *blocks);
+    tell(FF_EVENT_LAUNCH_END, launch, FF_NONE);
+}
+
+static struct ff_advice items[BLOCKS];
+
+/* What is advised now, compared with blocks up to FF_NONE. */
+static void expect(const uint32_t *blocks) {
+    struct ff_advice_list list = {items, 0, BLOCKS};
+    hooks()->plan(policy.state, &fake.view, &list);
+    uint32_t count = 0;
+    for (; blocks[count] != FF_NONE; count++)
+        if (count >= list.count || items[count].block != blocks[count])
+            fail_msg("advice %u of %u is %u, not %u", count, list.count,
+                     count < list.count ? items[count].block : 0, blocks[count]);
+    assert_int_equal(list.count, count);
+}
+
+#define LIST(...) ((const uint32_t[]){__VA_ARGS__, FF_NONE})
+#define NOTHING   ((const uint32_t[]){FF_NONE})
+
+/* ---- Figure 7 ---- */
+
+/* Execution ID 0 goes a b e, a p, b q; ID 1 goes k g t, k n, g i u. Prefetching b for ID 0 brings its
+ * successors e and q; q is the end, so k follows, the start for ID 1. */
+static void learn_figure_7(void) {
+    enum { a, b, e = 4, g = 6, i = 8, k = 10, n = 13, p = 15, q, t = 19, u };
+    for (int lap = 0; lap < 2; lap++) {
+        run(0, LIST(a, p, a, b, e, b, q));
+        run(1, LIST(k, n, k, g, t, g, i, u));
+    }
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+}
+
+static void test_figure_7(void **state) {
+    (void)state;
+    open_policy("pairs", 1);
+    learn_figure_7();
+    tell(FF_EVENT_FAULT, 0, 1);
+    struct ff_advice_list list = {items, 0, 7};
+    hooks()->plan(policy.state, &fake.view, &list);
+    assert_int_equal(list.count, 7);
+    assert_int_equal(items[0].block, 16); /* q, the most recent successor, and the end */
+    assert_int_equal(items[0].launch, 0);
+    assert_int_equal(items[1].block, 10); /* k, the start of the next kernel */
+    assert_int_equal(items[1].launch, 1);
+    for (uint32_t i = 0; i < list.count; i++)
+        assert_true(items[i].launch <= 1);
+    close_policy();
+}
+
+/* ---- chaining ---- */
+
+static void learn_three(uint32_t laps) {
+    for (uint32_t lap = 0; lap < laps; lap++) {
+        run(0, LIST(1, 2, 3));
+        run(1, LIST(11, 12));
+        run(2, LIST(21, 22, 23));
+    }
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    open_policy("kernels", 2);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 2, 3, 11, 12, 21, 22, 23)); /* and pauses, two kernels ahead */
+    expect(NOTHING);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        fake.resident[1][block] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    fake.resident[1][2] = (struct ff_mask){{0}};
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 1, FF_NONE); /* the next ends with 0 */
+    expect(LIST(2));
+    close_policy();
+}
+
+static void test_fault_begins_anew(void **state) {
+    (void)state;
+    open_policy("chain", 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 2, FF_NONE); /* not what was predicted */
+    tell(FF_EVENT_FAULT, 2, 22);
+    expect(LIST(23));
+    tell(FF_EVENT_FAULT, FF_NONE, 1); /* the host's */
+    expect(NOTHING);
+    close_policy();
+}
+
+static void test_unknown_kernel_ends_the_chain(void **state) {
+    (void)state;
+    open_policy(NULL, 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE);
+    tell(FF_EVENT_FAULT, 9, 40);
+    tell(FF_EVENT_FAULT, 9, 41);
+    expect(NOTHING); /* and nothing is brought for a kernel that runs for the first time */
+    close_policy();
+}
+
+/* Advice that found no room is repeated when something has happened, from where it was refused. */
+static void test_stall(void **state) {
+    (void)state;
+    open_policy("kernels", 2);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 2, 3, 11, 12, 21, 22, 23));
+    tell(FF_EVENT_NO_ROOM, 1, 12);
+    tell(FF_EVENT_NO_ROOM, 2, 21);
+    expect(NOTHING);
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    expect(LIST(12, 21, 22, 23));
+    close_policy();
+}
+
+static void test_whole(void **state) {
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        open_policy("whole", whole);
+        struct ff_fault_group group = {.block = 2, .tier = 1, .launch = 0};
+        struct ff_fault_advice advice = {0};
+        group.faulted = mask_of("5 9");
+        hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+        assert_int_equal(ff_mask_count(&advice.prefetch), whole ? 512 : 0);
+        learn_three(2);
+        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+        if (whole)
+            expect(LIST(1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12,
+                        21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2,
+                        3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21,
+                        22, 23));
+        else
+            assert_int_equal(ff_mask_count(&group.faulted), 2);
+        close_policy();
+    }
+}
+
+/* ---- the forecast ---- */
+
+static uint64_t turn(uint32_t block) {
+    return ff_view_next_turn(&fake.view, 1, block);
+}
+
+static void test_forecast(void **state) {
+    (void)state;
+    open_policy("slack", 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+    assert_true(turn(1) < turn(2) && turn(2) < turn(3) && turn(3) < turn(11));
+    assert_true(turn(12) < turn(21) && turn(23) < FF_TURN_NEVER);
+    assert_int_equal(turn(23) >> 32, now + 2);
+    assert_int_equal(turn(40), FF_TURN_NEVER);
+    tell(FF_EVENT_FAULT, 0, 3); /* 1 and 2 are over, and come back in three kernels */
+    assert_int_equal(turn(3) >> 32, now);
+    assert_int_equal(turn(1) >> 32, now + 3);
+    tell(FF_EVENT_FAULT, 0, 1); /* no, it is still in use */
+    assert_int_equal(turn(1) >> 32, now);
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    assert_int_equal(turn(3) >> 32, now + 3);
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is foretold */
+    assert_int_equal(turn(11), FF_TURN_NEVER);
+    close_policy();
+}
+
+/* ---- eviction ---- */
+
+static struct instance evictor;
+
+static void open_evictor(const struct ff_evict_policy *evict) {
+    open_policy(NULL, 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    instance_init(&evictor, &evict->base);
+    instance_open(&evictor, &fake.view, 1);
+    /* 40 and 41 are unexpected; blocks from 50 on have come so lately that they stay */
+    static const uint32_t arrivals[] = {23, 1,  40, 3,  12, 41, 2,  50,
+                                        51, 52, 53, 54, 55, 56, 57, 58};
+    for (size_t i = 0; i < sizeof arrivals / sizeof arrivals[0]; i++) {
+        fake.frame[1][arrivals[i]] = arrivals[i];
+        fake.resident[1][arrivals[i]] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+        evict->on_activate(evictor.state, &fake.view, arrivals[i]);
+    }
+}
+
+static void close_evictor(void) {
+    instance_close(&evictor);
+    close_policy();
+}
+
+static uint32_t first_victim(const struct ff_evict_policy *evict, enum ff_evict_cause cause,
+                             uint32_t for_block) {
+    struct ff_advice_list list = {items, 0, BLOCKS};
+    const struct ff_evict_request request = {cause, 1, for_block, FF_BLOCK_PAGES};
+    evict->pick(evictor.state, &fake.view, &request, &list);
+    return list.count ? items[0].block : FF_NONE;
+}
+
+static void leave(const struct ff_evict_policy *evict, uint32_t block) {
+    fake.frame[1][block] = FF_NONE;
+    evict->on_release(evictor.state, &fake.view, block);
+}
+
+static void test_predicted(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted;
+    open_evictor(evict);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 40);
+    assert_int_equal(first_victim(evict, FF_EVICT_AHEAD, FF_NONE), 40);
+    leave(evict, 40);
+    leave(evict, 41);
+    leave(evict, 50); /* which is not recent any more, by one */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 23); /* least recently migrated */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 23);
+    leave(evict, 23);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 12);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), FF_NONE); /* needed later */
+    close_evictor();
+}
+
+static void test_farthest(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_farthest;
+    open_evictor(evict);
+    static const uint32_t order[] = {40, 41, 50, 23, 12, 3, 2, 1};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), order[i]);
+        leave(evict, order[i]);
+    }
+    close_evictor();
+}
+
+static void test_farthest_does_no_harm(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_farthest;
+    open_evictor(evict);
+    leave(evict, 40);
+    leave(evict, 41);
+    leave(evict, 50);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 23);
+    leave(evict, 23);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 22), FF_NONE);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 12);
+    /* what holds nothing of value leaves first */
+    fake.inactive[1] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    evict->on_discarded(evictor.state, &fake.view, 1);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 1);
+    close_evictor();
+}
+
+/* ---- invalidation ---- */
+
+static void test_inactive(void **state) {
+    (void)state;
+    for (int parts = 0; parts < 2; parts++) {
+        struct ff_mask dead = {{0}};
+        struct instance discard;
+        fake_open(&fake, 2, 4);
+        instance_init(&discard, &ff__discard_inactive.base);
+        instance_set(&discard, "parts", parts);
+        instance_open(&discard, &fake.view, FF_NONE);
+        fake.inactive[1] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+        fake.inactive[2] = mask_of("7-9");
+        ff__discard_inactive.dead(discard.state, &fake.view, 1, &dead);
+        assert_int_equal(ff_mask_count(&dead), 512);
+        ff_mask_clear(&dead);
+        ff__discard_inactive.dead(discard.state, &fake.view, 2, &dead);
+        assert_int_equal(ff_mask_count(&dead), parts ? 3 : 0);
+        instance_close(&discard);
+        fake_close(&fake);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figure_7),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_fault_begins_anew),
+        cmocka_unit_test(test_unknown_kernel_ends_the_chain),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_predicted),
+        cmocka_unit_test(test_farthest),
+        cmocka_unit_test(test_farthest_does_no_harm),
+        cmocka_unit_test(test_inactive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
