@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart};
+static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
@@ -31,7 +31,8 @@ static const struct argp_option repro_options[] = {
 
 static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
-    "There is: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs).\n"
+    "There is: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
+    "al., ASPLOS 2023; takes several minutes).\n"
     "\n"
     "The exit status is 0 whenever everything was run, however far apart the numbers are.\n"
     "\n"

@@ -36,6 +36,27 @@ struct ff__step {
 
 struct ff__workload;
 
+#define FF__LOOPS 3
+
+/* What a kernel in bulk reads or writes, as an affine nest: runs of consecutive bytes, at `offset` plus
+ * the sum of index times stride over the loops, the first of which is the outermost. Nobody
+ * enumerates what is in place already. */
+struct ff__operand {
+    uint32_t array;
+    bool write;
+    uint64_t offset, run;
+    struct ff__loop {
+        uint64_t count, stride; /* at least 1; bytes */
+    } loop[FF__LOOPS];
+};
+
+static inline uint64_t ff__operand_runs(const struct ff__operand *operand) {
+    return operand->loop[0].count * operand->loop[1].count * operand->loop[2].count;
+}
+
+/* Two kinds. Warp by warp: `step` says what each does. Or in bulk, `step` NULL, for kernels of which
+ * only the data and the time matter: all operands are gone through together, each in its order and at
+ * its share of the time, which is that of the work at the device's peak rates. */
 struct ff__kernel {
     const char *name;
     uint64_t identity;    /* the same for the same name and arguments: DeepUM's execution ID */
@@ -44,6 +65,9 @@ struct ff__kernel {
     /* Step `index` of a warp. False: the warp has ended before it. */
     bool (*step)(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out);
+    const struct ff__operand *operands; /* in bulk; they live as long as the workload */
+    uint32_t operand_count;
+    double flops, traffic; /* operations and bytes of device memory that take as long at its peak */
 };
 
 enum ff__action_kind {
@@ -53,14 +77,20 @@ enum ff__action_kind {
     FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
     FF__ACTION_HOST_WRITE, /* the same */
     FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
-    FF__ACTION_PREFETCH, /* array, offset, bytes, device: an explicit hint of the program */
+    FF__ACTION_PREFETCH,   /* array, offset, bytes, device: an explicit hint of the program */
+    /* array, offset, bytes, device: an allocator in the program has taken the memory back, or handed it
+     * out again; takes effect between the launches before and after it */
+    FF__ACTION_INACTIVE,
+    FF__ACTION_ACTIVE,
+    FF__ACTION_WORK, /* the host itself is at work for work_ns, and then the device goes on */
+    FF__ACTION_LAP,  /* waits as SYNCHRONIZE does; one of several equal rounds of the program has ended */
 };
 
 /* What the host does next. */
 struct ff__action {
     enum ff__action_kind kind;
     uint32_t array, device;
-    uint64_t offset, bytes;
+    uint64_t offset, bytes, work_ns;
     struct ff__kernel kernel;
 };
 

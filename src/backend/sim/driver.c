@@ -14,9 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AHEAD 4u /* prefetches and pre-evictions at a time; ours */
+
 /* ---- learning ---- */
 
-void ff__sim_learn(struct sim *sim, uint64_t time) {
+/* Puts a piece of advice down for the device that it is for; NULL: none of these. */
+static struct device *note_advice(struct sim *sim, const struct ff_advice *advice) {
+    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
+        return NULL;
+    struct device *device = &sim->devices[advice->tier - 1];
+    if (!ff__queue_push(&device->advice, advice))
+        sim->engine.space.stats.advice_dropped++;
+    return device;
+}
+
+/* One turn of the correlator and one of the prefetching thread. */
+static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_event events[64];
     struct ff_advice items[64];
     if (!sim->engine.events.items)
@@ -26,7 +39,13 @@ void ff__sim_learn(struct sim *sim, uint64_t time) {
     struct ff_advice_list advice = {items, 0, 64};
     ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)
-        ff__sim_advise(sim, &items[i], time);
+        note_advice(sim, &items[i]);
+}
+
+void ff__sim_learn(struct sim *sim, uint64_t time) {
+    learn_and_plan(sim, time);
+    for (uint32_t i = 0; i < sim->config->devices; i++)
+        ff__sim_idle(sim, &sim->devices[i], time);
 }
 
 /* ---- serving ---- */
@@ -129,6 +148,13 @@ static int by_page(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static bool is_sorted(const struct fault *faults, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (faults[i].page < faults[i - 1].page)
+            return false;
+    return true;
+}
+
 /* Takes up to `limit` faults that are visible from the buffer. */
 static uint32_t take_faults(struct device *device, uint64_t time, struct fault *out,
                             uint32_t limit) {
@@ -138,7 +164,8 @@ static uint32_t take_faults(struct device *device, uint64_t time, struct fault *
     memcpy(out, device->buffer, count * sizeof *out);
     device->buffer_count -= count;
     memmove(device->buffer, device->buffer + count, device->buffer_count * sizeof *out);
-    qsort(out, count, sizeof *out, by_page);
+    if (!is_sorted(out, count)) /* kernels in bulk touch their pages in order */
+        qsort(out, count, sizeof *out, by_page);
     return count;
 }
 
@@ -262,17 +289,27 @@ void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time) {
 /* ---- prefetches and pre-evictions ---- */
 
 void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
-    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
-        return;
-    struct device *device = &sim->devices[advice->tier - 1];
-    if (!ff__queue_push(&device->advice, advice))
-        sim->engine.space.stats.advice_dropped++;
-    ff__sim_idle(sim, device, time);
+    struct device *device = note_advice(sim, advice);
+    if (device)
+        ff__sim_idle(sim, device, time);
+}
+
+static uint64_t prefetch_cost(const struct sim *sim, const struct job *job) {
+    return ff__sim_flat(sim) ? 0 : driver_cost(sim, job);
+}
+
+/* The next advice; planned now if there is none, so that it is never much older than what it serves. */
+static bool next_advice(struct sim *sim, struct device *device, uint64_t time,
+                        struct ff_advice *advice) {
+    if (ff__queue_pop(&device->advice, advice))
+        return true;
+    learn_and_plan(sim, time);
+    return ff__queue_pop(&device->advice, advice);
 }
 
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     struct ff_advice advice;
-    while (ff__queue_pop(&device->advice, &advice)) {
+    while (next_advice(sim, device, time, &advice)) {
         struct job *job = ff__sim_job(sim);
         if (!job)
             return false;
@@ -280,7 +317,7 @@ static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time
         job->device = device->tier - 1;
         if (ff__engine_prefetch(&sim->engine, ff__sim_ns(time), &advice, &job->job) ==
             FF__JOB_RUN) {
-            ff__sim_start(sim, job, time);
+            ff__sim_start(sim, job, time + prefetch_cost(sim, job));
             return true;
         }
         ff__sim_job_free(sim, job);
@@ -305,12 +342,28 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
+/* One prefetch at a time, if each makes room for itself. A policy that keeps a stock evicts ahead: room
+ * for the next ones is made while one comes in, as both directions of the link are in use. */
+static uint32_t prefetches_at_a_time(struct sim *sim, uint32_t tier) {
+    const struct ff__engine *engine = &sim->engine;
+    uint64_t stock = engine->evict->stock
+                         ? engine->evict->stock(engine->evict_state[tier], &engine->view)
+                         : engine->stock;
+    return stock > 0 ? AHEAD : 1;
+}
+
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
     while (sim->config->untimed &&
            (start_prefetch(sim, device, time) || start_restock(sim, device, time)))
         ;
-    if (!sim->config->untimed && !device->prefetching && (ff__sim_flat(sim) || !device->in_batch))
-        device->prefetching = start_prefetch(sim, device, time) || start_restock(sim, device, time);
+    if (sim->config->untimed || (device->in_batch && !ff__sim_flat(sim)))
+        return;
+    uint32_t most = prefetches_at_a_time(sim, device->tier);
+    while (device->prefetching < most) {
+        if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
+            break;
+        device->prefetching++;
+    }
 }
 
 /* ---- the end of a job ---- */
@@ -382,7 +435,7 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     if (cause == JOB_OF_BATCH)
         ff__sim_driver(sim, device, time);
     if (cause == JOB_PREFETCH || cause == JOB_RESTOCK)
-        device->prefetching = false;
+        device->prefetching--;
     ff__sim_idle(sim, device, time);
     expect_idle(sim, time);
 }

@@ -42,6 +42,7 @@ struct ff__gpu {
     uint32_t sms, warps_per_sm, ctas_per_sm;
     double clock_hz;
     double instructions_per_cycle; /* of warps, an SM */
+    double flops;                  /* operations per second in single precision, whole device */
     double memory_rate;            /* bytes per second of device memory, whole device */
     uint64_t memory_latency_ns;    /* of an access that hits */
     uint32_t tlb_entries;          /* an SM */

@@ -38,6 +38,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(ctas_per_sm, COUNT, 1, 256, ANY),
     NUMBER(clock_hz, REAL, 1e6, 1e11, ANY),
     NUMBER(instructions_per_cycle, REAL, 0.01, 64, ANY),
+    NUMBER(flops, REAL, 1e6, 1e18, ANY),
     NUMBER(memory_rate, REAL, 1e6, 1e15, ANY),
     NUMBER(memory_latency_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(tlb_entries, COUNT, 1, 1 << 24, ANY),

@@ -63,10 +63,24 @@ struct fault {
     bool served; /* in a batch: its page was brought */
 };
 
-/* A launch that waits for its device. */
+/* A launch that waits for its device, or something that takes effect in its turn. */
 struct launch {
     struct ff__kernel kernel;
     uint32_t number;
+    bool is_note; /* no kernel: these bytes become inactive, or active again */
+    bool inactive;
+    uint32_t array;
+    uint64_t offset, bytes;
+};
+
+/* How far a kernel in bulk has come: bulk.c. */
+struct bulk {
+    uint64_t step, steps;
+    double ps_per_step;
+    uint64_t time;
+    bool waits, faulted;   /* for pages; the step has been counted as short of them */
+    struct fault *missing; /* pages that it is short of */
+    uint32_t missing_count, missing_capacity;
 };
 
 struct device {
@@ -76,6 +90,7 @@ struct device {
     /* the running kernel */
     bool running;
     struct launch current;
+    struct bulk bulk;
     uint32_t next_cta, ctas_left;
     uint64_t started, last_end;
     struct launch *queue; /* ring of launches to come */
@@ -92,7 +107,7 @@ struct device {
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
-    bool prefetching;
+    uint32_t prefetching;    /* prefetches and pre-evictions under way */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;
     uint32_t access_count;
@@ -200,6 +215,21 @@ void ff__sms_show(struct sim *sim, struct device *device);
 /* Runs a whole kernel. */
 void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
 
+/* Raises a fault, unless the page's last one is still unanswered. */
+void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                         uint64_t time);
+
+/* ---- kernels in bulk: bulk.c ---- */
+
+static inline bool ff__is_bulk(const struct device *device) {
+    return !device->current.kernel.step;
+}
+
+void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time);
+/* As ff__sms_run(). */
+uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
+void ff__bulk_wake(struct device *device, uint64_t time);
+
 /* ---- the future: future.c ---- */
 
 /* The pages that were accessed, in order. */
@@ -236,7 +266,8 @@ struct sim {
     bool prefetch_watches;
     bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
-    uint64_t next_action, host_time;
+    uint64_t next_action, host_time; /* the host itself is at work until then */
+    struct ff__sim_lap lap_start;
     bool host_waits, host_ended, freeing;
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;

@@ -46,10 +46,41 @@ static int queue_launch(struct device *device, const struct launch *launch) {
     return 0;
 }
 
-static void start_kernel(struct sim *sim, struct device *device, uint64_t time) {
-    device->current = device->queue[device->queue_head];
+static struct launch take_launch(struct device *device) {
+    struct launch launch = device->queue[device->queue_head];
     device->queue_head = (device->queue_head + 1) % device->queue_capacity;
     device->queue_count--;
+    return launch;
+}
+
+/* Whole pages only: what is left of others is in use. A program tells this to nobody but a system that
+ * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
+static void take_note(struct sim *sim, const struct launch *note) {
+    const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
+    uint64_t base = sim->workload->arrays[note->array].first_page;
+    uint64_t page = base + (note->offset + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t end = base + (note->offset + note->bytes) / FF_PAGE_SIZE;
+    if (!discard->dead)
+        return;
+    while (page < end) {
+        uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+        uint64_t left = end - page;
+        uint32_t last = left < FF_BLOCK_PAGES - first ? first + (uint32_t)left : FF_BLOCK_PAGES;
+        struct ff_mask pages = ff_mask_of_run(first, last);
+        ff__engine_set_inactive(&sim->engine, block, &pages, note->inactive);
+        page += last - first;
+    }
+}
+
+static void take_notes(struct sim *sim, struct device *device) {
+    while (device->queue_count > 0 && device->queue[device->queue_head].is_note) {
+        struct launch note = take_launch(device);
+        take_note(sim, &note);
+    }
+}
+
+static void start_kernel(struct sim *sim, struct device *device, uint64_t time) {
+    device->current = take_launch(device);
     device->running = true;
     device->started = device->last_end = time;
     device->next_cta = 0;
@@ -66,7 +97,10 @@ static void start_kernel(struct sim *sim, struct device *device, uint64_t time) 
         ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
     if (status)
         ff__sim_fail(sim, status, "a launch");
-    ff__sms_start(sim, device, time);
+    if (ff__is_bulk(device))
+        ff__bulk_start(sim, device, time);
+    else
+        ff__sms_start(sim, device, time);
     ff__sim_learn(sim, time);
 }
 
@@ -86,6 +120,7 @@ static void end_kernel(struct sim *sim, struct device *device) {
     ff__sim_observe(sim, &event);
     ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
                       false);
+    take_notes(sim, device);
     if (device->queue_count > 0)
         expect_kernel(sim, device, end);
     if (sim->host_waits)
@@ -227,11 +262,15 @@ static void host_prefetch(struct sim *sim, const struct ff__action *action, uint
 
 static void launch(struct sim *sim, const struct ff__action *action, uint64_t time) {
     struct device *device = &sim->devices[action->device % sim->config->devices];
-    struct launch launch = {action->kernel, ++sim->launch_count};
+    struct launch launch = {.kernel = action->kernel, .number = ++sim->launch_count};
     bool idle = !device->running && device->queue_count == 0;
     if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
         action->kernel.ctas == 0) {
         ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
+        return;
+    }
+    if (sim->config->untimed && !action->kernel.step) {
+        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
         return;
     }
     if (sim->config->untimed) {
@@ -245,9 +284,42 @@ static void launch(struct sim *sim, const struct ff__action *action, uint64_t ti
         expect_kernel(sim, device, time > device->last_end ? time : device->last_end);
 }
 
+/* In turn with the launches of its device. */
+static void note(struct sim *sim, const struct ff__action *action) {
+    struct device *device = &sim->devices[action->device % sim->config->devices];
+    struct launch launch = {.is_note = true,
+                            .inactive = action->kind == FF__ACTION_INACTIVE,
+                            .array = action->array,
+                            .offset = action->offset,
+                            .bytes = action->bytes};
+    bool idle = !device->running && device->queue_count == 0;
+    int status = idle ? 0 : queue_launch(device, &launch);
+    if (status)
+        ff__sim_fail(sim, status, "a note");
+    else if (idle)
+        take_note(sim, &launch);
+}
+
+static void end_lap(struct sim *sim, uint64_t time) {
+    const struct ff_stats *stats = &sim->engine.space.stats;
+    struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->pages_in,
+                              stats->pages_out};
+    sim->result->laps++;
+    sim->result->lap = (struct ff__sim_lap){
+        now.time_ns - sim->lap_start.time_ns, now.faults - sim->lap_start.faults,
+        now.pages_in - sim->lap_start.pages_in, now.pages_out - sim->lap_start.pages_out};
+    sim->lap_start = now;
+}
+
+static void work(struct sim *sim, uint64_t ns, uint64_t time) {
+    sim->host_time = time + ns * PS_PER_NS;
+    ff__sim_post(sim, sim->host_time, EVENT_HOST, 0, NULL);
+}
+
 static bool needs_idle(const struct sim *sim, enum ff__action_kind kind) {
     bool waits = kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE ||
-                 kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE;
+                 kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE ||
+                 kind == FF__ACTION_LAP;
     return waits && !devices_idle(sim);
 }
 
@@ -272,6 +344,16 @@ static bool act(struct sim *sim, const struct ff__action *action, uint64_t time)
     case FF__ACTION_PREFETCH:
         host_prefetch(sim, action, time);
         return true;
+    case FF__ACTION_INACTIVE:
+    case FF__ACTION_ACTIVE:
+        note(sim, action);
+        return true;
+    case FF__ACTION_WORK:
+        work(sim, action->work_ns, time);
+        return true;
+    case FF__ACTION_LAP:
+        end_lap(sim, time);
+        return true;
     case FF__ACTION_SYNCHRONIZE:
     default:
         synchronize(sim, time);
@@ -292,7 +374,7 @@ static void settle(struct sim *sim) {
 static void run_host(struct sim *sim, uint64_t time) {
     struct ff__action action;
     sim->host_waits = false;
-    for (settle(sim); !sim->failure && sim->host_jobs == 0; settle(sim)) {
+    for (settle(sim); !sim->failure && sim->host_jobs == 0 && time >= sim->host_time; settle(sim)) {
         if (!sim->workload->type->action(sim->workload, sim->next_action, &action)) {
             sim->host_ended = true;
             return;
@@ -354,14 +436,15 @@ static void expect_faults(struct sim *sim, struct device *device) {
 
 /* Runs all SMs for a window; returns when one of them could go on. */
 static uint64_t run_devices(struct sim *sim) {
-    uint64_t until = ff__events_next(&sim->events), next = NEVER;
+    uint64_t event = ff__events_next(&sim->events), until = event, next = NEVER;
     if (until > sim->now + sim->visible)
         until = sim->now + sim->visible;
     for (uint32_t i = 0; i < sim->config->devices; i++) {
         struct device *device = &sim->devices[i];
         if (!device->running)
             continue;
-        uint64_t ready = ff__sms_run(sim, device, until);
+        uint64_t ready = ff__is_bulk(device) ? ff__bulk_run(sim, device, event)
+                                             : ff__sms_run(sim, device, until);
         ff__sms_show(sim, device);
         if (device->ctas_left == 0)
             end_kernel(sim, device);
@@ -498,6 +581,7 @@ static void close_sim(struct sim *sim) {
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
         ff__sms_fini(sim, &sim->devices[i]);
         ff__queue_fini(&sim->devices[i].advice);
+        free(sim->devices[i].bulk.missing);
         free(sim->devices[i].batch);
         free(sim->devices[i].buffer);
         free(sim->devices[i].queue);
@@ -518,6 +602,18 @@ static void close_sim(struct sim *sim) {
     ff__engine_fini(&sim->engine);
 }
 
+/* What nobody wrote to is zero. */
+static uint64_t arena_used(const struct ff__engine *engine) {
+    const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
+    const unsigned char *arena = engine->arena[FF__PREFETCH][0];
+    size_t size = policy->arena_size ? policy->arena_size(engine->system.params[FF__PREFETCH]) : 0;
+    static const unsigned char zeros[FF_PAGE_SIZE];
+    uint64_t used = 0;
+    for (size_t at = 0; at + FF_PAGE_SIZE <= size; at += FF_PAGE_SIZE)
+        used += memcmp(arena + at, zeros, FF_PAGE_SIZE) ? FF_PAGE_SIZE : 0;
+    return used;
+}
+
 static void sum_up(struct sim *sim) {
     struct ff__sim_result *result = sim->result;
     const struct ff_stats *stats = &sim->engine.space.stats;
@@ -528,6 +624,7 @@ static void sum_up(struct sim *sim) {
     result->prefetched = stats->prefetched;
     result->prefetched_used = stats->prefetch_used;
     result->prefetched_useless = stats->prefetch_useless;
+    result->table_bytes = arena_used(&sim->engine);
     if (sim->config->untimed) {
         result->demanded = result->accesses;
         result->demanded_hits = result->hits;

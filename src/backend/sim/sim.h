@@ -28,6 +28,11 @@ struct ff__sim_config {
     void *progress_self;
 };
 
+/* One round of the program. */
+struct ff__sim_lap {
+    uint64_t time_ns, faults, pages_in, pages_out;
+};
+
 /* All times are virtual. */
 struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
@@ -51,7 +56,10 @@ struct ff__sim_result {
         demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
                                          page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
-    struct ff_stats stats; /* the engine's */
+    uint64_t table_bytes;   /* pages of the prefetch policy's arena that it has written to */
+    uint64_t laps;          /* rounds, if the program has such */
+    struct ff__sim_lap lap; /* the last one */
+    struct ff_stats stats;  /* the engine's */
 };
 
 /* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke). */

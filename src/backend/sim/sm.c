@@ -270,8 +270,8 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     return true;
 }
 
-static void raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
-                        uint64_t time) {
+void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                         uint64_t time) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
@@ -348,6 +348,8 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time) {
     device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    if (device->bulk.waits)
+        ff__bulk_wake(device, time);
     for (uint32_t *link = &device->waiters[block]; *link != 0;) {
         struct wait *wait = &device->waits[*link - 1];
         uint32_t next = wait->next;
@@ -356,7 +358,7 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
         } else if (end_wait(sim, device, *link - 1, time)) {
             *link = next;
         } else {
-            raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
+            ff__sim_raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
             link = &wait->next;
         }
     }
@@ -381,7 +383,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             uint64_t end = use_remotely(sim, device, time);
             done = end > done ? end : done;
         } else if (touch.missed) {
-            raise_fault(sim, device, page, step->write, time + sim->visible);
+            ff__sim_raise_fault(sim, device, page, step->write, time + sim->visible);
             wait_for(sim, device, sm, slot, page, step->write);
         }
         sim->result->hits += !touch.missed;

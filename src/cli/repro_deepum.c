@@ -1,0 +1,419 @@
+/* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few rounds of
+ * training; the seconds of 100 are those of the few, and of as many more as the last one. */
+#include "backend/sim/lms.h"
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/pool.h"
+#include "cli/repro.h"
+#include "cli/simulate.h"
+#include "report/json.h"
+#include "workload/dnn/dnn.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPU "v100-32g"
+
+/* Of 32510 MiB that the driver reports, what the contexts of CUDA, cuDNN and PyTorch leave; that they
+ * take 1 GiB is ours. */
+#define MEMORY      ((UINT64_C(32510) - 1024) << 20)
+#define HOST_MEMORY (UINT64_C(512) << 30) /* the paper's Table 1 */
+#define ROUNDS      100u
+
+#define DEEPUM      "deepum:tables=1G"
+
+enum kind { UM, DEEPUM_ALL, PREFETCHES, PREEVICTS, IDEAL, LMS, LMS_MOD, KINDS };
+
+/* Systems that learn need a few rounds to get there. */
+static const struct {
+    const char *system;
+    unsigned rounds;
+} kinds[KINDS] = {
+    [UM] = {"nvidia", 4},
+    [DEEPUM_ALL] = {DEEPUM, 6},
+    [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 6},
+    [PREEVICTS] = {DEEPUM ",discard=declared", 6},
+    [IDEAL] = {NULL, 2},
+    [LMS] = {NULL, 6},
+    [LMS_MOD] = {NULL, 6},
+};
+
+/* What the two sweeps run; more of them would take half an hour. */
+static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16"};
+
+struct run {
+    char *workload, *system;
+    enum kind kind;
+    struct ff__system parsed;
+    struct ff__simulated simulated;
+};
+
+struct work {
+    struct ff__gpu gpu;
+    uint64_t seed;
+    struct run *runs;
+    unsigned count;
+    struct ff__progress progress;
+};
+
+/* ---- runs ---- */
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* The number of the run: an equal one is not made twice. */
+static unsigned add_run(struct work *work, const char *workload, enum kind kind,
+                        const char *system) {
+    char *full = ff__text("%s,iterations=%u", workload, kinds[kind].rounds);
+    for (unsigned i = 0; i < work->count; i++) {
+        const struct run *run = &work->runs[i];
+        if (run->kind != kind || strcmp(run->workload, full) != 0 ||
+            strcmp(run->system, system) != 0)
+            continue;
+        free(full);
+        return i;
+    }
+    work->runs = ff__must(realloc(work->runs, (work->count + 1) * sizeof *work->runs));
+    work->runs[work->count] =
+        (struct run){.workload = full, .system = ff__text("%s", system), .kind = kind};
+    return work->count++;
+}
+
+static void run_lms(const struct work *work, struct run *run) {
+    /* with memory for everything, nothing is swapped */
+    uint64_t memory = run->kind == IDEAL ? 0 : MEMORY;
+    const struct ff__lms_config config = {&work->gpu, memory, run->kind == LMS_MOD};
+    struct ff__simulated *out = &run->simulated;
+    struct ff__workload *workload;
+    struct ff_error error = {""};
+    int status = ff__workload_open(run->workload, work->seed, &workload, &error);
+    if (!status) {
+        status = ff__lms_run(&config, workload, kinds[run->kind].rounds, &out->result, &error);
+        ff__workload_close(workload);
+    }
+    out->good = status == 0;
+    snprintf(out->reason, sizeof out->reason, "%s", error.message);
+}
+
+static void run_job(void *self, unsigned index) {
+    struct work *work = self;
+    struct run *run = &work->runs[index];
+    const struct ff__simulation simulation = {
+        .subject = {run->workload, false, work->seed},
+        .gpu = &work->gpu,
+        .system = &run->parsed,
+        .memory = MEMORY,
+        .devices = 1,
+    };
+    struct ff_error error;
+    if (!kinds[run->kind].system)
+        run_lms(work, run);
+    else if (ff__system_parse(run->system, &run->parsed, &error))
+        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
+    else
+        ff__simulate(&simulation, &run->simulated);
+}
+
+static void finish_job(void *self, unsigned index) {
+    struct work *work = self;
+    const struct run *run = &work->runs[index];
+    if (run->simulated.good || !kinds[run->kind].system)
+        return;
+    ff__progress_hide(&work->progress);
+    ff__complain(0, "%s under %s failed: %s", run->workload, run->system, run->simulated.reason);
+}
+
+static void show_progress(void *self, unsigned ended, unsigned index) {
+    struct work *work = self;
+    work->progress.done = ended;
+    ff__progress_show(&work->progress, "%s: %s", work->runs[index].workload,
+                      work->runs[index].system);
+}
+
+static int run_all(struct work *work, unsigned jobs) {
+    const struct ff__pool pool = {work->count, jobs, run_job, finish_job, show_progress, work};
+    ff__progress_start(&work->progress, work->count);
+    int status = ff__pool_run(&pool);
+    ff__progress_hide(&work->progress);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
+                  : 0;
+}
+
+/* ---- what runs say ---- */
+
+static double seconds_of(const struct run *run) {
+    const struct ff__sim_result *result = &run->simulated.result;
+    if (!run->simulated.good)
+        return (double)NAN;
+    double more = (double)(ROUNDS - result->laps) * (double)result->lap.time_ns;
+    return ((double)result->time_ns + more) * 1e-9;
+}
+
+static double faults_of(const struct run *run) {
+    return run->simulated.good ? (double)run->simulated.result.lap.faults : (double)NAN;
+}
+
+static double megabytes_of(const struct run *run) {
+    return run->simulated.good ? (double)run->simulated.result.table_bytes / 0x1p20 : (double)NAN;
+}
+
+static const struct run *find_run(const struct work *work, const char *workload, enum kind kind,
+                                  const char *system) {
+    size_t length = strlen(workload);
+    for (unsigned i = 0; i < work->count; i++) {
+        const struct run *run = &work->runs[i];
+        if (run->kind == kind && strncmp(run->workload, workload, length) == 0 &&
+            run->workload[length] == ',' && strcmp(run->system, system) == 0)
+            return run;
+    }
+    return NULL;
+}
+
+static const struct run *run_of(const struct work *work, const json_t *config, enum kind kind) {
+    return find_run(work, text_of(config, "workload"), kind,
+                    kinds[kind].system ? kinds[kind].system : "lms");
+}
+
+/* ---- tables ---- */
+
+/* One column of the configurations. */
+static void column(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
+                   const char *id, const char *what, const char *member, enum kind kind,
+                   double (*ours)(const struct run *run)) {
+    json_t *table = ff__repro_table(tables, id, what), *config;
+    size_t i;
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config)
+        ff__repro_row(table, text_of(config, "config"), number_of(config, member),
+                      ours(run_of(work, config, kind)));
+}
+
+static void speedups(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+    json_t *table = ff__repro_table(tables, "9a.deepum", "DeepUM, times as fast as UM"), *config;
+    size_t i;
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
+        table, text_of(config, "config"), number_of(config, "um_s") / number_of(config, "deepum_s"),
+        seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, DEEPUM_ALL)));
+    table = ff__repro_table(tables, "9a.ideal", "memory for everything, times as fast as UM");
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
+        table, text_of(config, "config"), (double)NAN,
+        seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, IDEAL)));
+}
+
+/* What the steps are run for: one of each kind of network. */
+static const char *const stepped[] = {"gpt2-l:batch=5", "bert-large:batch=16", "dlrm:batch=229376",
+                                      "resnet152:batch=1280"};
+
+static bool is_stepped(const json_t *configs, size_t i) {
+    const char *workload = text_of(json_array_get(configs, i), "workload");
+    for (size_t j = 0; j < sizeof stepped / sizeof stepped[0]; j++)
+        if (strcmp(stepped[j], workload) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wanted(const json_t *configs, size_t i, enum kind kind) {
+    return (kind != PREFETCHES && kind != PREEVICTS) || is_stepped(configs, i);
+}
+
+/* Geometric mean over the configurations of which all steps were run. */
+static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind kind) {
+    double logs = 0;
+    size_t i, count = 0;
+    json_t *config, *configs = json_object_get(plan->published, "configs");
+    json_array_foreach(configs, i, config) {
+        if (!is_stepped(configs, i))
+            continue;
+        logs += log(seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, kind)));
+        count++;
+    }
+    return exp(logs / (double)count);
+}
+
+static void ablation(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+    static const enum kind steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
+    json_t *table = ff__repro_table(tables, "10",
+                                    "what each part does: times as fast as UM (paper: mean of all "
+                                    "configurations, ours: one a network)"),
+           *step;
+    size_t i;
+    json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3) ff__repro_row(
+        table, text_of(step, "config"), number_of(step, "faster"), faster(work, plan, steps[i]));
+}
+
+/* Geometric mean over the swept configurations of one system against another. */
+static double against(const struct work *work, const char *base, const char *system) {
+    double logs = 0;
+    for (size_t i = 0; i < sizeof swept / sizeof swept[0]; i++)
+        logs += log(seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
+                    seconds_of(find_run(work, swept[i], DEEPUM_ALL, system)));
+    return exp(logs / (double)(sizeof swept / sizeof swept[0]));
+}
+
+static char *degree_system(const json_t *degree) {
+    return ff__text(DEEPUM ",kernels=%d", (int)json_integer_value(degree));
+}
+
+/* Kernels of one table: their number of rows is in sets of so many ways. */
+static char *table_system(const json_t *row) {
+    return ff__text(DEEPUM ",rows=%d,associativity=%d,successors=%d", (int)number_of(row, "rows"),
+                    (int)number_of(row, "ways"), (int)number_of(row, "successors"));
+}
+
+static void degrees(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+    const json_t *published = json_object_get(plan->published, "degree");
+    json_t *table = ff__repro_table(tables, "11", "kernels ahead (N): times as fast as N = 8"), *n;
+    char *base = ff__text(DEEPUM ",kernels=8");
+    size_t i;
+    json_array_foreach(json_object_get(published, "values"), i, n) {
+        char *system = degree_system(n), *name = ff__text("N = %d", (int)json_integer_value(n));
+        ff__repro_row(table, name, (double)NAN, against(work, base, system));
+        free(system);
+        free(name);
+    }
+    free(base);
+}
+
+static void table_shapes(const struct work *work, const struct ff__repro_plan *plan,
+                         json_t *tables) {
+    const json_t *published = json_object_get(plan->published, "tables");
+    json_t *table = ff__repro_table(tables, "12", "tables: times as fast as Config0"), *row;
+    char *base = table_system(json_array_get(published, 0));
+    size_t i;
+    json_array_foreach(published, i, row) {
+        char *system = table_system(row);
+        ff__repro_row(table, text_of(row, "config"), (double)NAN, against(work, base, system));
+        free(system);
+    }
+    free(base);
+}
+
+/* ---- the largest batch ---- */
+
+/* Bytes of the host behind a batch, and whether LMS would run it. */
+static bool fits(const struct work *work, const char *family, uint64_t batch, bool lms) {
+    char *name = ff__text("%s:batch=%llu,iterations=2", family, (unsigned long long)batch);
+    struct ff__workload *workload;
+    struct ff_error error;
+    struct ff__sim_result result;
+    const struct ff__lms_config config = {&work->gpu, MEMORY, false};
+    bool good = ff__workload_open(name, work->seed, &workload, &error) == 0;
+    free(name);
+    if (!good)
+        return false;
+    good = ff__dnn_placement(workload)->pool.reserved_peak <= HOST_MEMORY &&
+           (!lms || ff__lms_run(&config, workload, 2, &result, &error) == 0);
+    ff__workload_close(workload);
+    return good;
+}
+
+static uint64_t largest(const struct work *work, const char *family, uint64_t unit, bool lms) {
+    uint64_t low = 0, high = (UINT64_C(1) << 20) / unit;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (fits(work, family, middle * unit, lms))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low * unit;
+}
+
+static void largest_batches(const struct work *work, const struct ff__repro_plan *plan,
+                            json_t *tables) {
+    json_t *row, *lms = ff__repro_table(tables, "3.lms", "the largest batch of LMS");
+    json_t *deepum = ff__repro_table(tables, "3.deepum", "the largest batch of DeepUM");
+    size_t i;
+    json_array_foreach(json_object_get(plan->published, "largest"), i, row) {
+        uint64_t unit = (uint64_t)number_of(row, "unit") > 1 ? 16384 : 1;
+        const char *family = text_of(row, "family"), *name = text_of(row, "config");
+        ff__repro_row(lms, name, number_of(row, "lms"), (double)largest(work, family, unit, true));
+        ff__repro_row(deepum, name, number_of(row, "deepum"),
+                      (double)largest(work, family, unit, false));
+    }
+}
+
+/* ---- all ---- */
+
+static void plan_sweep(struct work *work, const json_t *list, char *(*system)(const json_t *)) {
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item) {
+        char *name = system(item);
+        for (size_t j = 0; j < sizeof swept / sizeof swept[0]; j++)
+            add_run(work, swept[j], DEEPUM_ALL, name);
+        free(name);
+    }
+}
+
+static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
+    size_t i;
+    json_t *config, *configs = json_object_get(plan->published, "configs");
+    json_array_foreach(configs, i, config) for (enum kind kind = 0; kind < KINDS;
+                                                kind++) if (is_wanted(configs, i, kind))
+        add_run(work, text_of(config, "workload"), kind,
+                kinds[kind].system ? kinds[kind].system : "lms");
+    plan_sweep(work, json_object_get(json_object_get(plan->published, "degree"), "values"),
+               degree_system);
+    plan_sweep(work, json_object_get(plan->published, "tables"), table_system);
+}
+
+static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
+                        json_t *tables) {
+    largest_batches(work, plan, tables);
+    column(work, plan, tables, "4", "correlation tables, MiB", "table_mb", DEEPUM_ALL,
+           megabytes_of);
+    column(work, plan, tables, "5.um", "faults of an iteration, UM", "um_faults", UM, faults_of);
+    column(work, plan, tables, "5.deepum", "faults of an iteration, DeepUM", "deepum_faults",
+           DEEPUM_ALL, faults_of);
+    column(work, plan, tables, "9b.um", "UM, seconds of 100 iterations", "um_s", UM, seconds_of);
+    column(work, plan, tables, "9b.lms", "LMS, seconds of 100 iterations", "lms_s", LMS,
+           seconds_of);
+    column(work, plan, tables, "9b.lms-mod", "LMS-mod, seconds of 100 iterations", "lms_mod_s",
+           LMS_MOD, seconds_of);
+    column(work, plan, tables, "9b.deepum", "DeepUM, seconds of 100 iterations", "deepum_s",
+           DEEPUM_ALL, seconds_of);
+    speedups(work, plan, tables);
+    ablation(work, plan, tables);
+    degrees(work, plan, tables);
+    table_shapes(work, plan, tables);
+}
+
+static void free_work(struct work *work) {
+    for (unsigned i = 0; i < work->count; i++) {
+        free(work->runs[i].workload);
+        free(work->runs[i].system);
+    }
+    free(work->runs);
+}
+
+static int run(const struct ff__repro_plan *plan, json_t *tables) {
+    struct work work = {.seed = plan->seed};
+    struct ff_error error;
+    char folder[PATH_MAX];
+    int status = ff__find_data("gpus", folder);
+    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    if (!status) {
+        plan_runs(&work, plan);
+        status = run_all(&work, plan->jobs);
+    }
+    if (!status)
+        make_tables(&work, plan, tables);
+    free_work(&work);
+    return status;
+}
+
+const struct ff__repro ff__repro_deepum = {
+    .name = "deepum",
+    .summary = "Jung, Kim and Lee, ASPLOS 2023",
+    .run = run,
+};

@@ -1,0 +1,185 @@
+/* Layers of images. */
+#include "workload/dnn/layers.h"
+
+#include "workload/dnn/nest.h"
+
+#define NONE FF__NO_TENSOR
+
+static uint64_t count_of(const struct ff__images *x) {
+    return x->n * x->c * x->h * x->w;
+}
+
+static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t c, uint64_t h,
+                                    uint64_t w) {
+    struct ff__images images = {NONE, n, c, h, w};
+    images.tensor = ff__tensor_new(tape, count_of(&images));
+    return images;
+}
+
+/* ---- convolution ---- */
+
+#define CHANNELS_A_STEP 8u /* of an implicit GEMM's inner loop */
+
+enum { WEIGHT, BIAS, N, IN, IN_PLANE, OUT, OUT_PLANE, KERNEL, GROUPS, TRANSPOSED };
+
+/* Reads images in steps along their channels. */
+static void read_planes(struct ff__tape *tape, uint32_t x, const uint64_t *size, bool out,
+                        uint64_t across) {
+    uint64_t c = size[out ? OUT : IN], plane = size[out ? OUT_PLANE : IN_PLANE];
+    struct ff__operand nest = ff__nest_planes(size[N], c, plane, CHANNELS_A_STEP, across);
+    ff__kernel_nest(tape, x, false, 1, &nest);
+}
+
+/* Writes results a tile of channels at a time. */
+static void write_planes(struct ff__tape *tape, uint32_t y, const uint64_t *size, bool out) {
+    uint64_t c = size[out ? OUT : IN], plane = size[out ? OUT_PLANE : IN_PLANE];
+    struct ff__operand nest = ff__nest_planes(size[N], c, plane, 128, c);
+    ff__kernel_nest(tape, y, true, 1, &nest);
+}
+
+static double flops_of(const uint64_t *size) {
+    uint64_t pixels = size[TRANSPOSED] ? size[IN_PLANE] : size[OUT_PLANE];
+    return 2.0 * (double)size[N] * (double)pixels * (double)size[OUT] *
+           (double)(size[IN] / size[GROUPS]) * (double)size[KERNEL];
+}
+
+/* A depthwise one does so little with each byte that memory sets its time. */
+static void convolve(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y,
+                     const uint64_t *size, bool back) {
+    ff__kernel_begin(tape, name, flops_of(size) / FF__CONV_SHARE);
+    read_planes(tape, x, size, back, size[back ? IN : OUT]);
+    ff__kernel_uses(tape, (uint32_t)size[WEIGHT], false, 1);
+    write_planes(tape, y, size, !back);
+    ff__kernel_end(tape);
+}
+
+static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
+    const uint64_t *size = node->size;
+    uint32_t weight = (uint32_t)size[WEIGHT], bias = (uint32_t)size[BIAS];
+    if (node->in[0] != NONE) {
+        uint32_t dx = ff__tensor_new(tape, size[N] * size[IN] * size[IN_PLANE]);
+        convolve(tape, "conv_dgrad", tape->grad, dx, size, true);
+        ff__grad_give(tape, node->in[0], dx);
+    }
+    uint32_t dw = ff__tensor_bytes(tape, tape->failed ? 1 : tape->tensors[weight].bytes);
+    ff__kernel_begin(tape, "conv_wgrad", flops_of(size) / FF__CONV_SHARE);
+    ff__kernel_uses(tape, node->saved[0], false, 1);
+    ff__kernel_uses(tape, tape->grad, false, 1);
+    ff__kernel_uses(tape, dw, true, 1);
+    ff__kernel_end(tape);
+    ff__grad_give(tape, weight, dw);
+    if (bias == NONE)
+        return;
+    uint32_t db = ff__tensor_new(tape, size[OUT]);
+    ff__kernel_map(tape, "conv_bias_grad", tape->grad, NONE, NONE, db);
+    ff__grad_give(tape, bias, db);
+}
+
+static uint64_t side_of(uint64_t side, const struct ff__conv *conv) {
+    return conv->transposed ? (side - 1) * conv->stride + conv->kernel - 2 * conv->pad
+                            : (side + 2 * conv->pad - conv->kernel) / conv->stride + 1;
+}
+
+struct ff__images ff__layer_conv(struct ff__tape *tape, struct ff__images x,
+                                 const struct ff__conv *conv) {
+    uint64_t kernel = conv->kernel * conv->kernel;
+    uint32_t weight = ff__tape_param(tape, conv->out * (x.c / conv->groups) * kernel);
+    uint32_t bias = conv->bias ? ff__tape_param(tape, conv->out) : NONE;
+    struct ff__images y = new_images(tape, x.n, conv->out, side_of(x.h, conv), side_of(x.w, conv));
+    const struct ff__node node = {.backward = conv_back,
+                                  .in = {conv->data ? NONE : x.tensor, NONE, NONE},
+                                  .out = y.tensor,
+                                  .saved = {x.tensor, NONE, NONE, NONE, NONE, NONE},
+                                  .size = {weight, bias, x.n, x.c, x.h * x.w, y.c, y.h * y.w,
+                                           kernel, conv->groups, conv->transposed}};
+    convolve(tape, "conv", x.tensor, y.tensor, node.size, false);
+    ff__tape_node(tape, &node);
+    return y;
+}
+
+/* ---- batch normalisation: cuDNN's ---- */
+
+enum { GAIN, SHIFT, BN_N, BN_C, BN_PLANE };
+
+static void batch_norm_back(struct ff__tape *tape, const struct ff__node *node) {
+    const uint64_t *size = node->size;
+    struct ff__operand nest = ff__nest_channels(size[BN_N], size[BN_C], size[BN_PLANE]);
+    uint32_t dx = ff__tensor_new(tape, size[BN_N] * size[BN_C] * size[BN_PLANE]);
+    uint32_t dgain = ff__tensor_new(tape, size[BN_C]), dshift = ff__tensor_new(tape, size[BN_C]);
+    ff__kernel_begin(tape, "batch_norm_backward", 0);
+    ff__kernel_nest(tape, tape->grad, false, 2, &nest);
+    ff__kernel_nest(tape, node->saved[0], false, 2, &nest);
+    ff__kernel_nest(tape, dx, true, 1, &nest);
+    ff__kernel_uses(tape, dgain, true, 1);
+    ff__kernel_uses(tape, dshift, true, 1);
+    ff__kernel_end(tape);
+    ff__grad_give(tape, node->in[0], dx);
+    ff__grad_give(tape, (uint32_t)size[GAIN], dgain);
+    ff__grad_give(tape, (uint32_t)size[SHIFT], dshift);
+}
+
+struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images x) {
+    uint32_t gain = ff__tape_param(tape, x.c), shift = ff__tape_param(tape, x.c);
+    struct ff__images y = new_images(tape, x.n, x.c, x.h, x.w);
+    uint32_t mean = ff__tensor_new(tape, x.c), var = ff__tensor_new(tape, x.c);
+    struct ff__operand nest = ff__nest_channels(x.n, x.c, x.h * x.w);
+    ff__kernel_begin(tape, "batch_norm", 0);
+    ff__kernel_nest(tape, x.tensor, false, 2, &nest); /* the moments, then the rest */
+    ff__kernel_nest(tape, y.tensor, true, 1, &nest);
+    ff__kernel_uses(tape, mean, true, 1);
+    ff__kernel_uses(tape, var, true, 1);
+    ff__kernel_end(tape);
+    const struct ff__node node = {.backward = batch_norm_back,
+                                  .in = {x.tensor, NONE, NONE},
+                                  .out = y.tensor,
+                                  .saved = {x.tensor, mean, var, NONE, NONE, NONE},
+                                  .size = {gain, shift, x.n, x.c, x.h * x.w}};
+    ff__tape_node(tape, &node);
+    ff__tensor_drop(tape, mean);
+    ff__tensor_drop(tape, var);
+    return y;
+}
+
+/* ---- pools ---- */
+
+static void pool_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t dx = ff__tensor_new(tape, node->size[0]);
+    ff__kernel_map(tape, node->name, tape->grad, node->saved[0], NONE, dx);
+    ff__grad_give(tape, node->in[0], dx);
+}
+
+/* Keeps eight bytes an output that say which input it was, and the input, of which only the shape is
+ * asked for. */
+struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x, uint64_t kernel,
+                                     uint64_t stride, uint64_t pad) {
+    uint64_t h = (x.h + 2 * pad - kernel) / stride + 1, w = (x.w + 2 * pad - kernel) / stride + 1;
+    struct ff__images y = new_images(tape, x.n, x.c, h, w);
+    uint32_t which = ff__tensor_bytes(tape, count_of(&y) * 8);
+    ff__kernel_begin(tape, "max_pool", 0);
+    ff__kernel_uses(tape, x.tensor, false, 1);
+    ff__kernel_uses(tape, y.tensor, true, 1);
+    ff__kernel_uses(tape, which, true, 1);
+    ff__kernel_end(tape);
+    const struct ff__node node = {.backward = pool_back,
+                                  .name = "max_pool_backward",
+                                  .in = {x.tensor, NONE, NONE},
+                                  .out = y.tensor,
+                                  .saved = {which, x.tensor, NONE, NONE, NONE, NONE},
+                                  .size = {count_of(&x)}};
+    ff__tape_node(tape, &node);
+    ff__tensor_drop(tape, which);
+    return y;
+}
+
+struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x) {
+    struct ff__images y = new_images(tape, x.n, x.c, 1, 1);
+    ff__kernel_map(tape, "mean", x.tensor, NONE, NONE, y.tensor);
+    const struct ff__node node = {.backward = pool_back,
+                                  .name = "mean_backward",
+                                  .in = {x.tensor, NONE, NONE},
+                                  .out = y.tensor,
+                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
+                                  .size = {count_of(&x)}};
+    ff__tape_node(tape, &node);
+    return y;
+}

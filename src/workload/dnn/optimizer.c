@@ -1,0 +1,64 @@
+/* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels. */
+#include "workload/dnn/layers.h"
+
+#define NONE FF__NO_TENSOR
+
+/* States are made at the first step, zeroed. */
+static uint32_t state_of(struct ff__tape *tape, uint32_t *state, uint32_t param) {
+    if (*state == NONE) {
+        *state = ff__tensor_bytes(tape, tape->tensors[param].bytes);
+        ff__kernel_map(tape, "zeros_like", NONE, NONE, NONE, *state);
+    }
+    return *state;
+}
+
+/* transformers.AdamW: exp_avg, exp_avg_sq, one temporary, decoupled weight decay. */
+static void adam_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
+    uint32_t grad = tape->tensors[param].grad;
+    uint32_t average = state_of(tape, &state[0], param), square = state_of(tape, &state[1], param);
+    ff__kernel_map(tape, "mul_", average, NONE, NONE, average);
+    ff__kernel_map(tape, "add_", average, grad, NONE, average);
+    ff__kernel_map(tape, "mul_", square, NONE, NONE, square);
+    ff__kernel_map(tape, "addcmul_", square, grad, NONE, square);
+    uint32_t denominator = ff__tensor_bytes(tape, tape->tensors[param].bytes);
+    ff__kernel_map(tape, "sqrt", square, NONE, NONE, denominator);
+    ff__kernel_map(tape, "add_", denominator, NONE, NONE, denominator);
+    ff__kernel_map(tape, "addcdiv_", param, average, denominator, param);
+    ff__kernel_map(tape, "add_", param, NONE, NONE, param);
+    ff__tensor_drop(tape, denominator);
+}
+
+/* torch.optim.SGD with momentum and weight decay. */
+static void sgd_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
+    uint32_t buffer = state_of(tape, state, param);
+    uint32_t step = ff__tensor_bytes(tape, tape->tensors[param].bytes);
+    ff__kernel_map(tape, "add", tape->tensors[param].grad, param, NONE, step);
+    ff__kernel_map(tape, "mul_", buffer, NONE, NONE, buffer);
+    ff__kernel_map(tape, "add_", buffer, step, NONE, buffer);
+    ff__kernel_map(tape, "add_", param, buffer, NONE, param);
+    ff__tensor_drop(tape, step);
+}
+
+static void each_param(struct ff__tape *tape, uint32_t *states,
+                       void (*step)(struct ff__tape *, uint32_t, uint32_t *)) {
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++)
+        if (tape->tensors[tape->params[i]].grad != NONE)
+            step(tape, tape->params[i], &states[2 * (size_t)i]);
+}
+
+void ff__adam(struct ff__tape *tape, uint32_t *states) {
+    each_param(tape, states, adam_step);
+}
+
+void ff__sgd(struct ff__tape *tape, uint32_t *states) {
+    each_param(tape, states, sgd_step);
+}
+
+/* zero_grad(): in place, the gradients stay. */
+void ff__zero_grad(struct ff__tape *tape) {
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
+        uint32_t grad = tape->tensors[tape->params[i]].grad;
+        if (grad != NONE)
+            ff__kernel_map(tape, "zero_", NONE, NONE, NONE, grad);
+    }
+}

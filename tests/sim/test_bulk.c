@@ -1,0 +1,187 @@
+/* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, laps, notes. */
+#include "base/cases.h"
+
+#include "backend/sim/lms.h"
+
+#include <errno.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+struct bulk {
+    struct ff__operand operand;
+    double flops, traffic;
+    uint32_t launches;
+    bool host_writes;
+};
+
+static bool bulk_action(const struct ff__workload *workload, uint64_t index,
+                        struct ff__action *out) {
+    const struct bulk *bulk = workload->data;
+    *out = (struct ff__action){.bytes = workload->arrays[0].bytes};
+    if (index == 0)
+        out->kind = FF__ACTION_ALLOCATE;
+    else if (index == 1)
+        out->kind = bulk->host_writes ? FF__ACTION_HOST_WRITE : FF__ACTION_SYNCHRONIZE;
+    else if (index < 2 + 2 * (uint64_t)bulk->launches && index % 2 == 1)
+        out->kind = FF__ACTION_LAP;
+    else if (index < 2 + 2 * (uint64_t)bulk->launches) {
+        out->kind = FF__ACTION_LAUNCH;
+        out->kernel = (struct ff__kernel){.name = "bulk",
+                                          .identity = 7,
+                                          .ctas = 1,
+                                          .warps = 1,
+                                          .operands = &bulk->operand,
+                                          .operand_count = 1,
+                                          .flops = bulk->flops,
+                                          .traffic = bulk->traffic};
+    } else if (index == 2 + 2 * (uint64_t)bulk->launches)
+        out->kind = FF__ACTION_FREE;
+    else
+        return false;
+    return true;
+}
+
+static const struct ff__workload_type bulk_type = {
+    .name = "bulk", .summary = "kernels in bulk", .action = bulk_action};
+
+static struct ff__gpu gpu;
+
+static struct ff__sim_result run(const struct bulk *bulk, uint64_t bytes, const char *preset,
+                                 const char *system, uint64_t memory) {
+    struct ff__array array = {.name = "data", .bytes = bytes};
+    struct ff__workload workload = {.type = &bulk_type,
+                                    .name = "bulk",
+                                    .arrays = &array,
+                                    .array_count = 1,
+                                    .data = (void *)(uintptr_t)bulk};
+    struct ff_error error = {""};
+    struct ff__sim_config config = {
+        .gpu = &gpu, .memory = memory, .devices = 1, .seed = 1, .check = true};
+    struct ff__sim_result result = {0};
+    if (ff__gpu_read(preset, GPU_FOLDER, &gpu, &error) ||
+        ff__system_parse(system, &config.system, &error) ||
+        ff__sim_run(&config, &workload, &result, &error))
+        fail_msg("%s", error.message);
+    return result;
+}
+
+static struct bulk stream_of(uint64_t bytes, uint32_t launches) {
+    return (struct bulk){.operand = {.write = true, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}},
+                         .flops = 1e9,
+                         .launches = launches,
+                         .host_writes = true};
+}
+
+/* Once all is there, a kernel takes what the slower of arithmetic and memory takes. */
+static void test_time(void **state) {
+    (void)state;
+    struct bulk bulk = stream_of(16 * MIB, 3);
+    bulk.flops = 15.7e12 * 2e-3;
+    bulk.traffic = 900e9 * 1e-3;
+    struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "nvidia", 0);
+    assert_int_equal(r.laps, 3);
+    assert_in_range(r.lap.time_ns, 2000000, 2020000);
+    bulk.traffic = 900e9 * 3e-3;
+    r = run(&bulk, 16 * MIB, "v100-32g", "nvidia", 0);
+    assert_in_range(r.lap.time_ns, 3000000, 3020000);
+}
+
+/* On demand, every page faults once, whatever the device. */
+static void test_every_page(void **state) {
+    (void)state;
+    static const char *const gpus[] = {"gtx1080ti", "v100-32g"};
+    struct bulk bulk = stream_of(16 * MIB, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct ff__sim_result r = run(&bulk, 16 * MIB, gpus[i], "demand", 0);
+        assert_int_equal(r.faults, 4096);
+        assert_int_equal(r.pages_in, 4096);
+        assert_int_equal(r.demanded, 4096);
+        assert_int_equal(r.demanded_hits, 0);
+    }
+}
+
+/* All of a matrix by panels, and a gather of one page in sixteen. */
+static void test_nests(void **state) {
+    (void)state;
+    struct bulk bulk = stream_of(16 * MIB, 1);
+    bulk.operand.run = 4096;
+    bulk.operand.loop[0] = (struct ff__loop){4, 4 * MIB};
+    bulk.operand.loop[1] = (struct ff__loop){4, 4096};
+    bulk.operand.loop[2] = (struct ff__loop){256, 16384};
+    struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
+    assert_int_equal(r.faults, 4096);
+    bulk.operand.run = 512;
+    bulk.operand.loop[0] = (struct ff__loop){256, 65536};
+    bulk.operand.loop[1] = bulk.operand.loop[2] = (struct ff__loop){1, 0};
+    r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
+    assert_int_equal(r.faults, 256);
+}
+
+/* Larger than memory: every round brings everything again. */
+static void test_oversubscribed(void **state) {
+    (void)state;
+    struct bulk bulk = stream_of(16 * MIB, 4);
+    struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 8 * MIB);
+    assert_int_equal(r.lap.faults, 4096);
+    assert_int_equal(r.lap.pages_in, 4096);
+    r = run(&bulk, 16 * MIB, "v100-32g", "deepum", 8 * MIB);
+    assert_true(r.lap.faults < 4096 / 4);
+}
+
+static struct ff__sim_result train(const char *spec, const char *system, uint64_t memory) {
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    struct ff__sim_config config = {.gpu = &gpu, .memory = memory, .devices = 1, .seed = 1};
+    struct ff__sim_result result = {0};
+    if (ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error) ||
+        ff__workload_open(spec, 1, &workload, &error) ||
+        ff__system_parse(system, &config.system, &error) ||
+        ff__sim_run(&config, workload, &result, &error))
+        fail_msg("%s", error.message);
+    ff__workload_close(workload);
+    return result;
+}
+
+/* A small network: the same twice; what is inactive is not copied; LMS swaps, and fails with too little. */
+static void test_training(void **state) {
+    (void)state;
+    const char *spec = "bert-base:batch=2,iterations=5";
+    struct ff__sim_result um = train(spec, "nvidia", 2048 * MIB);
+    struct ff__sim_result again = train(spec, "nvidia", 2048 * MIB);
+    assert_memory_equal(&um, &again, sizeof um);
+    struct ff__sim_result copies = train(spec, "deepum:discard=declared", 2048 * MIB);
+    struct ff__sim_result drops = train(spec, "deepum", 2048 * MIB);
+    assert_true(drops.lap.pages_out < copies.lap.pages_out);
+    assert_true(drops.lap.time_ns < um.lap.time_ns);
+    assert_true(drops.lap.faults < um.lap.faults / 10);
+}
+
+static void test_lms(void **state) {
+    (void)state;
+    struct ff__workload *workload;
+    struct ff_error error = {""};
+    struct ff__sim_result roomy, tight;
+    assert_int_equal(ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error), 0);
+    assert_int_equal(ff__workload_open("bert-base:batch=2", 1, &workload, &error), 0);
+    struct ff__lms_config config = {&gpu, 0, false};
+    assert_int_equal(ff__lms_run(&config, workload, 3, &roomy, &error), 0);
+    config.memory = 1024 * MIB;
+    assert_int_equal(ff__lms_run(&config, workload, 3, &tight, &error), 0);
+    assert_true(tight.bytes_in > 0);
+    assert_true(tight.lap.time_ns > roomy.lap.time_ns);
+    config.memory = 256 * MIB;
+    assert_int_equal(ff__lms_run(&config, workload, 3, &tight, &error), -ENOSPC);
+    ff__workload_close(workload);
+    assert_int_equal(ff__workload_open("stream", 1, &workload, &error), 0);
+    assert_int_equal(ff__lms_run(&config, workload, 3, &tight, &error), -ENOTSUP);
+    ff__workload_close(workload);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time),     cmocka_unit_test(test_every_page),
+        cmocka_unit_test(test_nests),    cmocka_unit_test(test_oversubscribed),
+        cmocka_unit_test(test_training), cmocka_unit_test(test_lms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

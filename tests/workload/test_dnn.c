@@ -1,0 +1,150 @@
+/* Networks: their published sizes, the work of a round, memory, and that rounds repeat. */
+#include "workload/walk.h"
+
+#include "workload/dnn/dnn.h"
+
+#include <math.h>
+
+#define GIB 1073741824.0
+
+/* Published numbers of parameters: GPT-2's and BERT's as Hugging Face counts them (the output is the
+ * embedding), torchvision's ResNet-152, timm's ResNet-200, PyTorch's DCGAN example, MobileNet with 100
+ * classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
+static const struct {
+    const char *name;
+    uint64_t weights;
+} networks[] = {
+    {"gpt2-xl", 1557611200},
+    {"gpt2-l", 774030080},
+    {"bert-large", 335174458},
+    {"bert-base", 109514298},
+    {"resnet152", 60192808},
+    {"resnet200", 64673832},
+    {"mobilenet", 3309476},
+    {"dcgan", 3576704 + 2765568},
+    {"dlrm", UINT64_C(33762577) * 128 + 2368897},
+};
+
+static void test_parameters(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
+        struct ff__workload *workload = open_workload(networks[i].name);
+        uint64_t weights = ff__dnn_program(workload)->tape.weights;
+        if (weights != networks[i].weights)
+            fail_msg("%s has %llu parameters, not %llu", networks[i].name,
+                     (unsigned long long)weights, (unsigned long long)networks[i].weights);
+        ff__workload_close(workload);
+    }
+}
+
+static double flops_of_round(const struct ff__program *program) {
+    const struct ff__tape *tape = &program->tape;
+    double flops = 0;
+    for (uint32_t i = program->first_end; i < tape->op_count; i++)
+        if (tape->ops[i].kind == FF__OP_KERNEL)
+            flops += tape->kernels[tape->ops[i].index].flops;
+    return flops;
+}
+
+/* A transformer's round is about 6 operations for each parameter and token, and the attention's. */
+static void test_work(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double tokens, weights, layers, width, length;
+    } cases[] = {
+        {"gpt2-xl:batch=3", 3 * 1024, 1.5576e9, 48, 1600, 1024},
+        {"gpt2-l:batch=5", 5 * 1024, 0.774e9, 36, 1280, 1024},
+        {"bert-large:batch=14", 14 * 512, 0.3352e9, 24, 1024, 512},
+        {"bert-base:batch=29", 29 * 512, 0.1095e9, 12, 768, 512},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ff__workload *workload = open_workload(cases[i].name);
+        double flops = flops_of_round(ff__dnn_program(workload)) * FF__GEMM_SHARE;
+        double attention = 12 * cases[i].layers * cases[i].width * cases[i].length;
+        double expected = cases[i].tokens * (6 * cases[i].weights + attention);
+        assert_true(fabs(flops / expected - 1) < 0.05);
+        ff__workload_close(workload);
+    }
+    /* ResNet-152: 11.5 billion multiply-adds an image there, twice that back */
+    struct ff__workload *workload = open_workload("resnet152:batch=64");
+    double flops = flops_of_round(ff__dnn_program(workload)) * FF__CONV_SHARE / 64;
+    assert_true(fabs(flops / (6 * 11.5e9) - 1) < 0.05);
+    ff__workload_close(workload);
+}
+
+/* Memory of the paper's configurations. BERT Base with 29 samples takes about 3 % more than a V100 of 32
+ * GB has for it; the largest batches of DeepUM's Table 3 fit in the host's 512 GB. */
+static void test_memory(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double least, most; /* GiB */
+    } cases[] = {
+        {"bert-base:batch=29", 30, 33},     {"bert-large:batch=14", 32, 40},
+        {"gpt2-xl:batch=16", 350, 512},     {"gpt2-l:batch=24", 300, 512},
+        {"bert-large:batch=192", 350, 512}, {"resnet152:batch=1792", 280, 512},
+        {"dlrm:batch=524288", 40, 512},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ff__workload *workload = open_workload(cases[i].name);
+        double peak = (double)ff__dnn_placement(workload)->pool.reserved_peak / GIB;
+        if (peak < cases[i].least || peak > cases[i].most)
+            fail_msg("%s takes %.1f GiB", cases[i].name, peak);
+        assert_true(ff__workload_footprint(workload) ==
+                    ff__dnn_placement(workload)->pool.reserved_peak);
+        ff__workload_close(workload);
+    }
+}
+
+/* Every tensor of a round is given back in it, and the program soon repeats. */
+static void test_rounds(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "%s:batch=%d,iterations=100", networks[i].name,
+                 strcmp(networks[i].name, "dlrm") == 0 ? 65536 : 4);
+        struct ff__workload *workload = open_workload(spec);
+        const struct ff__program *program = ff__dnn_program(workload);
+        int64_t live = 0;
+        for (uint32_t j = program->first_end; j < program->tape.op_count; j++)
+            live += (program->tape.ops[j].kind == FF__OP_NEW) -
+                    (program->tape.ops[j].kind == FF__OP_FREE);
+        assert_int_equal(live, 0);
+        assert_true(ff__dnn_placement(workload)->round_count < 10);
+        struct ff__action action;
+        uint64_t laps = 0;
+        for (uint64_t j = 0; workload->type->action(workload, j, &action); j++)
+            laps += action.kind == FF__ACTION_LAP;
+        assert_int_equal(laps, 100);
+        ff__workload_close(workload);
+    }
+}
+
+/* Operands lie in their arrays. */
+static void test_operands(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
+        struct ff__workload *workload = open_workload(networks[i].name);
+        const struct ff__placement *placement = ff__dnn_placement(workload);
+        for (uint32_t j = 0; j < placement->operand_count; j++) {
+            const struct ff__operand *o = &placement->operands[j];
+            uint64_t end = o->offset + o->run;
+            for (int k = 0; k < FF__LOOPS; k++)
+                end += (o->loop[k].count - 1) * o->loop[k].stride;
+            assert_true(o->run > 0);
+            if (end > workload->arrays[o->array].bytes)
+                fail_msg("%s: an operand ends behind its array", networks[i].name);
+        }
+        ff__workload_close(workload);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_work),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_operands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
