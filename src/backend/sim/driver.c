@@ -2,12 +2,13 @@
  *
  * With batch costs it is one thread, as the NVIDIA driver's bottom half (uvm_gpu_replayable_faults.c):
  * it takes a batch from the buffer, serves it block by block, each copy to its end, and then has all
- * stalled warps try again. With flat costs (UVMSmart) a batch is one fault, which
- * ends when its pages have come; nothing but the link takes time. UVMSmart queues transfers before it
- * has memory for them, chooses victims at once and takes back a choice that is used before its turn
- * comes: choosing when the link is free comes to the same. It counts each of several faults in the
- * very same cycle, also where one would bring the others' pages; SMs in lockstep, as here, would make
- * a rule of that exception. */
+ * stalled warps try again.
+ *
+ * With flat costs (UVMSmart) a batch is one fault, which ends when its pages have come; nothing but
+ * the link takes time. UVMSmart queues transfers before it has memory for them, chooses victims at
+ * once and takes back a choice that is used before its turn comes: choosing when the link is free
+ * comes to the same. It counts each of several faults in the very same cycle, also where one would
+ * bring the others' pages; SMs in lockstep, as here, would make a rule of that exception. */
 #include "backend/sim/internal.h"
 
 #include <errno.h>
