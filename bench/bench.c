@@ -4,8 +4,8 @@
  * Every figure is the median of several runs after a warm-up, each run taken together with a run
  * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
  * machines. */
-#include "bare.h"
 #include "bench.h"
+#include "bare.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -374,9 +374,9 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},    {"migrate", bench_migration, false},
-    {"scan", bench_scan, false},       {"overhead", bench_resident, false},
-    {"policy", bench_decision, false}, {"sim.policy", bench_untimed, false},
+    {"fault", bench_faults, false},     {"migrate", bench_migration, false},
+    {"scan", bench_scan, false},        {"overhead", bench_resident, false},
+    {"policy", bench_decision, false},  {"sim.policy", bench_untimed, false},
     {"sim.timing", bench_timed, false}, {"sim.scale", bench_scale, true},
 };
 
@@ -402,7 +402,8 @@ int main(int argc, char **argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
-        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
+        {"group", 'g', "NAME", 0,
+         "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
         {0},
     };
     static const struct argp argp = {

@@ -434,8 +434,8 @@ static int open_sim(struct sim *sim, const struct ff_future *future) {
     size_t blocks = sim->engine.space.block_limit;
     set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system);
-    sim->pages_alone = sim->config->untimed && !sim->config->observe &&
-                       ff__engine_pages_alone(&sim->engine);
+    sim->pages_alone =
+        sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
     sim->dirty = ff__lazy_map(blocks * sizeof *sim->dirty);
     sim->touched = ff__lazy_map(blocks * sizeof *sim->touched);

@@ -226,8 +226,8 @@ static bool next_warp(struct turn *turn, struct lane *lane) {
     if (turn->next_warp == turn->warp_count)
         return false;
     uint32_t warps = turn->kernel->warps;
-    *lane = (struct lane){(uint32_t)(turn->next_warp / warps), (uint32_t)(turn->next_warp % warps),
-                          0};
+    *lane =
+        (struct lane){(uint32_t)(turn->next_warp / warps), (uint32_t)(turn->next_warp % warps), 0};
     turn->next_warp++;
     return true;
 }
@@ -237,8 +237,7 @@ static bool advance(struct turn *turn, uint32_t index) {
     struct lane *lane = &turn->lanes[index];
     const struct ff__kernel *kernel = turn->kernel;
     struct ff__step step;
-    while (
-        !kernel->step(turn->sim->workload, kernel, lane->cta, lane->warp, lane->step, &step))
+    while (!kernel->step(turn->sim->workload, kernel, lane->cta, lane->warp, lane->step, &step))
         if (!next_warp(turn, lane))
             return false;
     lane->step++;
