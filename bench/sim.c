@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NO_POLICY "nvidia-1" /* one fault a block */
+#define NO_POLICY "nvidia-1"          /* one fault a block */
 #define FORESEEN  (UINT64_C(1) << 24) /* accesses made beforehand; more repeat them */
 #define GATHER    FF__STEP_PAGES      /* pages of one instruction */
 
@@ -55,14 +55,11 @@ static bool ready_step(const struct ff__workload *workload, const struct ff__ker
 static bool ready_action(const struct ff__workload *workload, uint64_t index,
                          struct ff__action *out) {
     (void)workload;
-    *out = (struct ff__action){.kind = index == 0   ? FF__ACTION_ALLOCATE
-                                       : index == 1 ? FF__ACTION_LAUNCH
-                                                    : FF__ACTION_FREE,
-                               .kernel = {.name = "ready",
-                                          .identity = 1,
-                                          .ctas = 1,
-                                          .warps = 1,
-                                          .step = ready_step}};
+    *out = (struct ff__action){
+        .kind = index == 0   ? FF__ACTION_ALLOCATE
+                : index == 1 ? FF__ACTION_LAUNCH
+                             : FF__ACTION_FREE,
+        .kernel = {.name = "ready", .identity = 1, .ctas = 1, .warps = 1, .step = ready_step}};
     return index < 3;
 }
 
@@ -149,8 +146,8 @@ static void run_here(const struct trial *trial, struct outcome *out) {
 static struct outcome run(const struct trial *trial) {
     static struct outcome *shared;
     if (!shared)
-        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                      0);
+        shared =
+            mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t child = shared == MAP_FAILED ? -1 : fork();
     int status = 0;
     if (child == 0) {
@@ -253,7 +250,8 @@ void bench_scale(void) {
     char name[64];
     for (uint64_t accesses = 1000000; accesses <= 1000000000; accesses *= 10) {
         const struct ready ready = {pages, accesses, 1};
-        snprintf(name, sizeof name, "scale.accesses.%lluM", (unsigned long long)(accesses / 1000000));
+        snprintf(name, sizeof name, "scale.accesses.%lluM",
+                 (unsigned long long)(accesses / 1000000));
         measure_ready(name, &ready, 1 << 18, &trial);
     }
     /* the same pages, and as much memory, in ever more address space */

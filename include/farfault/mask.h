@@ -37,13 +37,13 @@ struct ff_run {
 
 static inline void ff_mask_clear(struct ff_mask *m) {
     FF_MASK_FOR_EACH_WORD(i)
-        m->word[i] = 0;
+    m->word[i] = 0;
 }
 
 static inline bool ff_mask_empty(const struct ff_mask *m) {
     uint64_t any = 0;
     FF_MASK_FOR_EACH_WORD(i)
-        any |= m->word[i];
+    any |= m->word[i];
     return any == 0;
 }
 
@@ -72,18 +72,18 @@ static inline uint64_t ff_mask_word_of_run(int i, uint32_t first, uint32_t end) 
 /* Sets the pages [first, end); an empty or inverted run sets nothing. */
 static inline void ff_mask_set_run(struct ff_mask *m, uint32_t first, uint32_t end) {
     FF_MASK_FOR_EACH_WORD(i)
-        m->word[i] |= ff_mask_word_of_run(i, first, end);
+    m->word[i] |= ff_mask_word_of_run(i, first, end);
 }
 
 static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t end) {
     FF_MASK_FOR_EACH_WORD(i)
-        m->word[i] &= ~ff_mask_word_of_run(i, first, end);
+    m->word[i] &= ~ff_mask_word_of_run(i, first, end);
 }
 
 static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
     struct ff_mask m;
     FF_MASK_FOR_EACH_WORD(i)
-        m.word[i] = ff_mask_word_of_run(i, first, end);
+    m.word[i] = ff_mask_word_of_run(i, first, end);
     return m;
 }
 
@@ -91,7 +91,7 @@ static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
 static inline uint32_t ff_mask_count(const struct ff_mask *m) {
     uint32_t n = 0;
     FF_MASK_FOR_EACH_WORD(i)
-        n += (uint32_t)__builtin_popcountll(m->word[i]);
+    n += (uint32_t)__builtin_popcountll(m->word[i]);
     return n;
 }
 #else
@@ -113,21 +113,21 @@ static inline uint32_t ff_mask_count(const struct ff_mask *m) {
 static inline uint32_t ff_mask_count_run(const struct ff_mask *m, uint32_t first, uint32_t end) {
     struct ff_mask counted;
     FF_MASK_FOR_EACH_WORD(i)
-        counted.word[i] = m->word[i] & ff_mask_word_of_run(i, first, end);
+    counted.word[i] = m->word[i] & ff_mask_word_of_run(i, first, end);
     return ff_mask_count(&counted);
 }
 
 static inline struct ff_mask ff_mask_and(const struct ff_mask *a, const struct ff_mask *b) {
     struct ff_mask m;
     FF_MASK_FOR_EACH_WORD(i)
-        m.word[i] = a->word[i] & b->word[i];
+    m.word[i] = a->word[i] & b->word[i];
     return m;
 }
 
 static inline struct ff_mask ff_mask_or(const struct ff_mask *a, const struct ff_mask *b) {
     struct ff_mask m;
     FF_MASK_FOR_EACH_WORD(i)
-        m.word[i] = a->word[i] | b->word[i];
+    m.word[i] = a->word[i] | b->word[i];
     return m;
 }
 
@@ -135,14 +135,14 @@ static inline struct ff_mask ff_mask_or(const struct ff_mask *a, const struct ff
 static inline struct ff_mask ff_mask_minus(const struct ff_mask *a, const struct ff_mask *b) {
     struct ff_mask m;
     FF_MASK_FOR_EACH_WORD(i)
-        m.word[i] = a->word[i] & ~b->word[i];
+    m.word[i] = a->word[i] & ~b->word[i];
     return m;
 }
 
 static inline bool ff_mask_equal(const struct ff_mask *a, const struct ff_mask *b) {
     uint64_t differ = 0;
     FF_MASK_FOR_EACH_WORD(i)
-        differ |= a->word[i] ^ b->word[i];
+    differ |= a->word[i] ^ b->word[i];
     return differ == 0;
 }
 

@@ -98,7 +98,8 @@ static void run_twin(struct twin *twin) {
         assert_true(workload->type->action(workload, index++, &action));
     while (action.kind != FF__ACTION_LAUNCH);
     for (uint32_t at = 0; at < ACCESSES; at++) {
-        assert_true(action.kernel.step(workload, &action.kernel, at / 3 % 2, at % 3, at / 6, &step));
+        assert_true(
+            action.kernel.step(workload, &action.kernel, at / 3 % 2, at % 3, at / 6, &step));
         twin_touch(twin, (uint32_t)step.page[0], at + 1);
     }
     ff__workload_close(workload);
@@ -140,7 +141,8 @@ static void test_short_way_as_long_way(void **state) {
             struct ff__sim_result quick =
                 simulate(workloads[w], "gtx1080ti", systems[i], true, false);
             uint32_t count = left.count;
-            struct ff__sim_result slow = simulate(workloads[w], "gtx1080ti", systems[i], true, true);
+            struct ff__sim_result slow =
+                simulate(workloads[w], "gtx1080ti", systems[i], true, true);
             assert_int_equal(count, left.count);
             assert_memory_equal(&quick, &slow, sizeof quick);
         }

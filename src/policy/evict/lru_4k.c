@@ -9,7 +9,7 @@
 
 struct lru {
     struct ff__evictor evictor;
-    uint32_t fetched; /* of the accesses that were foreseen last */
+    uint32_t fetched;        /* of the accesses that were foreseen last */
     struct ff__recency list; /* of pages: block * FF_BLOCK_PAGES + page */
 };
 
