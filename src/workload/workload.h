@@ -27,7 +27,7 @@ struct ff__step {
     uint32_t pc;           /* of the memory instruction: the same for the same code */
     uint16_t sectors;      /* 32-byte pieces of memory it touches */
     bool write;
-    uint8_t page_count;         /* 0: no memory instruction */
+    uint8_t page_count;            /* 0: no memory instruction */
     uint64_t page[FF__STEP_PAGES]; /* distinct page numbers, in the order of lanes */
 };
 
@@ -35,7 +35,7 @@ struct ff__workload;
 
 struct ff__kernel {
     const char *name;
-    uint64_t identity; /* the same for the same name and arguments: DeepUM's execution ID */
+    uint64_t identity;    /* the same for the same name and arguments: DeepUM's execution ID */
     uint32_t ctas, warps; /* warps of each CTA */
     uint64_t argument[8]; /* the model's own */
     /* Step `index` of a warp. False: the warp has ended before it. */
@@ -50,7 +50,7 @@ enum ff__action_kind {
     FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
     FF__ACTION_HOST_WRITE, /* the same */
     FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
-    FF__ACTION_PREFETCH,   /* array, offset, bytes, device: an explicit hint of the program */
+    FF__ACTION_PREFETCH, /* array, offset, bytes, device: an explicit hint of the program */
 };
 
 /* What the host does next. */
