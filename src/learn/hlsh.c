@@ -1,6 +1,7 @@
 #include "learn/hlsh.h"
 
 #include "learn/quant.h"
+#include "learn/weight.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static void clamp_positive_backward(const struct ff__net *net, float *d, const f
 
 #define NEWEST (FF__WINDOW - 1)
 
-static const float score_scale = 0.25f; /* near 1 / sqrt(12), and exact */
+
 
 static bool converged(const uint16_t (*ids)[FF__FEATURES]) {
     for (uint32_t i = 0; i <= FF__WINDOW - FF__CONVERGED; i++) {
@@ -221,7 +222,25 @@ static const float *shared(const float *keys, const int8_t *as, uint32_t i) {
     return as[i] == FF__LSH_ERASED ? zeros : keys + (size_t)as[i] * FF__WIDTH;
 }
 
-static void attend(const struct work *work, const float *age, size_t sample, uint32_t slot) {
+/* Softmax over all tokens but the newest: it does not attend to itself, as it is added anyway. */
+static void weigh(const struct ff__net *net, float *scores) {
+    float most = scores[0], sum = 0;
+    if (!net->quantized) {
+        ff__softmax(scores, 1, NEWEST);
+        return;
+    }
+    for (uint32_t i = 1; i < NEWEST; i++)
+        most = scores[i] > most ? scores[i] : most;
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        scores[i] = (float)ff__weight(scores[i] - most);
+        sum += scores[i];
+    }
+    for (uint32_t i = 0; i < NEWEST; i++)
+        scores[i] /= sum;
+}
+
+static void attend(const struct ff__net *net, const struct work *work, const float *age,
+                   size_t sample, uint32_t slot) {
     const float *keys = work->keys + sample * FF__WINDOW * FF__WIDTH;
     const float *values = work->values + sample * FF__WINDOW * FF__WIDTH;
     float *scores = work->scores + sample * FF__WINDOW, *out = work->raw_answer + sample * FF__WIDTH;
@@ -232,9 +251,9 @@ static void attend(const struct work *work, const float *age, size_t sample, uin
     ff__lsh_share(work->lsh, hash, slot, as);
     const float *query = shared(keys, as, NEWEST);
     for (uint32_t i = 0; i < NEWEST; i++)
-        scores[i] = score_scale * (dot(query, shared(keys, as, i)) +
+        scores[i] = FF__SCORE_SCALE * (dot(query, shared(keys, as, i)) +
                                    dot(query, age + (size_t)(NEWEST - i) * FF__WIDTH));
-    ff__softmax(scores, 1, NEWEST); /* a token does not attend to itself: it is added anyway */
+    weigh(net, scores);
     memset(out, 0, FF__WIDTH * sizeof *out);
     for (uint32_t i = 0; i < NEWEST; i++)
         for (uint32_t d = 0; d < FF__WIDTH; d++)
@@ -259,7 +278,7 @@ static void attend_backward(const struct work *work, const float *age, float *da
     if (as[NEWEST] == FF__LSH_ERASED)
         return;
     for (uint32_t i = 0; i < NEWEST; i++) {
-        float by_score = score_scale * scores[i] * (dscore[i] - mean);
+        float by_score = FF__SCORE_SCALE * scores[i] * (dscore[i] - mean);
         const float *key = shared(keys, as, i), *old = age + (size_t)(NEWEST - i) * FF__WIDTH;
         for (uint32_t d = 0; d < FF__WIDTH; d++) {
             dkeys[(size_t)as[NEWEST] * FF__WIDTH + d] += by_score * (key[d] + old[d]);
@@ -356,7 +375,7 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
         if (work.bypass[s])
             memset(work.raw_answer + s * FF__WIDTH, 0, FF__WIDTH * sizeof(float));
         else
-            attend(&work, w.of[FF__HLSH_AGE], s, batch->slot[s]);
+            attend(net, &work, w.of[FF__HLSH_AGE], s, batch->slot[s]);
     }
     add_answers(net, &work, batch);
     feed_forward(net, &work, &w, batch->count);

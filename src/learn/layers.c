@@ -185,19 +185,33 @@ static struct head find_head(const struct ff__attention *attention, uint32_t seq
     };
 }
 
+/* A head's keys or values with tokens along memory, so that sums over the head's size become sums of
+ * rows, which compilers make vectors of. */
+static void turn(const struct head *head, float out[FF__HEAD_MAX][FF__WINDOW], const float *in) {
+    for (size_t j = 0; j < head->tokens; j++)
+        for (size_t d = 0; d < head->size; d++)
+            out[d][j] = in[j * head->stride + d];
+}
+
+/* row[j] = scale * sum of x[d] * turned[d][j] */
+static void dot_all(const struct head *head, float *row, const float *x,
+                    const float turned[FF__HEAD_MAX][FF__WINDOW], float scale) {
+    float sum[FF__WINDOW] = {0};
+    for (size_t d = 0; d < head->size; d++)
+        for (size_t j = 0; j < FF__WINDOW; j++)
+            sum[j] += x[d] * turned[d][j];
+    for (size_t j = 0; j < head->tokens; j++)
+        row[j] = sum[j] * scale;
+}
+
 static void attend(const struct ff__attention *attention, const struct head *head, float *y,
                    float *weights, const float *qkv) {
     uint32_t width = attention->width;
+    float keys[FF__HEAD_MAX][FF__WINDOW] = {{0}};
+    turn(head, keys, qkv + width);
     for (size_t i = 0; i < head->tokens; i++) {
-        const float *q = qkv + i * head->stride;
         float *row = weights + i * head->tokens, *out = y + i * width;
-        for (size_t j = 0; j < head->tokens; j++) {
-            const float *k = qkv + j * head->stride + width;
-            float dot = 0;
-            for (size_t d = 0; d < head->size; d++)
-                dot += q[d] * k[d];
-            row[j] = dot * head->scale;
-        }
+        dot_all(head, row, qkv + i * head->stride, keys, head->scale);
         softmax_row(row, head->tokens);
         memset(out, 0, head->size * sizeof *out);
         for (size_t j = 0; j < head->tokens; j++)
@@ -219,18 +233,17 @@ void ff__attention_forward(const struct ff__attention *attention, float *y, floa
 static void attend_backward(const struct ff__attention *attention, const struct head *head,
                             float *dqkv, const float *dy, const float *weights, const float *qkv) {
     uint32_t width = attention->width;
+    float values[FF__HEAD_MAX][FF__WINDOW] = {{0}};
+    turn(head, values, qkv + 2 * width);
     for (size_t i = 0; i < head->tokens; i++) {
         const float *row = weights + i * head->tokens, *out = dy + i * width;
         const float *q = qkv + i * head->stride;
         float dweight[FF__WINDOW], sum = 0;
+        dot_all(head, dweight, out, values, 1);
         for (size_t j = 0; j < head->tokens; j++) {
-            const float *v = qkv + j * head->stride + 2 * width;
             float *dv = dqkv + j * head->stride + 2 * width;
-            dweight[j] = 0;
-            for (size_t d = 0; d < head->size; d++) {
-                dweight[j] += out[d] * v[d];
+            for (size_t d = 0; d < head->size; d++)
                 dv[d] += row[j] * out[d];
-            }
             sum += dweight[j] * row[j];
         }
         for (size_t j = 0; j < head->tokens; j++) {

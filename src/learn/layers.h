@@ -58,7 +58,9 @@ double ff__loss(float *dlogits, const float *logits, const uint16_t *label, size
                 size_t classes);
 
 /* Full attention among the `tokens` rows of each sequence. qkv [rows][3 width]; `weights`
- * [sequence][head][tokens][tokens] is kept for backward. */
+ * [sequence][head][tokens][tokens] is kept for backward. At most FF__WINDOW tokens, and FF__HEAD_MAX
+ * numbers a head. */
+#define FF__HEAD_MAX 64u
 struct ff__attention {
     uint32_t sequences, tokens, width, heads;
 };
