@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEVER (-(1 << 19)) /* the bias of a class that is only there to fill a vector */
+
 /* ---- code ---- */
 
 int ff__predictor_use(struct ff__predictor *predictor, const char *name) {
@@ -86,8 +88,13 @@ static void make_lsh(struct ff__predictor *p) {
     ff__lsh_init(&lsh);
     pair_rows(p->direction[0][0], FF__LSH_VECTORS * FF__LSH_ROUNDS, lsh.direction[0][0], FF__WIDTH,
               FF__LSH_VECTORS * FF__LSH_ROUNDS, 1);
-    for (uint32_t slot = 0; slot < FF__WINDOW; slot++)
-        p->chosen[slot] = (int16_t)lsh.chosen[slot];
+    for (uint32_t slot = 0; slot < FF__SLOTS_WIDE; slot++) {
+        bool there = slot < FF__WINDOW;
+        uint32_t compared = FF__WINDOW / 2 - (there && lsh.chosen[slot]);
+        p->chosen[slot] = (int16_t)(there ? lsh.chosen[slot] : 0);
+        p->far[slot] = (int16_t)(there ? ff__lsh_far(compared) : INT16_MAX);
+        p->close[slot] = (int16_t)(there ? ff__lsh_close(compared) : -1);
+    }
 }
 
 /* With the newest token in slot n, slot s is so old: (n - s) mod window. Entry t is that of age
@@ -105,16 +112,19 @@ static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *
     float unit = FF__STEP_HIDDEN * p->step[FF__HLSH_CLASSES];
     p->wide_classes = (uint32_t)wide;
     p->to_classes = zeroed(FF__HIDDEN * wide * sizeof *p->to_classes);
-    p->class_bias = zeroed(wide * sizeof *p->class_bias);
-    if (!p->to_classes || !p->class_bias)
+    p->class_name = zeroed(wide * sizeof *p->class_name);
+    if (!p->to_classes || !p->class_name)
         return -ENOMEM;
     pair_rows(p->to_classes, p->wide_classes, w->of[FF__HLSH_CLASSES], FF__HIDDEN, p->classes,
               p->step[FF__HLSH_CLASSES]);
-    p->class_shift = ilogbf(unit / FF__STEP_BIAS);
-    for (size_t c = 0; c < wide; c++)
-        p->class_bias[c] = c < p->classes
-                               ? (int32_t)rintf(w->of[FF__HLSH_CLASSES_BIAS][c] / FF__STEP_BIAS)
-                               : INT32_MIN / 4096;
+    p->class_scale = (int32_t)(unit / FF__STEP_BIAS) * (int32_t)FF__CLASSES_MAX;
+    for (uint32_t c = 0; c < p->wide_classes; c++) {
+        int32_t bias = c < p->classes
+                           ? (int32_t)rintf(w->of[FF__HLSH_CLASSES_BIAS][c] / FF__STEP_BIAS)
+                           : NEVER;
+        p->class_name[c] =
+            bias * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - c);
+    }
     return 0;
 }
 
@@ -168,7 +178,7 @@ void ff__predictor_fini(struct ff__predictor *predictor) {
     free(predictor->delta);
     free(predictor->pc);
     free(predictor->to_classes);
-    free(predictor->class_bias);
+    free(predictor->class_name);
     memset(predictor, 0, sizeof *predictor);
 }
 

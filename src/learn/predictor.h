@@ -44,11 +44,13 @@ struct ff__predictor {
     int16_t *to_classes; /* [FF__HIDDEN / 2][wide_classes][2] */
     int16_t position[FF__WINDOW][FF__WIDE];
     float inner_bias[FF__INNER], outer_bias[FF__WIDE], mix_bias[FF__HIDDEN];
-    int32_t *class_bias; /* in steps of FF__STEP_BIAS */
+    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the bias
+     * with that number, and what a sum is worth. */
+    int32_t *class_name, class_scale;
     int16_t chosen[FF__SLOTS_WIDE];
+    int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
     float unit; /* of tokens */
     float step[FF__HLSH_MATRICES];
-    int class_shift; /* from sums to steps of FF__STEP_BIAS */
 };
 
 /* Makes one of a trained network. 0, -ENOMEM, or -EINVAL: no hlsh network. */

@@ -50,23 +50,21 @@ static inline int32_t pair_at(const int16_t *x) {
 #define CODE(name) name##_avx2
 #define TARGET     __attribute__((target("avx2,popcnt")))
 
-TARGET static inline void products_avx2(int32_t *y, const int16_t *w, uint32_t stride,
-                                        const int16_t *x, uint32_t pairs, uint32_t outs) {
-    for (uint32_t o = 0; o < outs; o += 16) {
-        __m256i low = _mm256_loadu_si256((const void *)(y + o));
-        __m256i high = _mm256_loadu_si256((const void *)(y + o + 8));
-        for (uint32_t p = 0; p < pairs; p++) {
-            const int16_t *row = w + ((size_t)p * stride + o) * 2;
-            __m256i both = _mm256_set1_epi32(pair_at(x + 2 * p));
-            __m256i first = _mm256_loadu_si256((const void *)row);
-            __m256i second = _mm256_loadu_si256((const void *)(row + 16));
-            low = _mm256_add_epi32(low, _mm256_madd_epi16(first, both));
-            high = _mm256_add_epi32(high, _mm256_madd_epi16(second, both));
-        }
-        _mm256_storeu_si256((void *)(y + o), low);
-        _mm256_storeu_si256((void *)(y + o + 8), high);
-    }
-}
+#define VECTOR           __m256i
+#define LANES            8u
+#define LOAD(at)         _mm256_loadu_si256((const void *)(at))
+#define STORE(at, x)     _mm256_storeu_si256((void *)(at), x)
+#define SPREAD(x)        _mm256_set1_epi32(x)
+#define PLUS(a, b)       _mm256_add_epi32(a, b)
+#define ADD(sum, a, b)   _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#include "learn/predictor_products.h"
+#undef VECTOR
+#undef LANES
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#undef PLUS
+#undef ADD
 
 static bool works_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
@@ -83,18 +81,14 @@ static const struct ff__predictor_code avx2 = {"avx2", works_avx2, push_avx2, pr
 #define CODE(name) name##_avx512
 #define TARGET     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 
-TARGET static inline void products_avx512(int32_t *y, const int16_t *w, uint32_t stride,
-                                          const int16_t *x, uint32_t pairs, uint32_t outs) {
-    for (uint32_t o = 0; o < outs; o += 16) {
-        __m512i sum = _mm512_loadu_si512(y + o);
-        for (uint32_t p = 0; p < pairs; p++) {
-            __m512i row = _mm512_loadu_si512(w + ((size_t)p * stride + o) * 2);
-            __m512i both = _mm512_set1_epi32(pair_at(x + 2 * p));
-            sum = _mm512_add_epi32(sum, _mm512_madd_epi16(row, both));
-        }
-        _mm512_storeu_si512(y + o, sum);
-    }
-}
+#define VECTOR           __m512i
+#define LANES            16u
+#define LOAD(at)         _mm512_loadu_si512(at)
+#define STORE(at, x)     _mm512_storeu_si512(at, x)
+#define SPREAD(x)        _mm512_set1_epi32(x)
+#define PLUS(a, b)       _mm512_add_epi32(a, b)
+#define ADD(sum, a, b)   _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
+#include "learn/predictor_products.h"
 
 static bool works_avx512(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -109,18 +109,18 @@ TARGET static inline bool CODE(converged)(const struct ff__stream *s) {
     return false;
 }
 
-/* Algorithm 1's two kinds of tokens, as sets of slots. */
+/* Algorithm 1's two kinds of tokens, as sets of slots; mostly there are none. */
 TARGET static inline void CODE(sort_out)(const struct ff__predictor *p, const struct ff__stream *s,
                                          uint32_t *erased, uint32_t *alike) {
-    int32_t far_mine = ff__lsh_far(FF__WINDOW / 2 - 1), far_other = ff__lsh_far(FF__WINDOW / 2);
-    int32_t close_mine = ff__lsh_close(FF__WINDOW / 2 - 1);
-    int32_t close_other = ff__lsh_close(FF__WINDOW / 2);
+    int16_t any = 0;
     *erased = *alike = 0;
+    for (uint32_t i = 0; i < FF__SLOTS_WIDE; i++)
+        any = (int16_t)(any | (s->far[i] >= p->far[i]) | (s->far[i] <= p->close[i]));
+    if (!any)
+        return;
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
-        int32_t sum = s->far[i];
-        bool mine = p->chosen[i] != 0;
-        *erased |= (uint32_t)(sum >= (mine ? far_mine : far_other)) << i;
-        *alike |= (uint32_t)(sum <= (mine ? close_mine : close_other)) << i;
+        *erased |= (uint32_t)(s->far[i] >= p->far[i]) << i;
+        *alike |= (uint32_t)(s->far[i] <= p->close[i]) << i;
     }
 }
 
@@ -223,24 +223,20 @@ TARGET static inline void CODE(hide)(const struct ff__predictor *p, const struct
 TARGET static uint32_t CODE(predict)(const struct ff__predictor *p, const struct ff__stream *s,
                                      float *margin) {
     int16_t hidden[FF__HIDDEN];
-    int32_t best = INT32_MIN, escape = 0;
+    int32_t sums[FF__CLASSES_MAX], best = INT32_MIN;
     CODE(hide)(p, s, hidden);
-    for (uint32_t first = 0; first < p->wide_classes; first += FF__WIDE) {
-        int32_t sums[FF__WIDE] = {0}, here = INT32_MIN;
-        CODE(products)(sums, p->to_classes + (size_t)first * 2, p->wide_classes, hidden,
-                       FF__HIDDEN / 2, FF__WIDE);
-        for (uint32_t i = 0; i < FF__WIDE; i++) {
-            int32_t logit = p->class_bias[first + i] + sums[i] * (1 << p->class_shift);
-            int32_t name = (int32_t)(FF__CLASSES_MAX - 1 - first - i);
-            int32_t named = logit * (int32_t)FF__CLASSES_MAX + name;
-            escape = first + i == FF__ESCAPE ? logit : escape;
-            here = named > here ? named : here;
-        }
-        best = here > best ? here : best;
+    memset(sums, 0, p->wide_classes * sizeof sums[0]);
+    CODE(products)(sums, p->to_classes, p->wide_classes, hidden, FF__HIDDEN / 2, p->wide_classes);
+    for (uint32_t c = 0; c < p->wide_classes; c++) {
+        int32_t named = p->class_name[c] + sums[c] * p->class_scale;
+        sums[c] = named;
+        best = named > best ? named : best;
     }
     uint32_t name = (uint32_t)best % FF__CLASSES_MAX;
-    int32_t logit = (best - (int32_t)name) / (int32_t)FF__CLASSES_MAX;
+    uint32_t escape = (uint32_t)sums[FF__ESCAPE] % FF__CLASSES_MAX;
     if (margin)
-        *margin = (float)(logit - escape) * FF__STEP_BIAS;
+        *margin = (float)((best - (int32_t)name - sums[FF__ESCAPE] + (int32_t)escape) /
+                          (int32_t)FF__CLASSES_MAX) *
+                  FF__STEP_BIAS;
     return FF__CLASSES_MAX - 1 - name;
 }
