@@ -85,8 +85,8 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
     const struct ff__linear classes = {batch->count, FOUND, net->shape.classes};
     map_weights(&w, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
-    ff__embedding_forward(&embedding, work.tokens, batch->ids[0],
-                          (size_t)batch->count * FF__WINDOW, w.embed);
+    ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)batch->count * FF__WINDOW,
+                          w.embed);
     unfold(work.patches, work.tokens, batch->count);
     ff__linear_forward(&filter, work.found, work.patches, w.w1, w.b1);
     ff__relu_forward(work.found, (size_t)batch->count * FOUND);
@@ -113,6 +113,9 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 const struct ff__net_type ff__net_cnn = {
     .name = "cnn",
     .summary = "convolution over time: 32 filters of 3 tokens",
+    .batch = 128,
+    .steps = 1500,
+    .rate = 0.003f,
     .params = param_count,
     .work = work_size,
     .init = init,

@@ -14,7 +14,7 @@ const char *ff__cluster_name(enum ff__cluster by) {
     return (unsigned)by < FF__CLUSTERS ? names[by] : NULL;
 }
 
-uint64_t ff__cluster_key(enum ff__cluster by, const struct ff__access *access) {
+static uint64_t key_in_program(enum ff__cluster by, const struct ff__access *access) {
     switch (by) {
     case FF__CLUSTER_SM:
         return access->sm;
@@ -29,6 +29,10 @@ uint64_t ff__cluster_key(enum ff__cluster by, const struct ff__access *access) {
     default:
         return (uint64_t)access->sm << 16 | access->warp;
     }
+}
+
+uint64_t ff__cluster_key(enum ff__cluster by, const struct ff__access *access) {
+    return key_in_program(by, access) ^ (uint64_t)access->program << 48;
 }
 
 void ff__corpus_init(struct ff__corpus *corpus, enum ff__cluster by, uint64_t limit) {

@@ -26,6 +26,7 @@ struct ff__access {
     uint32_t pc, cta, launch;
     uint16_t sm, warp; /* warp: its slot in the SM */
     uint16_t array;    /* the allocation */
+    uint16_t program;  /* of several in one corpus: their streams and code are their own */
     bool missed;       /* a far fault */
 };
 

@@ -77,8 +77,8 @@ static int make_token(struct builder *builder, const struct ff__trail *trail, ui
     if (!has_class(builder, stream, at))
         return 0;
     struct ff__trail after = moved(builder, trail, at);
-    dataset->label[at] = (uint16_t)ff__vocab_number(&builder->features->classes,
-                                                    class_value(builder, &after, at));
+    dataset->label[at] =
+        (uint16_t)ff__vocab_number(&builder->features->classes, class_value(builder, &after, at));
     if (for_test(builder, stream, at + dataset->distance))
         dataset->test[dataset->test_count++] = (uint32_t)at;
     else

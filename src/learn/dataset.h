@@ -13,8 +13,8 @@ enum ff__split {
 };
 
 struct ff__dataset {
-    uint32_t distance; /* the class is that of the access so many accesses ahead */
-    uint64_t count;    /* tokens */
+    uint32_t distance;             /* the class is that of the access so many accesses ahead */
+    uint64_t count;                /* tokens */
     uint16_t (*ids)[FF__FEATURES]; /* [count] */
     uint16_t *label;               /* [count] */
     uint32_t *age;                 /* [count]; tokens of its stream before it */

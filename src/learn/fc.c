@@ -60,8 +60,8 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
     const struct ff__linear second = {batch->count, HIDDEN, net->shape.classes};
     map_weights(&w, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
-    ff__embedding_forward(&embedding, work.tokens, batch->ids[0],
-                          (size_t)batch->count * FF__WINDOW, w.embed);
+    ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)batch->count * FF__WINDOW,
+                          w.embed);
     ff__linear_forward(&first, work.hidden, work.tokens, w.w1, w.b1);
     ff__relu_forward(work.hidden, (size_t)batch->count * HIDDEN);
     ff__linear_forward(&second, logits, work.hidden, w.w2, w.b2);
@@ -86,6 +86,9 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 const struct ff__net_type ff__net_fc = {
     .name = "fc",
     .summary = "fully connected: one hidden layer of 64",
+    .batch = 128,
+    .steps = 1500,
+    .rate = 0.003f,
     .params = param_count,
     .work = work_size,
     .init = init,

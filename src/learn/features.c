@@ -8,8 +8,8 @@
 
 /* Values that have no vocabulary are folded to so many numbers; ours. */
 static const uint16_t folded[FF__FEATURES] = {
-    [FF__FEATURE_PAGE] = 512, [FF__FEATURE_MISS] = 2, [FF__FEATURE_WARP] = 64,
-    [FF__FEATURE_SM] = 128,   [FF__FEATURE_TPC] = 64, [FF__FEATURE_CTA] = 256,
+    [FF__FEATURE_PAGE] = 512, [FF__FEATURE_MISS] = 2,   [FF__FEATURE_WARP] = 64,
+    [FF__FEATURE_SM] = 128,   [FF__FEATURE_TPC] = 64,   [FF__FEATURE_CTA] = 256,
     [FF__FEATURE_LEAF] = 512, [FF__FEATURE_ROOT] = 512, [FF__FEATURE_ARRAY] = FF__ARRAYS,
 };
 
@@ -65,12 +65,17 @@ static int64_t coarse_delta(const struct ff__trail *trail, const struct ff__acce
                                    trail_at(trail, access->array, access->page) / pages);
 }
 
+/* Programs in one corpus have their code at different addresses. */
+static int64_t pc_value(const struct ff__access *access) {
+    return (int64_t)((uint64_t)access->program << 32 | access->pc);
+}
+
 int ff__features_count(struct ff__features *features, const struct ff__trail *trail,
                        const struct ff__access *access) {
-    int status = ff__vocab_count(&features->pc, access->pc);
+    int status = ff__vocab_count(&features->pc, pc_value(access));
     if (!status)
-        status = ff__vocab_count(&features->delta,
-                                 ff__trail_delta(trail, access->array, access->page));
+        status =
+            ff__vocab_count(&features->delta, ff__trail_delta(trail, access->array, access->page));
     if (!status)
         status = ff__vocab_count(&features->leaf_delta, coarse_delta(trail, access, LEAF_PAGES));
     if (!status)
@@ -103,9 +108,8 @@ void ff__features_of(const struct ff__features *features, const struct ff__trail
                      const struct ff__access *access, uint16_t ids[FF__FEATURES]) {
     uint32_t page = access->page;
     ids[FF__FEATURE_PAGE] = fold(FF__FEATURE_PAGE, page);
-    ids[FF__FEATURE_DELTA] =
-        number(&features->delta, ff__trail_delta(trail, access->array, page));
-    ids[FF__FEATURE_PC] = number(&features->pc, access->pc);
+    ids[FF__FEATURE_DELTA] = number(&features->delta, ff__trail_delta(trail, access->array, page));
+    ids[FF__FEATURE_PC] = number(&features->pc, pc_value(access));
     ids[FF__FEATURE_MISS] = fold(FF__FEATURE_MISS, access->missed);
     ids[FF__FEATURE_WARP] = fold(FF__FEATURE_WARP, access->warp);
     ids[FF__FEATURE_SM] = fold(FF__FEATURE_SM, access->sm);

@@ -32,11 +32,11 @@ enum ff__feature {
     FF__FEATURES
 };
 
-#define FF__PAGE_IDS     513u  /* place in its block, and 0 */
-#define FF__DELTAS_MAX   512u  /* of tokens */
-#define FF__CLASSES_MAX  1024u /* of predictions */
-#define FF__PCS_MAX      256u
-#define FF__DELTA_LEAST  2u    /* a delta seen only once is noise */
+#define FF__PAGE_IDS    513u  /* place in its block, and 0 */
+#define FF__DELTAS_MAX  512u  /* of tokens */
+#define FF__CLASSES_MAX 1024u /* of predictions */
+#define FF__PCS_MAX     256u
+#define FF__DELTA_LEAST 2u /* a delta seen only once is noise */
 
 /* Numbers of tokens: 0 is padding before a stream's first access; vocabulary numbers come one
  * later. */

@@ -109,13 +109,12 @@ static size_t map_work(struct work *work, const struct ff__shape *shape, uint32_
     size_t n = capacity, wide = n * FF__WIDTH, tokens = wide * FF__WINDOW;
     work->weights = ff__piece(&pieces, ff__hlsh_map(&weights, shape, NULL));
     work->steps = ff__piece(&pieces, FF__HLSH_MATRICES);
-    float **const by_token[] = {&work->tokens,     &work->placed,  &work->raw_keys,
-                                &work->keys,       &work->raw_values, &work->values,
-                                &work->dkeys,      &work->dvalues, &work->dplaced,
-                                &work->dtokens};
-    float **const by_sample[] = {&work->raw_answer, &work->answer,    &work->raw_sum, &work->sum,
-                                 &work->outer,      &work->raw_layer, &work->layer,   &work->dsum,
-                                 &work->dlayer};
+    float **const by_token[] = {&work->tokens,     &work->placed, &work->raw_keys, &work->keys,
+                                &work->raw_values, &work->values, &work->dkeys,    &work->dvalues,
+                                &work->dplaced,    &work->dtokens};
+    float **const by_sample[] = {&work->raw_answer, &work->answer, &work->raw_sum,
+                                 &work->sum,        &work->outer,  &work->raw_layer,
+                                 &work->layer,      &work->dsum,   &work->dlayer};
     float **const by_inner[] = {&work->raw_inner, &work->inner, &work->dinner};
     float **const by_hidden[] = {&work->raw_hidden, &work->hidden, &work->dhidden};
     for (size_t i = 0; i < sizeof by_token / sizeof by_token[0]; i++)
@@ -196,8 +195,6 @@ static void clamp_positive_backward(const struct ff__net *net, float *d, const f
 
 #define NEWEST (FF__WINDOW - 1)
 
-
-
 static bool converged(const uint16_t (*ids)[FF__FEATURES]) {
     for (uint32_t i = 0; i <= FF__WINDOW - FF__CONVERGED; i++) {
         uint32_t same = 0;
@@ -243,7 +240,8 @@ static void attend(const struct ff__net *net, const struct work *work, const flo
                    size_t sample, uint32_t slot) {
     const float *keys = work->keys + sample * FF__WINDOW * FF__WIDTH;
     const float *values = work->values + sample * FF__WINDOW * FF__WIDTH;
-    float *scores = work->scores + sample * FF__WINDOW, *out = work->raw_answer + sample * FF__WIDTH;
+    float *scores = work->scores + sample * FF__WINDOW,
+          *out = work->raw_answer + sample * FF__WIDTH;
     int8_t *as = work->as + sample * FF__WINDOW;
     uint64_t hash[FF__WINDOW];
     for (uint32_t i = 0; i < FF__WINDOW; i++)
@@ -252,7 +250,7 @@ static void attend(const struct ff__net *net, const struct work *work, const flo
     const float *query = shared(keys, as, NEWEST);
     for (uint32_t i = 0; i < NEWEST; i++)
         scores[i] = FF__SCORE_SCALE * (dot(query, shared(keys, as, i)) +
-                                   dot(query, age + (size_t)(NEWEST - i) * FF__WIDTH));
+                                       dot(query, age + (size_t)(NEWEST - i) * FF__WIDTH));
     weigh(net, scores);
     memset(out, 0, FF__WIDTH * sizeof *out);
     for (uint32_t i = 0; i < NEWEST; i++)
@@ -481,6 +479,9 @@ const struct ff__net_type ff__net_hlsh = {
     .name = "hlsh",
     .summary = "the revised predictor: 12 wide, HLSH attention, four bits",
     .quantized = true,
+    .batch = 128,
+    .steps = 1500,
+    .rate = 0.003f,
     .params = param_count,
     .work = work_size,
     .init = init,

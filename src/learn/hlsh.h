@@ -29,7 +29,7 @@
 #define FF__STEP_POSITION 0.125f
 #define FF__STEP_BIAS     (1.0f / 1024)
 
-#define FF__SCORE_SCALE 0.25f /* near 1 / sqrt(12), and exact */
+#define FF__SCORE_SCALE   0.25f /* near 1 / sqrt(12), and exact */
 
 enum ff__hlsh_matrix {
     FF__HLSH_PAGE, /* [ids][FF__PART]; so are the next two */

@@ -301,7 +301,7 @@ void ff__lstm_backward(float *dgates, float *dcell, const float *dy, const float
             float in = g[i], forget = g[width + i], new = g[2 * width + i], out = g[3 * width + i];
             float shown = tanhf(cell[at]);
             float dc = dcell[at] + dy[at] * out * (1 - shown * shown);
-            d[i] = dc * new *in * (1 - in);
+            d[i] = dc * new *in *(1 - in);
             d[width + i] = dc * cell_before[at] * forget * (1 - forget);
             d[2 * width + i] = dc * in * (1 - new *new);
             d[3 * width + i] = dy[at] * shown * out * (1 - out);

@@ -7,7 +7,7 @@
 #define SEED 22031267 /* any */
 
 /* 256 log2(distance + 1) */
-const int32_t ff__lsh_log[FF__LSH_ROUNDS + 1] = {0,   256, 406, 512, 594, 662, 719,  768, 811,
+const int32_t ff__lsh_log[FF__LSH_ROUNDS + 1] = {0,   256, 406, 512, 594, 662,  719,  768, 811,
                                                  850, 886, 918, 947, 975, 1000, 1024, 1046};
 
 /* The same of 0.9 * 16 + 1 and 0.1 * 16 + 1 */

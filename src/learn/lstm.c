@@ -124,8 +124,8 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
     for (uint32_t t = FF__WINDOW; t-- > 0;) {
         ff__lstm_backward(work.dgates, work.dcell, work.dstate, work.gates + (size_t)t * n * GATES,
                           work.cells + (t + 1) * state, work.cells + t * state, n, STATE);
-        ff__linear_backward(&gates, work.din, d.w1, d.b1, work.dgates,
-                            work.in + (size_t)t * n * IN, w.w1);
+        ff__linear_backward(&gates, work.din, d.w1, d.b1, work.dgates, work.in + (size_t)t * n * IN,
+                            w.w1);
         part(&work, t, n);
     }
     ff__embedding_backward(&embedding, d.embed, work.dtokens, batch->ids[0],
@@ -135,6 +135,9 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 const struct ff__net_type ff__net_lstm = {
     .name = "lstm",
     .summary = "one LSTM layer of 48",
+    .batch = 128,
+    .steps = 1500,
+    .rate = 0.003f,
     .params = param_count,
     .work = work_size,
     .init = init,

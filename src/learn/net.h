@@ -17,6 +17,9 @@ struct ff__net;
 struct ff__net_type {
     const char *name, *summary;
     bool quantized; /* four bits; the default */
+    /* How it is trained unless something else is asked for; ours, the same for every program. */
+    uint32_t batch, steps;
+    float rate;
     /* How many floats there are of parameters, and of work space for batches of `capacity`. */
     size_t (*params)(const struct ff__shape *shape);
     size_t (*work)(const struct ff__shape *shape, uint32_t capacity);

@@ -102,9 +102,8 @@ static void make_lsh(struct ff__predictor *p) {
 static void make_ages(struct ff__predictor *p, const float *age) {
     for (uint32_t t = 0; t < 2 * FF__WINDOW; t++)
         for (uint32_t d = 0; d < FF__WIDTH; d++)
-            p->age[d / 2][t][d % 2] =
-                steps_of(age[(2 * FF__WINDOW - 1 - t) % FF__WINDOW * FF__WIDTH + d],
-                         p->step[FF__HLSH_AGE]);
+            p->age[d / 2][t][d % 2] = steps_of(
+                age[(2 * FF__WINDOW - 1 - t) % FF__WINDOW * FF__WIDTH + d], p->step[FF__HLSH_AGE]);
 }
 
 static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *w) {
@@ -122,8 +121,7 @@ static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *
         int32_t bias = c < p->classes
                            ? (int32_t)rintf(w->of[FF__HLSH_CLASSES_BIAS][c] / FF__STEP_BIAS)
                            : NEVER;
-        p->class_name[c] =
-            bias * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - c);
+        p->class_name[c] = bias * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - c);
     }
     return 0;
 }
@@ -195,7 +193,8 @@ void ff__stream_start(const struct ff__predictor *predictor, struct ff__stream *
     memset(stream, 0, sizeof *stream);
     memset(stream->delta, 0xFF, sizeof stream->delta);
     stream->newest = FF__WINDOW - 1;
-    for (uint32_t i = 0; i < 2 * FF__WINDOW; i++) /* twice: sums of distances build up on the first */
+    for (uint32_t i = 0; i < 2 * FF__WINDOW;
+         i++) /* twice: sums of distances build up on the first */
         ff__stream_push(predictor, stream, nothing);
 }
 

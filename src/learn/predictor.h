@@ -49,7 +49,7 @@ struct ff__predictor {
     int32_t *class_name, class_scale;
     int16_t chosen[FF__SLOTS_WIDE];
     int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
-    float unit; /* of tokens */
+    float unit;                                         /* of tokens */
     float step[FF__HLSH_MATRICES];
 };
 

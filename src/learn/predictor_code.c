@@ -47,16 +47,16 @@ static inline int32_t pair_at(const int16_t *x) {
 
 /* ---- AVX2 ---- */
 
-#define CODE(name) name##_avx2
-#define TARGET     __attribute__((target("avx2,popcnt")))
+#define CODE(name)     name##_avx2
+#define TARGET         __attribute__((target("avx2,popcnt")))
 
-#define VECTOR           __m256i
-#define LANES            8u
-#define LOAD(at)         _mm256_loadu_si256((const void *)(at))
-#define STORE(at, x)     _mm256_storeu_si256((void *)(at), x)
-#define SPREAD(x)        _mm256_set1_epi32(x)
-#define PLUS(a, b)       _mm256_add_epi32(a, b)
-#define ADD(sum, a, b)   _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#define VECTOR         __m256i
+#define LANES          8u
+#define LOAD(at)       _mm256_loadu_si256((const void *)(at))
+#define STORE(at, x)   _mm256_storeu_si256((void *)(at), x)
+#define SPREAD(x)      _mm256_set1_epi32(x)
+#define PLUS(a, b)     _mm256_add_epi32(a, b)
+#define ADD(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #include "learn/predictor_products.h"
 #undef VECTOR
 #undef LANES
@@ -78,16 +78,16 @@ static const struct ff__predictor_code avx2 = {"avx2", works_avx2, push_avx2, pr
 
 /* ---- AVX-512 ---- */
 
-#define CODE(name) name##_avx512
-#define TARGET     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
+#define CODE(name)     name##_avx512
+#define TARGET         __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 
-#define VECTOR           __m512i
-#define LANES            16u
-#define LOAD(at)         _mm512_loadu_si512(at)
-#define STORE(at, x)     _mm512_storeu_si512(at, x)
-#define SPREAD(x)        _mm512_set1_epi32(x)
-#define PLUS(a, b)       _mm512_add_epi32(a, b)
-#define ADD(sum, a, b)   _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
+#define VECTOR         __m512i
+#define LANES          16u
+#define LOAD(at)       _mm512_loadu_si512(at)
+#define STORE(at, x)   _mm512_storeu_si512(at, x)
+#define SPREAD(x)      _mm512_set1_epi32(x)
+#define PLUS(a, b)     _mm512_add_epi32(a, b)
+#define ADD(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
 #include "learn/predictor_products.h"
 
 static bool works_avx512(void) {

@@ -26,8 +26,9 @@ TARGET static inline uint64_t CODE(hash)(const struct ff__predictor *p, const in
     int32_t along[FF__LSH_VECTORS * FF__LSH_ROUNDS] = {0};
     int32_t most[FF__LSH_ROUNDS], bucket[FF__LSH_ROUNDS];
     uint64_t hash = 0;
-    CODE(products)(along, p->direction[0][0], FF__LSH_VECTORS * FF__LSH_ROUNDS, key, FF__WIDTH / 2,
-                   FF__LSH_VECTORS * FF__LSH_ROUNDS);
+    CODE(products)
+    (along, p->direction[0][0], FF__LSH_VECTORS * FF__LSH_ROUNDS, key, FF__WIDTH / 2,
+     FF__LSH_VECTORS * FF__LSH_ROUNDS);
     for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++) {
         most[r] = -1;
         bucket[r] = 0;
@@ -81,10 +82,12 @@ TARGET static void CODE(push)(const struct ff__predictor *p, struct ff__stream *
         placed[d] = (int16_t)(token[d] + p->position[slot][d]);
     CODE(products)(keys, p->to_key[0][0], FF__WIDE, placed, FF__WIDTH / 2, FF__WIDE);
     CODE(products)(values, p->to_value[0][0], FF__WIDE, token, FF__WIDTH / 2, FF__WIDE);
-    CODE(to_steps)(key, keys, no_bias, p->unit * p->step[FF__HLSH_KEY], FF__STEP_KEY, FF__WIDE,
-                   FF__Q_MIN, FF__Q_MAX);
-    CODE(to_steps)(value, values, no_bias, p->unit * p->step[FF__HLSH_VALUE], FF__STEP_VALUE,
-                   FF__WIDE, FF__Q_MIN, FF__Q_MAX);
+    CODE(to_steps)
+    (key, keys, no_bias, p->unit * p->step[FF__HLSH_KEY], FF__STEP_KEY, FF__WIDE, FF__Q_MIN,
+     FF__Q_MAX);
+    CODE(to_steps)
+    (value, values, no_bias, p->unit * p->step[FF__HLSH_VALUE], FF__STEP_VALUE, FF__WIDE, FF__Q_MIN,
+     FF__Q_MAX);
     for (uint32_t d = 0; d < FF__WIDTH; d++)
         s->key[d / 2][slot][d % 2] = key[d];
     for (uint32_t d = 0; d < FF__WIDE; d++)
@@ -143,8 +146,9 @@ TARGET static inline void CODE(scores)(const struct ff__predictor *p, const stru
     for (uint32_t d = 0; d < FF__WIDTH; d++)
         query[d] = erased >> newest & 1 ? 0 : s->key[d / 2][asks][d % 2];
     CODE(products)(keys, s->key[0][0], FF__SLOTS_WIDE, query, FF__WIDTH / 2, FF__SLOTS_WIDE);
-    CODE(products)(ages, p->age[0][FF__WINDOW - 1 - newest], 2 * FF__SLOTS_WIDE, query,
-                   FF__WIDTH / 2, FF__SLOTS_WIDE);
+    CODE(products)
+    (ages, p->age[0][FF__WINDOW - 1 - newest], 2 * FF__SLOTS_WIDE, query, FF__WIDTH / 2,
+     FF__SLOTS_WIDE);
     int32_t shared = keys[base];
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
         int32_t key = alike >> i & 1 ? shared : keys[i];
@@ -172,8 +176,9 @@ TARGET static inline void CODE(attend)(const struct ff__predictor *p, const stru
     for (uint32_t i = 0; i < FF__WINDOW; i++)
         all += weights[i];
     CODE(products)(sums, s->value[0][0], FF__WIDE, weights, FF__WINDOW / 2, FF__WIDE);
-    CODE(to_steps)(answer, sums, no_bias, FF__STEP_VALUE / (float)all, FF__STEP_TOKEN, FF__WIDE,
-                   FF__Q_MIN, FF__Q_MAX);
+    CODE(to_steps)
+    (answer, sums, no_bias, FF__STEP_VALUE / (float)all, FF__STEP_TOKEN, FF__WIDE, FF__Q_MIN,
+     FF__Q_MAX);
 }
 
 /* The encoder layer's output for the newest token, in units of tokens. */
@@ -190,13 +195,15 @@ TARGET static inline void CODE(layer)(const struct ff__predictor *p, const struc
         raw[d] = s->token[s->newest][d] + answer[d] * units;
     CODE(to_steps)(sum, raw, no_bias, p->unit, FF__STEP_TOKEN, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
     CODE(products)(inners, p->to_inner[0][0], FF__INNER, sum, FF__WIDTH / 2, FF__INNER);
-    CODE(to_steps)(inner, inners, p->inner_bias, FF__STEP_TOKEN * p->step[FF__HLSH_INNER],
-                   FF__STEP_INNER, FF__INNER, 0, FF__Q_MAX - FF__Q_MIN);
+    CODE(to_steps)
+    (inner, inners, p->inner_bias, FF__STEP_TOKEN * p->step[FF__HLSH_INNER], FF__STEP_INNER,
+     FF__INNER, 0, FF__Q_MAX - FF__Q_MIN);
     CODE(products)(outers, p->to_outer[0][0], FF__WIDE, inner, FF__INNER / 2, FF__WIDE);
     for (uint32_t d = 0; d < FF__WIDE; d++)
         bias[d] = p->outer_bias[d] + (float)sum[d] * FF__STEP_TOKEN;
-    CODE(to_steps)(layer, outers, bias, FF__STEP_INNER * p->step[FF__HLSH_OUTER], FF__STEP_TOKEN,
-                   FF__WIDE, FF__Q_MIN, FF__Q_MAX);
+    CODE(to_steps)
+    (layer, outers, bias, FF__STEP_INNER * p->step[FF__HLSH_OUTER], FF__STEP_TOKEN, FF__WIDE,
+     FF__Q_MIN, FF__Q_MAX);
     for (uint32_t d = 0; d < FF__WIDE; d++)
         layer[d] = (int16_t)(layer[d] * units);
 }
@@ -209,13 +216,15 @@ TARGET static inline void CODE(hide)(const struct ff__predictor *p, const struct
     int32_t sums[FF__HIDDEN] = {0};
     uint32_t first = s->newest + 1, old = FF__WINDOW - first; /* tokens before the ring's start */
     CODE(layer)(p, s, layer);
-    CODE(products)(sums, p->mix[0][0], FF__HIDDEN, s->token[0] + (size_t)first * FF__WIDTH,
-                   old * pairs, FF__HIDDEN);
-    CODE(products)(sums, p->mix[old * pairs][0], FF__HIDDEN, s->token[0], first * pairs,
-                   FF__HIDDEN);
+    CODE(products)
+    (sums, p->mix[0][0], FF__HIDDEN, s->token[0] + (size_t)first * FF__WIDTH, old * pairs,
+     FF__HIDDEN);
+    CODE(products)
+    (sums, p->mix[old * pairs][0], FF__HIDDEN, s->token[0], first * pairs, FF__HIDDEN);
     CODE(products)(sums, p->mix[FF__WINDOW * pairs][0], FF__HIDDEN, layer, pairs, FF__HIDDEN);
-    CODE(to_steps)(hidden, sums, p->mix_bias, p->unit * p->step[FF__HLSH_MIX], FF__STEP_HIDDEN,
-                   FF__HIDDEN, 0, FF__Q_MAX - FF__Q_MIN);
+    CODE(to_steps)
+    (hidden, sums, p->mix_bias, p->unit * p->step[FF__HLSH_MIX], FF__STEP_HIDDEN, FF__HIDDEN, 0,
+     FF__Q_MAX - FF__Q_MIN);
 }
 
 /* Logits in steps of biases, each with its class below it, so that the largest one names its class,

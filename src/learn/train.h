@@ -8,7 +8,7 @@
 
 struct ff__training {
     struct ff__net *net;
-    float rate; /* the largest learning rate */
+    float rate;           /* the largest learning rate */
     uint32_t steps, step; /* batches in all, and done */
     float *mean, *square; /* Adam's, as long as the parameters */
     float *logits, *dlogits;

@@ -276,6 +276,9 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 const struct ff__net_type ff__net_transformer = {
     .name = "transformer",
     .summary = "the unconstrained predictor: 13 features, 200 wide, two layers, 8 heads",
+    .batch = 32,
+    .steps = 700,
+    .rate = 0.001f,
     .params = param_count,
     .work = work_size,
     .init = init,

@@ -11,9 +11,9 @@
 #define FF__ESCAPE 0u
 
 struct ff__vocab {
-    uint32_t size;    /* numbers there are, with the escape */
-    int64_t *value;   /* [size]; value[FF__ESCAPE] means nothing */
-    uint64_t *count;  /* [size]; how often each was seen */
+    uint32_t size;     /* numbers there are, with the escape */
+    int64_t *value;    /* [size]; value[FF__ESCAPE] means nothing */
+    uint64_t *count;   /* [size]; how often each was seen */
     struct ff__map of; /* value -> number */
     uint32_t capacity;
 };

@@ -19,7 +19,8 @@ static inline int32_t ff__weight(float x) {
     int32_t bits = ((int32_t)whole + 127) * (1 << 23);
     memcpy(&scale, &bits, sizeof scale);
     float power =
-        1 + rest * (1 + rest * (0.5f + rest * (0.16666667f + rest * (0.041666667f + rest * 0.0083333333f))));
+        1 + rest * (1 + rest * (0.5f + rest * (0.16666667f +
+                                               rest * (0.041666667f + rest * 0.0083333333f))));
     return (int32_t)ff__nearest(4096 * scale * power);
 }
 

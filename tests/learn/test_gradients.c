@@ -8,8 +8,8 @@
 #define SAMPLES 3u
 #define CHECKS  60u /* parameters of each network, and more where sanitizers are not */
 
-static const struct ff__shape shape = {
-    .classes = 7, .ids = {9, 6, 5, 3, 4, 4, 3, 5, 6, 4, 3, 5, 4}};
+static const struct ff__shape shape = {.classes = 7,
+                                       .ids = {9, 6, 5, 3, 4, 4, 3, 5, 6, 4, 3, 5, 4}};
 
 static void fill(struct ff__batch *batch, struct ff__random *random) {
     batch->count = SAMPLES;
