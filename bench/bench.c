@@ -5,6 +5,7 @@
  * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
  * machines. */
 #include "bare.h"
+#include "learn.h"
 #include "measure.h"
 
 #include "base/clock.h"
@@ -363,6 +364,23 @@ static void bench_decision(void) {
     report("policy.decision", "ns", &series);
 }
 
+static void bench_prediction(void) {
+    struct series median_of = {.count = 0}, slow = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        struct predict_cost cost;
+        if (!predict_cost(&cost)) {
+            fprintf(stderr, "farfault-bench: no memory\n");
+            exit(1);
+        }
+        if (run < 0)
+            continue;
+        series_add(&median_of, cost.median, cost.floor);
+        series_add(&slow, cost.slow, cost.floor);
+    }
+    report("learn.predict", "ns", &median_of);
+    report("learn.predict.p99", "ns", &slow);
+}
+
 /* ---- the command line ---- */
 
 static const struct {
@@ -370,7 +388,7 @@ static const struct {
     void (*run)(void);
 } groups[] = {
     {"fault", bench_faults},      {"migrate", bench_migration}, {"scan", bench_scan},
-    {"overhead", bench_resident}, {"policy", bench_decision},
+    {"overhead", bench_resident}, {"policy", bench_decision},   {"learn", bench_prediction},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -395,7 +413,7 @@ int main(int argc, char **argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
-        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead or policy", 0},
+        {"group", 'g', "NAME", 0, "only fault, migrate, scan, overhead, policy or learn", 0},
         {0},
     };
     static const struct argp argp = {

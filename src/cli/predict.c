@@ -178,9 +178,13 @@ static int predict(const struct ff__options *options) {
 }
 
 int ff__predict(int argc, char **argv) {
-    const struct argp argp = {
-        predict_options, ff__options_take, "MODEL WORKLOAD[,WORKLOAD...]", predict_help, NULL,
-        NULL,            NULL};
+    const struct argp argp = {predict_options,
+                              ff__options_take,
+                              "MODEL WORKLOAD[,WORKLOAD...]",
+                              predict_help,
+                              NULL,
+                              NULL,
+                              NULL};
     struct ff__options options;
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAVE_EVERY  200u   /* steps */
-#define TESTS       20000u /* samples a score is made of */
-#define SHOW_EVERY  20u
+#define SAVE_EVERY 200u   /* steps */
+#define TESTS      20000u /* samples a score is made of */
+#define SHOW_EVERY 20u
 
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
@@ -216,8 +216,7 @@ static int train(const struct ff__options *options) {
     if (!status)
         status = read_plan(options, &plan);
     ff__table_init(&table, "lrrrrrr");
-    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority",
-                    NULL);
+    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority", NULL);
     unsigned all = plan.lesson.workloads.count;
     if (!status && plan.together)
         status = train_on(&plan, 0, all, options->words[0], &table);

@@ -13,10 +13,10 @@
 #define MAGIC                                                                                      \
     "\x89"                                                                                         \
     "FFM\r\n\x1a\n"
-#define MAGIC_SIZE  8u
-#define HEAD_SIZE   (MAGIC_SIZE + 4u) /* and the version */
-#define NAME_SIZE   16u
-#define VALUES_MAX  65536u
+#define MAGIC_SIZE   8u
+#define HEAD_SIZE    (MAGIC_SIZE + 4u) /* and the version */
+#define NAME_SIZE    16u
+#define VALUES_MAX   65536u
 #define FILE_LARGEST (UINT64_C(1) << 30)
 
 void ff__model_fini(struct ff__model *model) {

@@ -14,7 +14,8 @@ static void record(struct ff__corpus *corpus) {
     ff__corpus_init(corpus, FF__CLUSTER_SM_WARP, 100000);
     for (uint32_t i = 0; i < 120; i++)
         for (uint16_t warp = 0; warp < 20; warp++) {
-            struct ff__access first = {.page = 1000 + warp + i * 3, .pc = 8, .warp = warp, .array = 1};
+            struct ff__access first = {
+                .page = 1000 + warp + i * 3, .pc = 8, .warp = warp, .array = 1};
             struct ff__access second = {.page = 9000 + i / 4, .pc = 16, .warp = warp, .array = 2};
             assert_int_equal(ff__corpus_add(corpus, &first), 0);
             assert_int_equal(ff__corpus_add(corpus, &second), 0);
@@ -43,8 +44,8 @@ static void test_thin(void **state) {
     ff__corpus_init(&corpus, FF__CLUSTER_WARP, 1000);
     for (uint32_t i = 0; i < 100; i++)
         for (uint16_t warp = 0; warp < 64; warp++)
-            assert_int_equal(
-                ff__corpus_add(&corpus, &(struct ff__access){.page = i, .warp = warp}), 0);
+            assert_int_equal(ff__corpus_add(&corpus, &(struct ff__access){.page = i, .warp = warp}),
+                             0);
     assert_int_equal(ff__corpus_close(&corpus), 0);
     assert_true(corpus.count <= 1000 && corpus.streams > 0);
     assert_int_equal(corpus.seen, 6400);
@@ -61,9 +62,8 @@ static void test_split(void **state) {
         struct ff__features features = {0};
         struct ff__dataset dataset;
         record(&corpus);
-        assert_int_equal(ff__dataset_build(&dataset, &features, &corpus, 30,
-                                           (enum ff__split)split, 1),
-                         0);
+        assert_int_equal(
+            ff__dataset_build(&dataset, &features, &corpus, 30, (enum ff__split)split, 1), 0);
         assert_int_equal(dataset.train_count + dataset.test_count, 20 * (240 - 30));
         assert_true(dataset.test_count > 0);
         for (uint32_t i = 0; i < dataset.test_count; i++)
@@ -173,8 +173,9 @@ static void test_bad_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corpus), cmocka_unit_test(test_thin), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_resume), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_corpus),    cmocka_unit_test(test_thin),
+        cmocka_unit_test(test_split),     cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
