@@ -5,7 +5,7 @@
  * asks (the answer of a single layer needs no other row); how long ago a token was counts in its
  * score; positions are those on a circle of the window's length, so that a token's projections hold
  * for as long as it is in the window; the layer has no normalization, clamping does its work; and the
- * window's embeddings and the layer's output meet in 32 numbers before the classes. */
+ * window's embeddings and the layer's output meet in 16 numbers before the classes. */
 #ifndef FF_LEARN_HLSH_H
 #define FF_LEARN_HLSH_H
 
@@ -14,7 +14,7 @@
 
 #define FF__PART   4u  /* of a token, each feature's */
 #define FF__INNER  48u /* of the feed-forward layer: 4 x the width, as in Vaswani et al. */
-#define FF__HIDDEN 32u /* before the classes */
+#define FF__HIDDEN 16u /* before the classes */
 #define FF__MIX    (FF__WINDOW * FF__WIDTH + FF__WIDTH)
 
 /* The indicator: so many equal deltas in the window make attention pointless; 0.9 of it. */
