@@ -6,6 +6,7 @@
  * machines. */
 #include "bench.h"
 #include "bare.h"
+#include "learn.h"
 #include "tables.h"
 
 #include "base/clock.h"
@@ -396,6 +397,25 @@ static void bench_policy(void) {
     bench_tables();
 }
 
+/* ---- the learned prefetcher ---- */
+
+static void bench_prediction(void) {
+    struct series median_of = {.count = 0}, slow = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        struct predict_cost cost;
+        if (!predict_cost(&cost)) {
+            fprintf(stderr, "farfault-bench: no memory\n");
+            exit(1);
+        }
+        if (run < 0)
+            continue;
+        series_add(&median_of, cost.median, cost.floor);
+        series_add(&slow, cost.slow, cost.floor);
+    }
+    report("learn.predict", "ns", &median_of);
+    report("learn.predict.p99", "ns", &slow);
+}
+
 /* ---- the command line ---- */
 
 static const struct {
@@ -403,10 +423,11 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},     {"migrate", bench_migration, false},
-    {"scan", bench_scan, false},        {"overhead", bench_resident, false},
-    {"policy", bench_policy, false},    {"sim.policy", bench_untimed, false},
-    {"sim.timing", bench_timed, false}, {"sim.scale", bench_scale, true},
+    {"fault", bench_faults, false},       {"migrate", bench_migration, false},
+    {"scan", bench_scan, false},          {"overhead", bench_resident, false},
+    {"policy", bench_policy, false},      {"learn", bench_prediction, false},
+    {"sim.policy", bench_untimed, false}, {"sim.timing", bench_timed, false},
+    {"sim.scale", bench_scale, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -432,7 +453,8 @@ int main(int argc, char **argv) {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
         {"group", 'g', "NAME", 0,
-         "only fault, migrate, scan, overhead, policy, sim.policy, sim.timing or sim.scale", 0},
+         "only fault, migrate, scan, overhead, policy, learn, sim.policy, sim.timing or sim.scale",
+         0},
         {0},
     };
     static const struct argp argp = {

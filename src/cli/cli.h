@@ -33,5 +33,7 @@ int ff__repro(int argc, char **argv);
 int ff__record(int argc, char **argv);
 int ff__import(int argc, char **argv);
 int ff__export(int argc, char **argv);
+int ff__train(int argc, char **argv);
+int ff__predict(int argc, char **argv);
 
 #endif

@@ -11,12 +11,14 @@ static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
 } commands[] = {
-    {"compare", ff__compare}, {"export", ff__export}, {"import", ff__import},
-    {"list", ff__list},       {"record", ff__record}, {"replay", ff__replay},
-    {"repro", ff__repro},     {"run", ff__run},       {"sim", ff__sim},
+    {"compare", ff__compare}, {"export", ff__export}, {"import", ff__import}, {"list", ff__list},
+    {"predict", ff__predict}, {"record", ff__record}, {"replay", ff__replay}, {"repro", ff__repro},
+    {"run", ff__run},         {"sim", ff__sim},       {"train", ff__train},
 };
 
-#define COMMAND_LIST  "compare, export, import, list, record, replay, repro, run and sim"
+#define COMMAND_LIST                                                                               \
+    "compare, export, import, list, predict, record, replay, "                                     \
+    "repro, run, sim and train"
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
@@ -30,6 +32,8 @@ static const char help[] =
     "  replay   run what a trace recorded on modelled devices\n"
     "  import   make a trace of what another tool recorded\n"
     "  export   make a file for another tool of a trace\n"
+    "  train    train a predictor of pages on what modelled programs access\n"
+    "  predict  how good a trained predictor is, and how fast\n"
     "  repro    a paper's tables beside ours\n"
     "  list     show the systems, policies, programs, workloads and devices there are\n"
     "\n"

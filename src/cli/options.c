@@ -39,6 +39,13 @@ static const struct {
     [FF__OPTION_UNTIMED] = {"untimed", "FARFAULT_UNTIMED", NULL},
     [FF__OPTION_OUTPUT] = {"output", "FARFAULT_OUTPUT", NULL},
     [FF__OPTION_FORMAT] = {"format", "FARFAULT_FORMAT", NULL},
+    [FF__OPTION_NETWORK] = {"network", "FARFAULT_NETWORK", NULL},
+    [FF__OPTION_DISTANCE] = {"distance", "FARFAULT_DISTANCE", NULL},
+    [FF__OPTION_CLUSTER] = {"cluster", "FARFAULT_CLUSTER", NULL},
+    [FF__OPTION_SPLIT] = {"split", "FARFAULT_SPLIT", NULL},
+    [FF__OPTION_STEPS] = {"steps", "FARFAULT_STEPS", NULL},
+    [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
+    [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
 };
 
 /* ---- reading them ---- */

@@ -38,6 +38,14 @@ enum ff__option {
     FF__OPTION_UNTIMED,
     FF__OPTION_OUTPUT,
     FF__OPTION_FORMAT,
+    /* the predictor */
+    FF__OPTION_NETWORK,
+    FF__OPTION_DISTANCE,
+    FF__OPTION_CLUSTER,
+    FF__OPTION_SPLIT,
+    FF__OPTION_STEPS,
+    FF__OPTION_TOGETHER,
+    FF__OPTION_BENCH,
     FF__OPTIONS
 };
 

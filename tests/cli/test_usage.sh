@@ -18,7 +18,7 @@ esac
 
 # ---- commands and options
 
-commands='compare, export, import, list, record, replay, repro, run and sim'
+commands='compare, export, import, list, predict, record, replay, repro, run, sim and train'
 mistake 2 "farfault: no command; there are: $commands"
 mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
 mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre

@@ -11,6 +11,13 @@
 #include "policy/registry.h"
 #include "workload/workload.h"
 
+/* An access as policies see it, and who else it is of. */
+struct ff__sim_access {
+    struct ff_access seen;
+    uint32_t launch; /* counted from 1 */
+    uint32_t cta, range;
+};
+
 struct ff__sim_config {
     const struct ff__gpu *gpu;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
@@ -23,6 +30,9 @@ struct ff__sim_config {
     /* Called for everything that happens, in order; NULL: nobody watches. */
     void (*observe)(void *self, const struct ff_trace_event *event);
     void *observer;
+    /* Called for every access of every warp, in order; NULL. */
+    void (*show)(void *self, const struct ff__sim_access *access);
+    void *show_self;
     /* Called now and then with the share of the launches done; NULL. */
     void (*progress)(void *self, double share);
     void *progress_self;

@@ -165,25 +165,45 @@ void ff__sms_show(struct sim *sim, struct device *device) {
 struct touch {
     uint64_t page;
     struct warp *warp;
-    uint32_t slot, pc;
+    uint32_t pc;
     bool write, missed, remote;
 };
 
-static void show_access(struct sim *sim, struct device *device, const struct sm *sm,
-                        const struct touch *touch) {
+/* Warps are numbered as hardware does it: the same place in a CTA has the same number for as long as
+ * the CTA's slot is used. The simulator's own slots are handed out one by one. */
+static struct ff_access describe(const struct device *device, const struct sm *sm,
+                                 const struct touch *touch) {
+    const struct warp *warp = touch->warp;
     uint32_t flags = (touch->write ? FF_ACCESS_WRITE : 0u) | (touch->missed ? FF_ACCESS_MISS : 0u) |
                      (touch->remote ? FF_ACCESS_REMOTE : 0u);
-    device->accesses[device->access_count++] = (struct ff_access){
+    return (struct ff_access){
         .block = (uint32_t)(touch->page / FF_BLOCK_PAGES),
         .page = (uint16_t)(touch->page % FF_BLOCK_PAGES),
         .tier = (uint8_t)device->tier,
         .flags = (uint8_t)flags,
         .pc = touch->pc,
         .sm = (uint16_t)(sm - device->sms),
-        .warp = (uint16_t)touch->slot,
+        .warp = (uint16_t)(warp->cta_slot * device->current.kernel.warps + warp->warp),
     };
+}
+
+static void show_access(struct sim *sim, struct device *device, const struct sm *sm,
+                        const struct touch *touch) {
+    device->accesses[device->access_count++] = describe(device, sm, touch);
     if (device->access_count == FF__ACCESSES_MAX)
         ff__sms_show(sim, device);
+}
+
+/* To whoever runs the simulation. */
+static void tell_access(const struct sim *sim, const struct device *device, const struct sm *sm,
+                        const struct touch *touch) {
+    struct ff__sim_access access = {
+        .seen = describe(device, sm, touch),
+        .launch = device->current.number,
+        .cta = touch->warp->cta,
+    };
+    access.range = sim->engine.space.blocks[access.seen.block].range;
+    sim->config->show(sim->config->show_self, &access);
 }
 
 /* Of several pages of one instruction, the first one has the instructions. */
@@ -373,7 +393,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
     uint64_t time = sm->now, done = time;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
-        struct touch touch = {page, &sm->warps[slot], slot, step->pc, step->write, false, false};
+        struct touch touch = {page, &sm->warps[slot], step->pc, step->write, false, false};
         if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
             done = time + sim->walk > done ? time + sim->walk : done;
             touch.missed = !walk(sim, device, sm, page, step->write);
@@ -391,6 +411,8 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
         if (sim->shows_accesses)
             show_access(sim, device, sm, &touch);
+        if (sim->config->show)
+            tell_access(sim, device, sm, &touch);
         if (sim->config->observe)
             observe_access(sim, device, &touch);
     }

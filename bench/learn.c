@@ -1,0 +1,87 @@
+#include "base/clock.h"
+#include "learn/predictor.h"
+
+#include "learn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAMS 1792u
+#define ROUNDS  50u
+#define COUNT   (STREAMS * ROUNDS)
+
+/* As large as backprop's, the largest of the paper's programs: docs/results/hlsh.md. */
+static const struct ff__shape shape = {.classes = 281,
+                                       .ids = {513, 282, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+
+static int by_value(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double predict_once(const struct ff__predictor *predictor, struct ff__stream *stream,
+                           struct ff__random *random) {
+    const uint16_t ids[3] = {(uint16_t)(1 + ff__random_below(random, 512)),
+                             (uint16_t)(1 + ff__random_below(random, 281)),
+                             (uint16_t)(1 + ff__random_below(random, 15))};
+    volatile uint32_t answer;
+    uint64_t start = ff__clock_ns();
+    ff__stream_push(predictor, stream, ids);
+    answer = ff__stream_predict(predictor, stream, NULL);
+    (void)answer;
+    return (double)(ff__clock_ns() - start);
+}
+
+static double read_once(const struct ff__predictor *predictor, const struct ff__stream *stream) {
+    uint64_t start = ff__clock_ns(), sum = 0, word;
+    volatile uint64_t keep;
+    const char *parts[] = {(const char *)stream, (const char *)predictor->mix,
+                           (const char *)predictor->to_classes};
+    const size_t sizes[] = {sizeof *stream, sizeof predictor->mix,
+                            predictor->wide_classes * FF__HIDDEN * sizeof(int16_t)};
+    for (int part = 0; part < 3; part++)
+        for (size_t i = 0; i + sizeof word <= sizes[part]; i += sizeof word) {
+            memcpy(&word, parts[part] + i, sizeof word);
+            sum += word;
+        }
+    keep = sum;
+    (void)keep;
+    return (double)(ff__clock_ns() - start);
+}
+
+static void measure(const struct ff__predictor *predictor, struct ff__stream *streams,
+                    double *times, struct predict_cost *cost) {
+    struct ff__random random = ff__random_seeded(1);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        ff__stream_start(predictor, &streams[i]);
+    for (uint32_t i = 0; i < COUNT; i++)
+        times[i] = predict_once(predictor, &streams[i % STREAMS], &random);
+    qsort(times, COUNT, sizeof *times, by_value);
+    cost->median = times[COUNT / 2];
+    cost->slow = times[COUNT / 100 * 99];
+    for (uint32_t i = 0; i < COUNT; i++)
+        times[i] = read_once(predictor, &streams[i % STREAMS]);
+    qsort(times, COUNT, sizeof *times, by_value);
+    cost->floor = times[COUNT / 2];
+}
+
+bool predict_cost(struct predict_cost *cost) {
+    struct ff__net net;
+    struct ff__predictor predictor;
+    if (ff__net_init(&net, &ff__net_hlsh, &shape, 1, 1))
+        return false;
+    if (ff__predictor_init(&predictor, &net)) {
+        ff__net_fini(&net);
+        return false;
+    }
+    struct ff__stream *streams = aligned_alloc(64, STREAMS * sizeof *streams);
+    double *times = malloc(COUNT * sizeof *times);
+    if (streams && times)
+        measure(&predictor, streams, times, cost);
+    bool good = streams && times;
+    free(streams);
+    free(times);
+    ff__predictor_fini(&predictor);
+    ff__net_fini(&net);
+    return good;
+}

@@ -1,0 +1,17 @@
+/* What one prediction of a page costs. */
+#ifndef FF_BENCH_LEARN_H
+#define FF_BENCH_LEARN_H
+
+#include <stdbool.h>
+
+/* Nanoseconds from a new access to the answer. The floor reads every byte that a prediction needs. */
+struct predict_cost {
+    double median, slow; /* the 99th percentile */
+    double floor;
+};
+
+/* Many single predictions over as many streams as the paper's device has warps (28 SMs of 64). The
+ * network is untrained: what it costs does not depend on what it has learned. False: no memory. */
+bool predict_cost(struct predict_cost *cost);
+
+#endif

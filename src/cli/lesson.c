@@ -1,0 +1,134 @@
+#include "cli/lesson.h"
+
+#include "backend/sim/sim.h"
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/options.h"
+#include "cli/specs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STANDARD_GPU "gtx1080ti" /* the paper's device (its Table 9) */
+#define ACCESSES     2000000u    /* kept of a corpus: whole streams, chosen by hash; ours */
+
+/* ---- options ---- */
+
+static int read_gpu(const struct ff__options *options, struct ff__gpu *gpu) {
+    const char *name = options->text[FF__OPTION_GPU];
+    char folder[PATH_MAX];
+    struct ff_error error;
+    int status = ff__find_data("gpus", folder);
+    if (!status && ff__gpu_read(name ? name : STANDARD_GPU, folder, gpu, &error))
+        status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    return status;
+}
+
+static int read_cluster(const struct ff__options *options, enum ff__cluster *by) {
+    const char *name = options->text[FF__OPTION_CLUSTER];
+    if (!name)
+        return 0;
+    for (unsigned i = 0; i < FF__CLUSTERS; i++)
+        if (strcmp(name, ff__cluster_name((enum ff__cluster)i)) == 0) {
+            *by = (enum ff__cluster)i;
+            return 0;
+        }
+    return ff__options_complain(options, FF__OPTION_CLUSTER,
+                                "must be sm+warp, sm, pc, kernel, cta or warp");
+}
+
+static int read_split(const struct ff__options *options, enum ff__split *split) {
+    const char *name = options->text[FF__OPTION_SPLIT];
+    if (!name || strcmp(name, "streams") == 0)
+        return 0;
+    if (strcmp(name, "time") != 0)
+        return ff__options_complain(options, FF__OPTION_SPLIT, "must be streams or time");
+    *split = FF__SPLIT_TIME;
+    return 0;
+}
+
+int ff__lesson_read(const struct ff__options *options, const char *list,
+                    struct ff__lesson *lesson) {
+    struct ff_error error;
+    *lesson = (struct ff__lesson){.seed = 1, .distance = 1};
+    if (ff__specs_split(list, &lesson->workloads, &error))
+        return ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    int status = read_gpu(options, &lesson->gpu);
+    if (!status)
+        status = ff__options_seed(options, FF__OPTION_SEED, &lesson->seed);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_DISTANCE, 1, 1000, &lesson->distance);
+    if (!status)
+        status = read_cluster(options, &lesson->by);
+    return status ? status : read_split(options, &lesson->split);
+}
+
+void ff__lesson_free(struct ff__lesson *lesson) {
+    ff__words_free(&lesson->workloads);
+}
+
+/* ---- recording ---- */
+
+struct recorder {
+    struct ff__corpus *corpus;
+    uint16_t program;
+    int status;
+};
+
+static void take(void *self, const struct ff__sim_access *access) {
+    struct recorder *recorder = self;
+    const struct ff_access *seen = &access->seen;
+    const struct ff__access kept = {
+        .page = seen->block * FF_BLOCK_PAGES + seen->page,
+        .pc = seen->pc,
+        .cta = access->cta,
+        .launch = access->launch,
+        .sm = seen->sm,
+        .warp = seen->warp,
+        .array = (uint16_t)access->range,
+        .program = recorder->program,
+        .missed = seen->flags & FF_ACCESS_MISS,
+    };
+    if (!recorder->status)
+        recorder->status = ff__corpus_add(recorder->corpus, &kept);
+}
+
+static int record(const struct ff__lesson *lesson, const char *name, struct recorder *recorder,
+                  struct ff_error *error) {
+    struct ff__workload *workload;
+    struct ff__sim_result result;
+    struct ff__sim_config config = {
+        .gpu = &lesson->gpu,
+        .devices = 1,
+        .seed = lesson->seed,
+        .show = take,
+        .show_self = recorder,
+    };
+    int status = ff__workload_open(name, lesson->seed, &workload, error);
+    if (status)
+        return status;
+    status = ff__system_parse("demand", &config.system, error);
+    if (!status)
+        status = ff__sim_run(&config, workload, &result, error);
+    ff__workload_close(workload);
+    return status ? status : recorder->status;
+}
+
+int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned count,
+                      struct ff__corpus *corpus) {
+    struct ff_error error = {""};
+    struct recorder recorder = {.corpus = corpus};
+    int status = 0;
+    ff__corpus_init(corpus, lesson->by, ACCESSES);
+    for (unsigned i = 0; i < count && !status; i++) {
+        recorder.program = (uint16_t)i;
+        status = record(lesson, lesson->workloads.items[first + i], &recorder, &error);
+    }
+    if (!status)
+        status = ff__corpus_close(corpus);
+    if (!status)
+        return 0;
+    ff__corpus_fini(corpus);
+    return ff__complain(status == -ENOENT || status == -EINVAL ? FF__EXIT_USAGE : FF__EXIT_FAILURE,
+                        "%s", error.message[0] ? error.message : strerror(-status));
+}

@@ -1,0 +1,30 @@
+/* What train and predict share: which programs, which device, and what is made of their accesses. */
+#ifndef FF_CLI_LESSON_H
+#define FF_CLI_LESSON_H
+
+#include "backend/sim/gpu.h"
+#include "learn/model.h"
+#include "report/text.h"
+
+struct ff__options;
+
+struct ff__lesson {
+    struct ff__words workloads;
+    struct ff__gpu gpu;
+    uint64_t seed;
+    uint32_t distance;
+    enum ff__cluster by;
+    enum ff__split split;
+};
+
+/* From the command line; returns 0 or, with one line on stderr, an exit status. `list`: the
+ * workloads. */
+int ff__lesson_read(const struct ff__options *options, const char *list, struct ff__lesson *lesson);
+void ff__lesson_free(struct ff__lesson *lesson);
+
+/* Runs the `count` workloads from `first` on, with memory for everything, and makes one corpus of what
+ * they access. Likewise. */
+int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned count,
+                      struct ff__corpus *corpus);
+
+#endif

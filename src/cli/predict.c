@@ -1,0 +1,196 @@
+/* farfault predict: how good a trained predictor is on a program, and how fast. */
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/lesson.h"
+#include "cli/options.h"
+#include "learn/blas/blas.h"
+#include "learn/predictor.h"
+#include "report/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TESTS   20000u  /* samples a score is made of */
+#define TIMINGS 200000u /* predictions timed, at most */
+#define BATCH   128u
+
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+static const struct argp_option predict_options[] = {
+    OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
+    OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
+    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    {0},
+};
+
+static const char predict_help[] =
+    "Predicts what modelled programs access with a model of farfault train.\v"
+    "Scores are of the accesses that training keeps for testing. --bench times each prediction on "
+    "its own, from a new access to the answer, in the order of the program.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault predict hotspot.model hotspot --bench";
+
+/* ---- time ---- */
+
+static int by_value(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* What looking at the clock twice adds to a timing. */
+static uint64_t clock_cost(void) {
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t start = ff__clock_ns(), cost = ff__clock_ns() - start;
+        least = cost < least ? cost : least;
+    }
+    return least;
+}
+
+/* Pushes every token through its stream, all streams in turn as warps take turns, and times each. */
+static uint32_t time_all(const struct ff__predictor *predictor, const struct ff__dataset *dataset,
+                         const struct ff__corpus *corpus, struct ff__stream *streams,
+                         uint64_t *times) {
+    uint32_t count = 0;
+    uint64_t cost = clock_cost();
+    for (uint64_t turn = 0; count < TIMINGS; turn++) {
+        uint32_t before = count;
+        for (uint32_t s = 0; s < corpus->streams && count < TIMINGS; s++) {
+            uint64_t at = corpus->first[s] + turn;
+            if (at >= corpus->first[s + 1])
+                continue;
+            uint64_t start = ff__clock_ns();
+            ff__stream_push(predictor, &streams[s], dataset->ids[at]);
+            ff__stream_predict(predictor, &streams[s], NULL);
+            uint64_t took = ff__clock_ns() - start;
+            times[count++] = took > cost ? took - cost : 0;
+        }
+        if (count == before)
+            break;
+    }
+    qsort(times, count, sizeof *times, by_value);
+    return count;
+}
+
+static void show_times(const struct ff__predictor *predictor, uint32_t streams,
+                       const uint64_t *times, uint32_t count) {
+    size_t state = streams * sizeof(struct ff__stream);
+    printf("%s: one prediction %llu ns (median of %u), 99th percentile %llu ns; parameters %zu "
+           "bytes, state of %u streams %zu bytes\n",
+           ff__predictor_code_name(predictor), (unsigned long long)times[count / 2], count,
+           (unsigned long long)times[(uint64_t)count * 99 / 100], ff__predictor_size(predictor),
+           streams, state);
+}
+
+static int bench(const struct ff__model *model, const struct ff__dataset *dataset,
+                 const struct ff__corpus *corpus) {
+    struct ff__predictor predictor;
+    int made = ff__predictor_init(&predictor, &model->net);
+    if (made == -EINVAL)
+        return ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
+                            model->net.type->name);
+    struct ff__stream *streams =
+        made ? NULL : aligned_alloc(64, (corpus->streams + 1) * sizeof *streams);
+    uint64_t *times = calloc(TIMINGS, sizeof *times);
+    int status = 0;
+    if (streams && times) {
+        for (uint32_t s = 0; s < corpus->streams; s++)
+            ff__stream_start(&predictor, &streams[s]);
+        uint32_t count = time_all(&predictor, dataset, corpus, streams, times);
+        if (count > 0)
+            show_times(&predictor, corpus->streams, times, count);
+    } else {
+        status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
+    }
+    free(times);
+    free(streams);
+    if (!made)
+        ff__predictor_fini(&predictor);
+    return status;
+}
+
+/* ---- one program ---- */
+
+static void show(const char *name, const struct ff__score *score) {
+    struct ff__table table;
+    ff__table_init(&table, "lrrrrr");
+    ff__table_cells(&table, "", "top-1", "F1", "top-10", "majority", "unknown", NULL);
+    ff__table_cell(&table, "%s", name);
+    ff__table_cell(&table, "%.4f", score->top1);
+    ff__table_cell(&table, "%.4f", score->f1);
+    ff__table_cell(&table, "%.4f", score->top10);
+    ff__table_cell(&table, "%.4f", score->majority);
+    ff__table_cell(&table, "%.4f", score->escape);
+    ff__table_print(&table, stdout, 0);
+    ff__table_fini(&table);
+}
+
+static int predict_one(struct ff__model *model, const struct ff__lesson *lesson, unsigned which,
+                       bool timed) {
+    struct ff__corpus corpus;
+    struct ff__dataset dataset;
+    struct ff__score score;
+    int status = ff__lesson_record(lesson, which, 1, &corpus);
+    if (status)
+        return status;
+    if (ff__dataset_build(&dataset, &model->features, &corpus, model->distance, model->split,
+                          lesson->seed)) {
+        ff__corpus_fini(&corpus);
+        return ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
+    }
+    if (ff__net_score(&model->net, &dataset, TESTS, &score))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
+    else
+        show(lesson->workloads.items[which], &score);
+    if (!status && timed)
+        status = bench(model, &dataset, &corpus);
+    ff__dataset_fini(&dataset);
+    ff__corpus_fini(&corpus);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int predict(const struct ff__options *options) {
+    struct ff__model model;
+    struct ff__lesson lesson = {0};
+    struct ff_error error;
+    bool timed = false;
+    if (options->word_count != 2)
+        return ff__complain(FF__EXIT_USAGE,
+                            "name a model and the workloads: farfault predict MODEL WORKLOAD");
+    int status = ff__options_flag(options, FF__OPTION_BENCH, &timed);
+    if (!status)
+        status = ff__lesson_read(options, options->words[1], &lesson);
+    if (!status && ff__model_read(&model, options->words[0], BATCH, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    else if (!status) {
+        lesson.by = model.by;
+        for (unsigned i = 0; i < lesson.workloads.count && !status; i++)
+            status = predict_one(&model, &lesson, i, timed);
+        ff__model_fini(&model);
+    }
+    ff__lesson_free(&lesson);
+    return status;
+}
+
+int ff__predict(int argc, char **argv) {
+    const struct argp argp = {predict_options,
+                              ff__options_take,
+                              "MODEL WORKLOAD[,WORKLOAD...]",
+                              predict_help,
+                              NULL,
+                              NULL,
+                              NULL};
+    struct ff__options options;
+    int status = ff__options_parse(&argp, argc, argv, 0, &options);
+    if (status)
+        return status;
+    ff__blas_use();
+    status = predict(&options);
+    ff__options_free(&options);
+    return status;
+}

@@ -1,0 +1,146 @@
+/* One LSTM layer of 48 over the window, the classes from its last state. */
+#include "learn/rivals.h"
+
+#include <string.h>
+
+#define STATE 48u
+#define IN    (FF__RIVAL_WIDTH + STATE) /* a token and the state before it */
+#define GATES (4 * STATE)
+
+struct weights {
+    float *embed, *w1, *b1, *w2, *b2;
+};
+
+/* By time, then by sample. */
+struct work {
+    float *tokens, *in, *gates, *cells, *states;
+    float *dtokens, *din, *dgates, *dcell, *dstate;
+};
+
+static size_t map_weights(struct weights *w, const struct ff__shape *shape, float *base) {
+    struct ff__pieces pieces = {base, 0};
+    struct ff__embedding embedding = ff__rival_embedding(shape);
+    w->embed = ff__piece(&pieces, ff__embedding_params(&embedding));
+    w->w1 = ff__piece(&pieces, (size_t)IN * GATES);
+    w->b1 = ff__piece(&pieces, GATES);
+    w->w2 = ff__piece(&pieces, (size_t)STATE * shape->classes);
+    w->b2 = ff__piece(&pieces, shape->classes);
+    return pieces.used;
+}
+
+static size_t map_work(struct work *work, uint32_t capacity, float *base) {
+    struct ff__pieces pieces = {base, 0};
+    size_t n = capacity;
+    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->in = ff__piece(&pieces, FF__WINDOW * n * IN);
+    work->gates = ff__piece(&pieces, FF__WINDOW * n * GATES);
+    work->cells = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
+    work->states = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
+    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->din = ff__piece(&pieces, n * IN);
+    work->dgates = ff__piece(&pieces, n * GATES);
+    work->dcell = ff__piece(&pieces, n * STATE);
+    work->dstate = ff__piece(&pieces, n * STATE);
+    return pieces.used;
+}
+
+static size_t param_count(const struct ff__shape *shape) {
+    struct weights w;
+    return map_weights(&w, shape, NULL);
+}
+
+static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
+    struct work work;
+    (void)shape;
+    return map_work(&work, capacity, NULL);
+}
+
+static void init(struct ff__net *net, struct ff__random *random) {
+    struct weights w;
+    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    map_weights(&w, &net->shape, net->params);
+    ff__net_uniform(w.embed, ff__embedding_params(&embedding), 1, random);
+    ff__net_fill(w.w1, IN, GATES, random);
+    for (uint32_t i = STATE; i < 2 * STATE; i++)
+        w.b1[i] = 1; /* remember, at first (Jozefowicz et al. 2015) */
+    ff__net_fill(w.w2, STATE, net->shape.classes, random);
+}
+
+/* A step's input: its token and the state before, side by side. */
+static void join(const struct work *work, uint32_t t, uint32_t n) {
+    float *in = work->in + (size_t)t * n * IN;
+    const float *state = work->states + (size_t)t * n * STATE;
+    for (size_t s = 0; s < n; s++) {
+        memcpy(in + s * IN, work->tokens + (s * FF__WINDOW + t) * FF__RIVAL_WIDTH,
+               FF__RIVAL_WIDTH * sizeof *in);
+        memcpy(in + s * IN + FF__RIVAL_WIDTH, state + s * STATE, STATE * sizeof *in);
+    }
+}
+
+static void part(const struct work *work, uint32_t t, uint32_t n) {
+    for (size_t s = 0; s < n; s++) {
+        memcpy(work->dtokens + (s * FF__WINDOW + t) * FF__RIVAL_WIDTH, work->din + s * IN,
+               FF__RIVAL_WIDTH * sizeof(float));
+        memcpy(work->dstate + s * STATE, work->din + s * IN + FF__RIVAL_WIDTH,
+               STATE * sizeof(float));
+    }
+}
+
+static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
+    struct weights w;
+    struct work work;
+    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    uint32_t n = batch->count;
+    size_t state = (size_t)n * STATE;
+    const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
+    map_weights(&w, &net->shape, net->params);
+    map_work(&work, net->capacity, net->work);
+    ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)n * FF__WINDOW, w.embed);
+    memset(work.cells, 0, state * sizeof(float));
+    memset(work.states, 0, state * sizeof(float));
+    for (uint32_t t = 0; t < FF__WINDOW; t++) {
+        float *now = work.gates + (size_t)t * n * GATES;
+        join(&work, t, n);
+        ff__linear_forward(&gates, now, work.in + (size_t)t * n * IN, w.w1, w.b1);
+        ff__lstm_forward(work.states + (t + 1) * state, work.cells + (t + 1) * state, now,
+                         work.cells + t * state, n, STATE);
+    }
+    ff__linear_forward(&classes, logits, work.states + FF__WINDOW * state, w.w2, w.b2);
+}
+
+static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
+    struct weights w, d;
+    struct work work;
+    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    uint32_t n = batch->count;
+    size_t state = (size_t)n * STATE;
+    const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
+    map_weights(&w, &net->shape, net->params);
+    map_weights(&d, &net->shape, net->grads);
+    map_work(&work, net->capacity, net->work);
+    ff__linear_backward(&classes, work.dstate, d.w2, d.b2, dlogits,
+                        work.states + FF__WINDOW * state, w.w2);
+    memset(work.dcell, 0, state * sizeof(float));
+    for (uint32_t t = FF__WINDOW; t-- > 0;) {
+        ff__lstm_backward(work.dgates, work.dcell, work.dstate, work.gates + (size_t)t * n * GATES,
+                          work.cells + (t + 1) * state, work.cells + t * state, n, STATE);
+        ff__linear_backward(&gates, work.din, d.w1, d.b1, work.dgates, work.in + (size_t)t * n * IN,
+                            w.w1);
+        part(&work, t, n);
+    }
+    ff__embedding_backward(&embedding, d.embed, work.dtokens, batch->ids[0],
+                           (size_t)n * FF__WINDOW);
+}
+
+const struct ff__net_type ff__net_lstm = {
+    .name = "lstm",
+    .summary = "one LSTM layer of 48",
+    .batch = 128,
+    .steps = 1500,
+    .rate = 0.003f,
+    .params = param_count,
+    .work = work_size,
+    .init = init,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,72 @@
+#include "learn/net.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ff__net_type *const types[] = {
+    &ff__net_hlsh, &ff__net_transformer, &ff__net_fc, &ff__net_cnn, &ff__net_lstm,
+};
+
+#define TYPE_COUNT (sizeof types / sizeof types[0])
+
+const struct ff__net_type *ff__net_type_at(unsigned index) {
+    return index < TYPE_COUNT ? types[index] : NULL;
+}
+
+const struct ff__net_type *ff__net_type_find(const char *name) {
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        if (strcmp(types[i]->name, name) == 0)
+            return types[i];
+    return NULL;
+}
+
+struct ff__shape ff__shape_of(const struct ff__features *features) {
+    struct ff__shape shape = {.classes = features->classes.size};
+    for (uint32_t f = 0; f < FF__FEATURES; f++)
+        shape.ids[f] = ff__feature_ids(features, (enum ff__feature)f);
+    return shape;
+}
+
+static float *floats(size_t count) {
+    float *all = aligned_alloc(64, (count * sizeof *all + 64) / 64 * 64);
+    if (all)
+        memset(all, 0, count * sizeof *all);
+    return all;
+}
+
+int ff__net_init(struct ff__net *net, const struct ff__net_type *type,
+                 const struct ff__shape *shape, uint32_t capacity, uint64_t seed) {
+    struct ff__random random = ff__random_seeded(seed);
+    *net = (struct ff__net){
+        .type = type, .shape = *shape, .capacity = capacity, .quantized = type->quantized};
+    net->param_count = type->params(shape);
+    net->params = floats(net->param_count);
+    net->grads = floats(net->param_count);
+    net->work = floats(type->work(shape, capacity));
+    if (!net->params || !net->grads || !net->work) {
+        ff__net_fini(net);
+        return -ENOMEM;
+    }
+    type->init(net, &random);
+    return 0;
+}
+
+void ff__net_fini(struct ff__net *net) {
+    free(net->params);
+    free(net->grads);
+    free(net->work);
+    memset(net, 0, sizeof *net);
+}
+
+void ff__net_uniform(float *w, size_t count, float most, struct ff__random *random) {
+    for (size_t i = 0; i < count; i++) {
+        float unit = (float)(ff__random_next(random) >> 40) / (float)(1 << 24);
+        w[i] = (2 * unit - 1) * most;
+    }
+}
+
+void ff__net_fill(float *w, size_t in, size_t out, struct ff__random *random) {
+    ff__net_uniform(w, in * out, sqrtf(6 / (float)(in + out)), random);
+}

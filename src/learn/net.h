@@ -1,0 +1,61 @@
+/* A network: a type, a shape and its numbers. */
+#ifndef FF_LEARN_NET_H
+#define FF_LEARN_NET_H
+
+#include "learn/dataset.h"
+#include "learn/layers.h"
+
+#include "base/random.h"
+
+struct ff__shape {
+    uint32_t classes;
+    uint32_t ids[FF__FEATURES];
+};
+
+struct ff__net;
+
+struct ff__net_type {
+    const char *name, *summary;
+    bool quantized; /* four bits; the default */
+    /* How it is trained unless something else is asked for; ours, the same for every program. */
+    uint32_t batch, steps;
+    float rate;
+    /* How many floats there are of parameters, and of work space for batches of `capacity`. */
+    size_t (*params)(const struct ff__shape *shape);
+    size_t (*work)(const struct ff__shape *shape, uint32_t capacity);
+    void (*init)(struct ff__net *net, struct ff__random *random);
+    /* logits [batch][classes] */
+    void (*forward)(struct ff__net *net, const struct ff__batch *batch, float *logits);
+    /* After the forward of the same batch: adds to net->grads. */
+    void (*backward)(struct ff__net *net, const struct ff__batch *batch, const float *dlogits);
+};
+
+struct ff__net {
+    const struct ff__net_type *type;
+    struct ff__shape shape;
+    uint32_t capacity; /* samples of a batch, at most */
+    bool quantized;
+    size_t param_count;
+    float *params, *grads, *work;
+};
+
+extern const struct ff__net_type ff__net_hlsh, ff__net_transformer, ff__net_fc, ff__net_cnn,
+    ff__net_lstm;
+
+/* The types; NULL past the end. */
+const struct ff__net_type *ff__net_type_at(unsigned index);
+const struct ff__net_type *ff__net_type_find(const char *name);
+
+/* What a net over these features has. */
+struct ff__shape ff__shape_of(const struct ff__features *features);
+
+/* 0 or -ENOMEM. */
+int ff__net_init(struct ff__net *net, const struct ff__net_type *type,
+                 const struct ff__shape *shape, uint32_t capacity, uint64_t seed);
+void ff__net_fini(struct ff__net *net);
+
+/* Uniform numbers with the variance that keeps activations as they are (Glorot, Bengio 2010). */
+void ff__net_fill(float *w, size_t in, size_t out, struct ff__random *random);
+void ff__net_uniform(float *w, size_t count, float most, struct ff__random *random);
+
+#endif

@@ -1,0 +1,155 @@
+#include "learn/train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Kingma and Ba 2015, their own constants. */
+#define DECAY_MEAN   0.9f
+#define DECAY_SQUARE 0.999f
+#define EPSILON      1e-8f
+#define WARM_UP      0.05f /* of the steps; ours, as is the cosine after it */
+#define RUNNING      0.98
+
+int ff__training_init(struct ff__training *training, struct ff__net *net, uint32_t steps,
+                      float rate) {
+    size_t params = net->param_count, logits = (size_t)net->capacity * net->shape.classes;
+    *training = (struct ff__training){.net = net, .rate = rate, .steps = steps};
+    training->mean = calloc(params, sizeof(float));
+    training->square = calloc(params, sizeof(float));
+    training->logits = malloc(logits * sizeof(float));
+    training->dlogits = malloc(logits * sizeof(float));
+    if (!training->mean || !training->square || !training->logits || !training->dlogits ||
+        ff__batch_init(&training->batch, net->capacity)) {
+        ff__training_fini(training);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void ff__training_fini(struct ff__training *training) {
+    free(training->mean);
+    free(training->square);
+    free(training->logits);
+    free(training->dlogits);
+    ff__batch_fini(&training->batch);
+    memset(training, 0, sizeof *training);
+}
+
+/* Up in a line, down in half a cosine. */
+static float rate_now(const struct ff__training *training) {
+    float share = (float)(training->step + 1) / (float)(training->steps + 1);
+    if (share < WARM_UP)
+        return training->rate * share / WARM_UP;
+    return training->rate * (0.51f + 0.49f * cosf(3.14159265f * (share - WARM_UP) / (1 - WARM_UP)));
+}
+
+static void adam(struct ff__training *training) {
+    struct ff__net *net = training->net;
+    float t = (float)(training->step + 1), rate = rate_now(training);
+    float scale = rate * sqrtf(1 - powf(DECAY_SQUARE, t)) / (1 - powf(DECAY_MEAN, t));
+    for (size_t i = 0; i < net->param_count; i++) {
+        float g = net->grads[i];
+        float m = DECAY_MEAN * training->mean[i] + (1 - DECAY_MEAN) * g;
+        float s = DECAY_SQUARE * training->square[i] + (1 - DECAY_SQUARE) * g * g;
+        training->mean[i] = m;
+        training->square[i] = s;
+        net->params[i] -= scale * m / (sqrtf(s) + EPSILON);
+    }
+}
+
+/* The samples in their order, over and over. */
+static void next_batch(struct ff__training *training, const struct ff__dataset *dataset) {
+    uint32_t size = training->net->capacity, count = dataset->train_count;
+    uint32_t first = (uint32_t)((uint64_t)training->step * size % count);
+    uint32_t here = count - first < size ? count - first : size;
+    ff__batch_fill(&training->batch, dataset, dataset->train + first, here);
+}
+
+void ff__training_step(struct ff__training *training, const struct ff__dataset *dataset) {
+    struct ff__net *net = training->net;
+    if (dataset->train_count == 0)
+        return;
+    next_batch(training, dataset);
+    memset(net->grads, 0, net->param_count * sizeof *net->grads);
+    net->type->forward(net, &training->batch, training->logits);
+    double loss = ff__loss(training->dlogits, training->logits, training->batch.label,
+                           training->batch.count, net->shape.classes);
+    net->type->backward(net, &training->batch, training->dlogits);
+    adam(training);
+    training->loss = training->step ? RUNNING * training->loss + (1 - RUNNING) * loss : loss;
+    training->step++;
+}
+
+/* ---- scores ---- */
+
+struct tally {
+    uint64_t *actual, *predicted, *right; /* by class */
+    uint64_t top10;
+};
+
+static void count_row(struct tally *tally, const float *logits, uint32_t classes, uint32_t label) {
+    uint32_t best = 0, above = 0;
+    for (uint32_t c = 1; c < classes; c++)
+        best = logits[c] > logits[best] ? c : best;
+    for (uint32_t c = 0; c < classes; c++)
+        above += logits[c] > logits[label];
+    tally->actual[label]++;
+    tally->predicted[best]++;
+    tally->right[label] += best == label && label != FF__ESCAPE;
+    tally->top10 += above < 10 && label != FF__ESCAPE;
+}
+
+static void conclude(const struct tally *tally, uint32_t classes, struct ff__score *score) {
+    uint64_t right = 0, most = 0;
+    double f1 = 0, samples = (double)score->samples;
+    for (uint32_t c = 0; c < classes; c++) {
+        double both = (double)(tally->actual[c] + tally->predicted[c]);
+        right += tally->right[c];
+        most = c != FF__ESCAPE && tally->actual[c] > most ? tally->actual[c] : most;
+        if (both > 0)
+            f1 += 2 * (double)tally->right[c] / both * (double)tally->actual[c];
+    }
+    score->top1 = (double)right / samples;
+    score->top10 = (double)tally->top10 / samples;
+    score->f1 = f1 / samples;
+    score->majority = (double)most / samples;
+    score->escape = (double)tally->actual[FF__ESCAPE] / samples;
+}
+
+static void run_tests(struct ff__net *net, const struct ff__dataset *dataset, uint32_t count,
+                      struct ff__batch *batch, float *logits, struct tally *tally) {
+    for (uint32_t first = 0; first < count; first += net->capacity) {
+        uint32_t here = count - first < net->capacity ? count - first : net->capacity;
+        ff__batch_fill(batch, dataset, dataset->test + first, here);
+        net->type->forward(net, batch, logits);
+        for (uint32_t i = 0; i < here; i++)
+            count_row(tally, logits + (size_t)i * net->shape.classes, net->shape.classes,
+                      batch->label[i]);
+    }
+}
+
+int ff__net_score(struct ff__net *net, const struct ff__dataset *dataset, uint32_t limit,
+                  struct ff__score *score) {
+    uint32_t classes = net->shape.classes;
+    uint32_t count = dataset->test_count < limit ? dataset->test_count : limit;
+    struct ff__batch batch;
+    *score = (struct ff__score){.samples = count};
+    if (count == 0)
+        return 0;
+    uint64_t *tallies = calloc(3 * (size_t)classes, sizeof *tallies);
+    float *logits = malloc((size_t)net->capacity * classes * sizeof *logits);
+    int status = ff__batch_init(&batch, net->capacity);
+    if (!status && tallies && logits) {
+        struct tally tally = {tallies, tallies + classes, tallies + 2 * (size_t)classes, 0};
+        run_tests(net, dataset, count, &batch, logits, &tally);
+        conclude(&tally, classes, score);
+    } else {
+        status = -ENOMEM;
+    }
+    free(tallies);
+    free(logits);
+    ff__batch_fini(&batch);
+    return status;
+}

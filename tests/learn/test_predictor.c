@@ -1,0 +1,121 @@
+/* The fast path against the reference: the same answers for the same accesses, on every kind of CPU
+ * that this one can do. */
+#include "base/cases.h"
+
+#include <errno.h>
+
+#include "learn/predictor.h"
+#include "learn/predictor_code.h"
+
+#define STREAMS 4u
+
+static const struct ff__shape shape = {.classes = 100,
+                                       .ids = {513, 40, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+
+/* Accesses with something of a pattern in it; every other stream mostly repeats one delta, so that
+ * attention is bypassed now and then. */
+static void next_ids(struct ff__random *random, uint32_t stream, uint32_t at, uint16_t ids[3]) {
+    bool steady = stream % 2 && ff__random_below(random, 20) > 0;
+    ids[0] = (uint16_t)(1 + (at * 3 + stream) % 512);
+    ids[1] = steady ? 7 : (uint16_t)(1 + ff__random_below(random, 39));
+    ids[2] = steady ? 3 : (uint16_t)(1 + at % 5);
+}
+
+struct history {
+    uint16_t ids[4 * FF__WINDOW][3];
+    uint32_t count;
+};
+
+static void fill(struct ff__batch *batch, const struct history *history) {
+    memset(batch->ids[0], 0, sizeof batch->ids[0]);
+    for (uint32_t i = 0; i < FF__WINDOW && i < history->count; i++)
+        memcpy(batch->ids[0][FF__WINDOW - 1 - i], history->ids[history->count - 1 - i],
+               sizeof history->ids[0]);
+    batch->count = 1;
+    batch->slot[0] = (history->count - 1) % FF__WINDOW;
+}
+
+static uint32_t best_of(const float *logits) {
+    uint32_t best = 0;
+    for (uint32_t c = 1; c < shape.classes; c++)
+        best = logits[c] > logits[best] ? c : best;
+    return best;
+}
+
+static void check_stream(struct ff__net *net, const struct ff__predictor *predictor,
+                         uint32_t stream) {
+    struct ff__random random = ff__random_seeded(stream + 1);
+    struct history history = {.count = 0};
+    struct ff__stream fast;
+    struct ff__batch batch;
+    float logits[100];
+    assert_int_equal(ff__batch_init(&batch, 1), 0);
+    ff__stream_start(predictor, &fast);
+    while (history.count < 4 * FF__WINDOW) {
+        uint16_t *ids = history.ids[history.count];
+        float margin;
+        next_ids(&random, stream, history.count++, ids);
+        ff__stream_push(predictor, &fast, ids);
+        fill(&batch, &history);
+        net->type->forward(net, &batch, logits);
+        uint32_t best = best_of(logits);
+        assert_int_equal(ff__stream_predict(predictor, &fast, &margin), best);
+        assert_true(margin == logits[best] - logits[FF__ESCAPE]);
+    }
+    ff__batch_fini(&batch);
+}
+
+static void test_equal(void **state) {
+    struct ff__net net;
+    struct ff__predictor predictor;
+    const struct ff__predictor_code *code;
+    (void)state;
+    assert_int_equal(ff__net_init(&net, &ff__net_hlsh, &shape, 1, 5), 0);
+    assert_int_equal(ff__predictor_init(&predictor, &net), 0);
+    for (unsigned i = 0; (code = ff__predictor_code_at(i)); i++) {
+        if (!code->works())
+            continue;
+        assert_int_equal(ff__predictor_use(&predictor, code->name), 0);
+        for (uint32_t stream = 0; stream < STREAMS; stream++)
+            check_stream(&net, &predictor, stream);
+    }
+    ff__predictor_fini(&predictor);
+    ff__net_fini(&net);
+}
+
+static void test_refuses(void **state) {
+    struct ff__net net;
+    struct ff__predictor predictor;
+    (void)state;
+    assert_int_equal(ff__net_init(&net, &ff__net_fc, &shape, 1, 5), 0);
+    assert_int_equal(ff__predictor_init(&predictor, &net), -EINVAL);
+    ff__net_fini(&net);
+    assert_int_equal(ff__net_init(&net, &ff__net_hlsh, &shape, 1, 5), 0);
+    assert_int_equal(ff__predictor_init(&predictor, &net), 0);
+    assert_int_equal(ff__predictor_use(&predictor, "none"), -ENOENT);
+    ff__predictor_fini(&predictor);
+    ff__net_fini(&net);
+}
+
+/* The paper's largest model and state, for its device: 28 SMs of 64 warps (Tables 7 and 9). */
+static void test_size(void **state) {
+    struct ff__net net;
+    struct ff__predictor predictor;
+    struct ff__shape largest = {.classes = FF__CLASSES_MAX,
+                                .ids = {FF__PAGE_IDS, FF__DELTAS_MAX + 1, FF__PCS_MAX + 1}};
+    (void)state;
+    for (uint32_t f = 3; f < FF__FEATURES; f++)
+        largest.ids[f] = 1;
+    assert_int_equal(ff__net_init(&net, &ff__net_hlsh, &largest, 1, 5), 0);
+    assert_int_equal(ff__predictor_init(&predictor, &net), 0);
+    assert_true(ff__predictor_size(&predictor) + 28 * 64 * sizeof(struct ff__stream) <=
+                5600 * 1000);
+    ff__predictor_fini(&predictor);
+    ff__net_fini(&net);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refuses),
+                                       cmocka_unit_test(test_size)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
