@@ -143,7 +143,8 @@ static void run_here(const struct trial *trial, struct outcome *out) {
     out->bytes = (double)usage.ru_maxrss * 1024 - before;
 }
 
-static struct outcome run(const struct trial *trial) {
+/* False: the simulation failed, and has said why. */
+static bool run(const struct trial *trial, struct outcome *out) {
     static struct outcome *shared;
     if (!shared)
         shared =
@@ -154,17 +155,18 @@ static struct outcome run(const struct trial *trial) {
         run_here(trial, shared);
         _exit(0);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        give_up("a simulation failed");
-    return *shared;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        give_up("cannot start a child");
+    *out = *shared;
+    return status == 0;
 }
 
 /* The same with memory for everything and no policy to ask. */
-static struct outcome run_floor(const struct trial *trial) {
+static bool run_floor(const struct trial *trial, struct outcome *out) {
     struct trial floor = *trial;
     floor.system = NO_POLICY;
     floor.share = 0;
-    return run(&floor);
+    return run(&floor, out);
 }
 
 static double millions(const struct outcome *outcome) {
@@ -180,8 +182,10 @@ static void measure(const char *name, const struct trial *trial) {
     struct series speed = {.count = 0}, memory = {.count = 0};
     struct outcome ours = {0}, floor;
     for (int i = -1; i < bench_runs(); i++) {
-        floor = run_floor(trial);
-        ours = run(trial);
+        if (!run_floor(trial, &floor) || !run(trial, &ours)) {
+            printf("%s failed\n", name);
+            return;
+        }
         if (i < 0)
             continue;
         series_add(&speed, millions(&ours), millions(&floor));
@@ -248,17 +252,19 @@ void bench_scale(void) {
     struct trial trial = {
         .gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .share = 0.25, .untimed = true};
     char name[64];
-    for (uint64_t accesses = 1000000; accesses <= 1000000000; accesses *= 10) {
-        const struct ready ready = {pages, accesses, 1};
-        snprintf(name, sizeof name, "scale.accesses.%lluM",
-                 (unsigned long long)(accesses / 1000000));
+    /* the same pages, and as much memory, in ever more address space */
+    for (uint64_t gib = 1; gib <= 1024; gib *= 32) {
+        const struct ready ready = {pages, 20000000, gib};
+        snprintf(name, sizeof name, "sim.scale.footprint.%lluG", (unsigned long long)gib);
+        trial.share = 0.25 / (double)gib;
         measure_ready(name, &ready, 1 << 18, &trial);
     }
-    /* the same pages, and as much memory, in ever more address space */
-    for (uint64_t gib = 1; gib <= 1024; gib *= 4) {
-        const struct ready ready = {pages, 100000000, gib};
-        snprintf(name, sizeof name, "scale.footprint.%lluG", (unsigned long long)gib);
-        trial.share = 0.25 / (double)gib;
+    /* with the memory of a footprint of 1 GiB again */
+    trial.share = 0.25;
+    for (uint64_t accesses = 1000000; accesses <= 1000000000; accesses *= 10) {
+        const struct ready ready = {pages, accesses, 1};
+        snprintf(name, sizeof name, "sim.scale.accesses.%lluM",
+                 (unsigned long long)(accesses / 1000000));
         measure_ready(name, &ready, 1 << 18, &trial);
     }
     free((void *)(uintptr_t)pages);
