@@ -193,9 +193,9 @@ struct ff_stats {
     uint64_t prefetched;          /* pages brought in without having faulted */
     /* Of these, accessed before they left, and not; 0 where accesses cannot be seen. */
     uint64_t prefetch_used, prefetch_useless;
-    uint64_t refaults;            /* faulted pages that had been evicted before */
-    uint64_t evictions;           /* blocks */
-    uint64_t advice_dropped;      /* pieces of advice that did not fit */
+    uint64_t refaults;       /* faulted pages that had been evicted before */
+    uint64_t evictions;      /* blocks */
+    uint64_t advice_dropped; /* pieces of advice that did not fit */
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
