@@ -44,8 +44,7 @@ static void update(struct tables_bench *bench) {
         if (!table)
             continue;
         before = i % 64 ? before : FF_NONE;
-        bench->sum +=
-            ff__table_record(&bench->tables, table, before, bench->block[i]).row;
+        bench->sum += ff__table_record(&bench->tables, table, before, bench->block[i]).row;
         before = bench->block[i];
     }
 }

@@ -238,7 +238,7 @@ static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_ad
 enum ff_evict_cause {
     FF_EVICT_FOR_FAULT,    /* a fault waits: name somebody */
     FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner */
-    FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock, which only faults take */
+    FF_EVICT_AHEAD,        /* pre-eviction: keep free memory in stock for faults */
 };
 
 struct ff_evict_request {

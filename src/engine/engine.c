@@ -20,8 +20,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
     uint32_t at = tier == FF_NONE ? 0 : tier;
     engine->block_state[slot][at] =
         ff__lazy_map(policy->block_state_size * engine->space.block_limit);
-    size_t arena_size =
-        policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0;
+    size_t arena_size = policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0;
     engine->arena[slot][at] = ff__lazy_map(arena_size);
     void *born = calloc(1, policy->state_size ? policy->state_size : 1);
     if (!born || !engine->block_state[slot][at] || !engine->arena[slot][at]) {
@@ -225,8 +224,8 @@ void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
     space->forgotten[tier] = pages;
 }
 
-void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
-                             const struct ff_mask *pages, bool inactive) {
+void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                             bool inactive) {
     struct ff_mask *known = &engine->space.inactive[block];
     *known = inactive ? ff_mask_or(known, pages) : ff_mask_minus(known, pages);
     for (uint32_t tier = 1; tier < engine->space.tier_count && inactive; tier++) {

@@ -184,8 +184,8 @@ void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 /* Notes which pages hold nothing that the application will ask for again, unless it says otherwise or
  * faults on them. They stay where they are; what leaves need not be copied, and is not prefetched. */
-void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block,
-                             const struct ff_mask *pages, bool inactive);
+void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                             bool inactive);
 
 /* The blocks must be idle or closed, and off every device. Faults that came late for them are
  * forgotten: replay the blocks afterwards. */

@@ -188,12 +188,13 @@ static bool all_fits(const struct ff__space *space) {
     return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
 }
 
-/* What the taker finds free. What is kept in stock is for faults: a prefetch that took it would have
- * it replaced by an eviction, which nobody has compared with what it brings. */
+/* What the taker finds free. Where there is a forecast, what is kept in stock is for faults: a prefetch
+ * that took it would have it replaced by an eviction, which nobody has compared with what it brings. */
 static uint64_t free_for(const struct ff__engine *engine, uint32_t tier,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
-    if (cause != FF_EVICT_FOR_PREFETCH || all_fits(&engine->space))
+    if (cause != FF_EVICT_FOR_PREFETCH || !engine->view.forecast.next_turn ||
+        all_fits(&engine->space))
         return there;
     uint64_t stock = stock_of(engine, tier);
     return there > stock ? there - stock : 0;

@@ -278,8 +278,8 @@ struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table
     if (done.is_new)
         done.row = add_row(tables, table, before, block, &done.replaced);
     ff__row_at(tables, table, done.row)->used = ++tables->clock;
-    uint32_t from = before == FF_NONE || before == block ? FF_NONE
-                                                         : ff__row_find(tables, table, before);
+    uint32_t from =
+        before == FF_NONE || before == block ? FF_NONE : ff__row_find(tables, table, before);
     if (from != FF_NONE)
         add_successor(tables, ff__row_at(tables, table, from), block);
     return done;

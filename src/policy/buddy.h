@@ -12,8 +12,8 @@ struct ff__buddy {
     unsigned char *units;
     uint8_t *free; /* [unit] of a free region's first unit: its order plus one; else 0 */
     size_t unit_size;
-    uint32_t top;                     /* order of the largest regions */
-    uint32_t count, fresh;            /* largest regions: how many there are, and were ever taken */
+    uint32_t top;                    /* order of the largest regions */
+    uint32_t count, fresh;           /* largest regions: how many there are, and were ever taken */
     uint32_t head[FF__BUDDY_ORDERS]; /* free regions by order; FF_NONE: none */
 };
 

@@ -207,7 +207,8 @@ static bool is_over(const struct ff__foresight *foresight, const struct ff__sequ
  * from its start to its end. */
 static bool is_used(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
                     uint64_t turn, uint32_t block, uint32_t *step) {
-    const struct ff__table *table = &foresight->tables.tables[sequence->ring[turn % FF__RING].table];
+    const struct ff__table *table =
+        &foresight->tables.tables[sequence->ring[turn % FF__RING].table];
     bool running = turn == sequence->now;
     *step = 0;
     if (!ff__table_is_ordered(table)) {
@@ -224,8 +225,7 @@ static bool is_used(const struct ff__foresight *foresight, const struct ff__sequ
 
 /* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
  * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
-static bool is_trusted(const struct ff__foresight *foresight,
-                       const struct ff__sequence *sequence) {
+static bool is_trusted(const struct ff__foresight *foresight, const struct ff__sequence *sequence) {
     uint32_t table = sequence->ring[sequence->now % FF__RING].table;
     return table != FF_NONE && foresight->tables.tables[table].runs > 0;
 }

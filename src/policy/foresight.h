@@ -17,7 +17,7 @@
 
 /* By block, zero at first. */
 struct ff__foreseen {
-    struct ff_mask touched;           /* pages that have ever faulted */
+    struct ff_mask touched;          /* pages that have ever faulted */
     uint64_t launches[FF_TIERS_MAX]; /* [tier]; bit n: used by the launch with number n mod 64 */
 };
 

@@ -31,8 +31,7 @@ static bool is_after(const struct ff__record *record, const uint32_t context[FF_
     return record->when != 0 && memcmp(record->context, context, sizeof record->context) == 0;
 }
 
-static void learn(struct ff__history *history, const uint32_t context[FF__CONTEXT],
-                  uint32_t next) {
+static void learn(struct ff__history *history, const uint32_t context[FF__CONTEXT], uint32_t next) {
     struct ff__record *bucket = bucket_of(history, context), *found = bucket;
     for (uint32_t i = 0; i < FF__HISTORY_BUCKET; i++) {
         if (is_after(&bucket[i], context) && bucket[i].next == next) {

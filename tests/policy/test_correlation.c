@@ -23,8 +23,7 @@ static void open_policy(const char *name, int64_t value) {
     if (name)
         instance_set(&policy, name, value);
     instance_open(&policy, &fake.view, FF_NONE);
-    fake.view.forecast =
-        (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->this_turn};
+    fake.view.forecast = (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->this_turn};
 }
 
 static void close_policy(void) {
@@ -170,8 +169,8 @@ static void test_whole(void **state) {
         if (whole)
             expect(LIST(1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12,
                         21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2,
-                        3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21,
-                        22, 23));
+                        3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22, 23, 1, 2, 3, 11, 12, 21, 22,
+                        23));
         else
             assert_int_equal(ff_mask_count(&group.faulted), 2);
         close_policy();

@@ -277,11 +277,10 @@ static void test_too_little(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figure_6),   cmocka_unit_test(test_history_twin),
-        cmocka_unit_test(test_history_is_bounded),
-        cmocka_unit_test(test_figure_5),   cmocka_unit_test(test_table_twin),
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_pressure),
-        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_figure_6),           cmocka_unit_test(test_history_twin),
+        cmocka_unit_test(test_history_is_bounded), cmocka_unit_test(test_figure_5),
+        cmocka_unit_test(test_table_twin),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_pressure),           cmocka_unit_test(test_too_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,10 +20,10 @@ static void test_faults_go(void **state) {
     struct ff__sim_result first = run("deepum", 1), all = run("deepum", LAPS),
                           baseline = run("nvidia-1", LAPS), floor = run("demand", LAPS);
     uint64_t later = all.stats.faults - first.stats.faults;
-    print_message("%llu faults in the first lap, %llu in the other %u; nvidia-1 %llu, demand %llu\n",
-                  (unsigned long long)first.stats.faults, (unsigned long long)later, LAPS - 1,
-                  (unsigned long long)baseline.stats.faults,
-                  (unsigned long long)floor.stats.faults);
+    print_message(
+        "%llu faults in the first lap, %llu in the other %u; nvidia-1 %llu, demand %llu\n",
+        (unsigned long long)first.stats.faults, (unsigned long long)later, LAPS - 1,
+        (unsigned long long)baseline.stats.faults, (unsigned long long)floor.stats.faults);
     uint64_t later_of_baseline = baseline.stats.faults - baseline.stats.faults / LAPS;
     assert_true(later * 3 < later_of_baseline);
     assert_true(all.stats.faults * 20 < floor.stats.faults);
@@ -46,10 +46,16 @@ static void test_order_of_systems(void **state) {
 /* Each part of the system alone, as the paper's ablation has them; a little memory for tables. */
 static void test_parts(void **state) {
     (void)state;
-    static const char *const systems[] = {
-        "deepum:preevict=0,discard=declared", "deepum:discard=declared", "deepum:pairs=1",
-        "deepum:whole=0",  "deepum:tables=64K",   "deepum-far:preevict=0", "deepum:evict=lrm",
-        "nvidia-1:evict=farthest", "nvidia-1:evict=predicted", "deepum:kernels=1,successors=1"};
+    static const char *const systems[] = {"deepum:preevict=0,discard=declared",
+                                          "deepum:discard=declared",
+                                          "deepum:pairs=1",
+                                          "deepum:whole=0",
+                                          "deepum:tables=64K",
+                                          "deepum-far:preevict=0",
+                                          "deepum:evict=lrm",
+                                          "nvidia-1:evict=farthest",
+                                          "nvidia-1:evict=predicted",
+                                          "deepum:kernels=1,successors=1"};
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
         assert_true(run(systems[i], 3).stats.faults > 0);
 }

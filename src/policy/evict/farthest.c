@@ -39,8 +39,8 @@ static const struct ff_param params[PARAMS + 1] = {
 static int init(void *state, const struct ff_policy_env *env) {
     struct farthest *farthest = state;
     farthest->blocks = env->block_state;
-    farthest->farthest = (struct ff__heap){(unsigned char *)&farthest->blocks->farthest,
-                                           sizeof(struct known), 0};
+    farthest->farthest =
+        (struct ff__heap){(unsigned char *)&farthest->blocks->farthest, sizeof(struct known), 0};
     farthest->soonest =
         (struct ff__heap){(unsigned char *)&farthest->blocks->soonest, sizeof(struct known), 0};
     farthest->tier = env->tier;
@@ -51,8 +51,8 @@ static int init(void *state, const struct ff_policy_env *env) {
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
     uint64_t turn = ff_view_next_turn(view, farthest->tier, block);
-    struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->tier, block),
-                                        &view->inactive[block]);
+    struct ff_mask idle =
+        ff_mask_minus(ff_view_resident(view, farthest->tier, block), &view->inactive[block]);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
     return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;
@@ -114,8 +114,7 @@ static void refresh(struct farthest *farthest, const struct ff_view *view) {
     uint64_t now = ff_view_this_turn(view, farthest->tier);
     while (farthest->soonest.count > 0) {
         uint32_t block = ff__heap_top(&farthest->soonest);
-        if (~ff__heap_key(&farthest->soonest, block) >= now ||
-            set_key(farthest, view, block) < now)
+        if (~ff__heap_key(&farthest->soonest, block) >= now || set_key(farthest, view, block) < now)
             return;
     }
 }
@@ -146,7 +145,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
         after = ARRIVALS - 1;
     uint32_t wanted = view->by_page ? victims->capacity : CHOICES;
-    while (count < NAMED_MAX && victims->count < wanted && (block = top(farthest, view, &key)) != FF_NONE && key > after) {
+    while (count < NAMED_MAX && victims->count < wanted &&
+           (block = top(farthest, view, &key)) != FF_NONE && key > after) {
         ff__heap_remove(&farthest->farthest, block);
         aside[count++] = block;
         victim.block = block;

@@ -18,8 +18,7 @@ static void unlink_block(struct ff__order *order, uint32_t block) {
 static void move_to_tail(struct ff__order *order, uint32_t block, enum ff__order_list list) {
     unlink_block(order, block);
     uint32_t last = order->tail[list];
-    *ff__order_at(order, block) =
-        (struct ff__order_link){FF_NONE, last, list, ++order->clock};
+    *ff__order_at(order, block) = (struct ff__order_link){FF_NONE, last, list, ++order->clock};
     order->tail[list] = block;
     if (last == FF_NONE)
         order->head[list] = block;

@@ -184,8 +184,7 @@ static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
     if (!table || !ff__table_is_ordered(table))
         return FF_NONE;
     uint32_t block = next_of_frontier(correlation, walk, table);
-    return block != FF_NONE || correlation->pairs ? block
-                                                  : next_in_order(correlation, walk, table);
+    return block != FF_NONE || correlation->pairs ? block : next_in_order(correlation, walk, table);
 }
 
 /* On to the next predicted launch, or back to where the walk had come before a fault. False: nothing is
