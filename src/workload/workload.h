@@ -4,7 +4,8 @@
  * A model is a description, not a run: everything is a pure function of a position (the index of an
  * action, the index of a step of a warp), so that a workload needs no memory for what it has already
  * said, may be asked in any order, and says the same to every simulation. Data that the program itself
- * would depend on (a graph and its frontiers) is made when the workload is opened. */
+ * would depend on (a graph and its frontiers, a network's tensors and where they are) is made when the
+ * workload is opened. */
 #ifndef FF_WORKLOAD_WORKLOAD_H
 #define FF_WORKLOAD_WORKLOAD_H
 
@@ -118,7 +119,7 @@ struct ff__workload {
 };
 
 /* "NAME[:key=value,...]". Every model has a size parameter in its own terms and takes `size=BYTES`
- * for its whole footprint. -ENOENT: unknown workload (the message names the nearest or all); -EINVAL:
+ * for its whole footprint; but networks, whose size is a batch. -ENOENT: unknown workload (the message names the nearest or all); -EINVAL:
  * unknown key or bad value, with what is valid; -ENOMEM; errors of reading a file. */
 int ff__workload_open(const char *spec, uint64_t seed, struct ff__workload **out,
                       struct ff_error *error);

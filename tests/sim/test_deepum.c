@@ -38,7 +38,10 @@ static void test_order_of_systems(void **state) {
                   (double)deepum.kernel_ns * 1e-6, (double)baseline.kernel_ns * 1e-6);
     assert_true(far.kernel_ns < deepum.kernel_ns);
     assert_true(deepum.kernel_ns < baseline.kernel_ns);
-    assert_true(far.kernel_ns >= oracle.kernel_ns);
+    /* in bytes the oracle is the bound; in time, pre-eviction uses both directions of the link at once,
+     * and the oracle has none */
+    assert_true(far.bytes_in >= oracle.bytes_in);
+    assert_true(far.kernel_ns >= oracle.kernel_ns - oracle.kernel_ns / 10);
     assert_true(far.bytes_in < deepum.bytes_in);
     assert_true(deepum.bytes_in < baseline.bytes_in * 3 / 4);
 }

@@ -229,6 +229,8 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     for (uint32_t i = 0; i < kernel->operand_count; i++)
         bytes += size_of(&kernel->operands[i]);
     struct bulk *bulk = &device->bulk;
+    if (sim->recording)
+        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
     bulk->step = 0;
     bulk->steps = (bytes + window - 1) / window;
     bulk->time = time;

@@ -343,14 +343,12 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
-/* One prefetch at a time, if each makes room for itself. A policy that keeps a stock evicts ahead: room
- * for the next ones is made while one comes in, as both directions of the link are in use. */
+/* A policy that pre-evicts makes room for the next ones while one comes in, as both directions of the link
+ * are in use; otherwise each makes room for itself first. */
 static uint32_t prefetches_at_a_time(struct sim *sim, uint32_t tier) {
     const struct ff__engine *engine = &sim->engine;
-    uint64_t stock = engine->evict->stock
-                         ? engine->evict->stock(engine->evict_state[tier], &engine->view)
-                         : engine->stock;
-    return stock > 0 ? AHEAD : 1;
+    const struct ff_evict_policy *evict = engine->evict;
+    return evict->stock && evict->stock(engine->evict_state[tier], &engine->view) > 0 ? AHEAD : 1;
 }
 
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
