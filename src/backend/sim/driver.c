@@ -299,18 +299,10 @@ static uint64_t prefetch_cost(const struct sim *sim, const struct job *job) {
     return ff__sim_flat(sim) ? 0 : driver_cost(sim, job);
 }
 
-/* The next advice; planned now if there is none, so that it is never much older than what it serves. */
-static bool next_advice(struct sim *sim, struct device *device, uint64_t time,
-                        struct ff_advice *advice) {
-    if (ff__queue_pop(&device->advice, advice))
-        return true;
-    learn_and_plan(sim, time);
-    return ff__queue_pop(&device->advice, advice);
-}
-
-static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
+/* The first piece of advice in the queue that the engine follows. */
+static bool follow_advice(struct sim *sim, struct device *device, uint64_t time) {
     struct ff_advice advice;
-    while (next_advice(sim, device, time, &advice)) {
+    while (ff__queue_pop(&device->advice, &advice)) {
         struct job *job = ff__sim_job(sim);
         if (!job)
             return false;
@@ -324,6 +316,22 @@ static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time
         ff__sim_job_free(sim, job);
     }
     return false;
+}
+
+static bool pre_evicts(struct sim *sim, uint32_t tier) {
+    const struct ff__engine *engine = &sim->engine;
+    const struct ff_evict_policy *evict = engine->evict;
+    return evict->stock && evict->stock(engine->evict_state[tier], &engine->view) > 0;
+}
+
+/* Where room is made ahead, prefetching goes on without faults: it plans when no advice is left. */
+static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
+    if (follow_advice(sim, device, time))
+        return true;
+    if (!pre_evicts(sim, device->tier))
+        return false;
+    learn_and_plan(sim, time);
+    return follow_advice(sim, device, time);
 }
 
 static bool start_restock(struct sim *sim, struct device *device, uint64_t time) {
@@ -343,21 +351,15 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
-/* A policy that pre-evicts makes room for the next ones while one comes in, as both directions of the link
- * are in use; otherwise each makes room for itself first. */
-static uint32_t prefetches_at_a_time(struct sim *sim, uint32_t tier) {
-    const struct ff__engine *engine = &sim->engine;
-    const struct ff_evict_policy *evict = engine->evict;
-    return evict->stock && evict->stock(engine->evict_state[tier], &engine->view) > 0 ? AHEAD : 1;
-}
-
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
     while (sim->config->untimed &&
            (start_prefetch(sim, device, time) || start_restock(sim, device, time)))
         ;
-    if (sim->config->untimed || (device->in_batch && !ff__sim_flat(sim)))
+    if (sim->config->untimed || sim->freeing || (device->in_batch && !ff__sim_flat(sim)))
         return;
-    uint32_t most = prefetches_at_a_time(sim, device->tier);
+    /* Pre-eviction makes room for the next ones while one comes in, as both directions of the link are
+     * in use; otherwise each makes room for itself first. */
+    uint32_t most = pre_evicts(sim, device->tier) ? AHEAD : 1;
     while (device->prefetching < most) {
         if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
             break;

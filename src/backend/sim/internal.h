@@ -268,7 +268,8 @@ struct sim {
     /* the host */
     uint64_t next_action, host_time; /* the host itself is at work until then */
     struct ff__sim_lap lap_start;
-    bool host_waits, host_ended, freeing;
+    bool host_waits, host_ended;
+    bool freeing; /* an array goes: nobody may bring its pages back meanwhile */
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;
     uint32_t launch_count, launches_done;
