@@ -13,6 +13,7 @@
 
 struct bare {
     struct ff__uffd uffd;
+    pthread_t thread; /* serves, unless signals do */
     char *area, *source;
     size_t size, unit;
     uint64_t spin_ns;
@@ -79,31 +80,42 @@ static void close_bare(struct bare *bare) {
     ff__uffd_close(&bare->uffd);
 }
 
-double bare_fault_seconds(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns) {
-    struct bare bare = {.unit = unit, .spin_ns = handler == FF_HANDLER_ADAPTIVE ? spin_ns : 0};
+struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns) {
+    struct bare *bare = calloc(1, sizeof *bare);
     bool sigbus = handler == FF_HANDLER_SIGBUS;
-    int status = open_bare(&bare, size, sigbus);
-    if (status)
-        return status;
-    pthread_t thread;
+    if (!bare)
+        return NULL;
+    *bare = (struct bare){.unit = unit, .spin_ns = handler == FF_HANDLER_ADAPTIVE ? spin_ns : 0};
+    if (open_bare(bare, size, sigbus) ||
+        (!sigbus && pthread_create(&bare->thread, NULL, serve, bare))) {
+        free(bare);
+        return NULL;
+    }
+    return bare;
+}
+
+double bare_fault_seconds(struct bare *bare) {
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO}, before;
-    in_signal = &bare;
-    if (sigbus)
+    volatile char *touch = bare->area;
+    madvise(bare->area, bare->size, MADV_DONTNEED);
+    in_signal = bare;
+    if (bare->uffd.sigbus)
         sigaction(SIGBUS, &action, &before);
-    else
-        pthread_create(&thread, NULL, serve, &bare);
-    volatile char *touch = bare.area;
     uint64_t start = ff__clock_ns();
-    for (size_t at = 0; at < size; at += unit)
+    for (size_t at = 0; at < bare->size; at += bare->unit)
         (void)touch[at];
     double seconds = (double)(ff__clock_ns() - start) * 1e-9;
-    bare.stop = true;
-    if (sigbus)
+    if (bare->uffd.sigbus)
         sigaction(SIGBUS, &before, NULL);
-    else
-        pthread_join(thread, NULL);
-    close_bare(&bare);
     return seconds;
+}
+
+void bare_close(struct bare *bare) {
+    bare->stop = true;
+    if (!bare->uffd.sigbus)
+        pthread_join(bare->thread, NULL);
+    close_bare(bare);
+    free(bare);
 }
 
 double bare_copy_seconds(size_t size, size_t unit) {

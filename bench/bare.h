@@ -5,9 +5,13 @@
 
 #include <farfault/farfault.h>
 
-/* Seconds for touching `size` bytes every `unit` bytes, each fault served by one UFFDIO_COPY of
- * `unit` bytes from another area. Negative errno on failure. */
-double bare_fault_seconds(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns);
+/* `size` bytes that are faulted in by `unit`, each fault served by one UFFDIO_COPY of `unit` bytes from
+ * another area. NULL on failure. */
+struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns);
+
+/* Drops what is there, then seconds for touching every unit. */
+double bare_fault_seconds(struct bare *bare);
+void bare_close(struct bare *bare);
 
 /* Seconds for filling `size` bytes by UFFDIO_COPY, `unit` at a time, without faults. */
 double bare_copy_seconds(size_t size, size_t unit);
