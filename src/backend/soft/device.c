@@ -249,29 +249,25 @@ static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
         return;
 }
 
+/* Spins a while after faults were served, for the next are likely to follow; then sleeps. */
 static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint32_t capacity,
                            uint64_t timeout_ns) {
-    for (;;) {
-        int count = ff__uffd_read(&soft->uffd, faults, capacity);
-        if (count != 0 || timeout_ns == 0) {
-            if (count > 0 && timeout_ns > 0)
-                soft->last_fault_ns = ff__clock_ns();
-            return count;
-        }
-        if (soft->spin_ns == 0 || ff__clock_ns() - soft->last_fault_ns > soft->spin_ns)
-            break;
+    uint64_t end = soft->served ? ff__clock_ns() + soft->spin_ns : 0;
+    int count;
+    while ((count = ff__uffd_read(&soft->uffd, faults, capacity)) == 0 && ff__clock_ns() < end)
         ff__cpu_relax();
+    if (count == 0) {
+        sleep_for_faults(soft, timeout_ns);
+        count = ff__uffd_read(&soft->uffd, faults, capacity);
     }
-    sleep_for_faults(soft, timeout_ns);
-    int count = ff__uffd_read(&soft->uffd, faults, capacity);
-    if (count > 0)
-        soft->last_fault_ns = ff__clock_ns();
+    soft->served = count > 0 && soft->spin_ns > 0;
     return count;
 }
 
 static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
     struct ff__soft *soft = self;
-    int count = wait_for_faults(soft, faults, capacity, timeout_ns);
+    int count = timeout_ns > 0 ? wait_for_faults(soft, faults, capacity, timeout_ns)
+                               : ff__uffd_read(&soft->uffd, faults, capacity);
     if (soft->recorder && count > 0)
         ff__record_faults(soft->recorder, faults, (uint32_t)count, (uintptr_t)soft->memory.managed);
     return count;

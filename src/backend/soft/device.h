@@ -31,7 +31,8 @@ struct ff__soft {
     uint8_t *moved;                /* [block] it came as a whole root and can go as one */
     bool use_move;
     int interrupt_fd;
-    uint64_t spin_ns, last_fault_ns;
+    uint64_t spin_ns;              /* 0: never spins */
+    bool served;                   /* the last wait found faults; who waits alone uses it */
     struct ff__recorder *recorder; /* NULL: nothing is recorded */
 };
 
