@@ -62,7 +62,7 @@ struct ff_config {
     uint32_t workers; /* threads that run C kernels, per device; 0: one a CPU */
     enum ff_mechanism mechanism;
     enum ff_handler handler;
-    uint64_t spin_ns;       /* how long an adaptive handler spins after its last fault */
+    uint64_t spin_ns;       /* how long an adaptive handler spins after it served a fault */
     const char *host_file;  /* the host tier's file (created and unlinked at once), NULL for RAM */
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
@@ -120,10 +120,12 @@ FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size
                            uint32_t device);
 
 enum ff_advice_kind {
-    FF_ADVISE_DISCARD, /* content of whole pages inside is dead: drop it; it reads as zeros or old
+    FF_ADVISE_DISCARD,   /* content of whole pages inside is dead: drop it; it reads as zeros or old
                           data afterwards */
-    FF_ADVISE_EVICT,   /* will not be used for long: send it to the host now */
-    FF_ADVISE_HOME,    /* `device` is where kernels will use it */
+    FF_ADVISE_OVERWRITE, /* whole pages inside are written before they are read: what is on no
+                            device need not be brought there */
+    FF_ADVISE_EVICT,     /* will not be used for long: send it to the host now */
+    FF_ADVISE_HOME,      /* `device` is where kernels will use it */
     /* An allocator of the application has taken the memory back, and will not ask for its content. It
      * stays where it is until the room is needed, and then is dropped instead of copied, under a
      * system that does so (discard=inactive). */

@@ -150,6 +150,55 @@ struct ff__buffer {
 /* False if the handle is not one of a buffer that is known. */
 bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
 
+/* ---- opencl_gate.c: doing something in the moment when a command begins ---- */
+
+typedef void(CL_CALLBACK ff__on_event)(cl_event event, cl_int status, void *user);
+
+struct ff__gate {
+    cl_event *event;      /* the command's, once it is enqueued */
+    cl_event lock;        /* what it waits for; NULL: it may begin before it is watched */
+    cl_event ours, *list; /* the gate's own */
+};
+
+/* Before enqueueing: the command gets one event more to wait for, and an event if the program asks for
+ * none. *list and *event live as long as the gate, which stays where it is. `queue` NULL: it gets the
+ * event only, and does not wait. */
+void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *count,
+                    const cl_event **list, cl_event **event);
+
+/* Once it is enqueued: sets the callbacks. `running` may be NULL. */
+void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_event *complete,
+                    void *user);
+
+/* Lets it begin. */
+void ff__gate_open(struct ff__gate *gate);
+
+/* The last use of gate->event. */
+void ff__gate_forget(struct ff__gate *gate);
+
+/* ---- opencl_overwrite.c: commands that replace what buffers hold ---- */
+
+/* Which part of which buffers. */
+struct ff__replaced {
+    cl_uint count;
+    const cl_mem *buffers;
+    size_t offset, size; /* size 0: to the end */
+    const void *from;    /* where the new content is, NULL if nowhere in memory */
+};
+
+struct ff__overwrite {
+    struct ff__overwritten *what; /* NULL: nothing is to be told */
+    struct ff__gate gate;
+};
+
+/* Around the real call. Returns whether that must not block, because it waits for the gate. */
+bool ff__overwrite_begin(struct ff__overwrite *overwrite, const struct ff__replaced *replaced,
+                         cl_command_queue queue, cl_uint *count, const cl_event **list,
+                         cl_event **event);
+
+/* `status` is the real call's. Waits for the command if `blocking`. Returns what the program gets. */
+cl_int ff__overwrite_end(struct ff__overwrite *overwrite, cl_int status, cl_bool blocking);
+
 /* ---- opencl_map.c ---- */
 
 /* Drops what is left of mappings of a buffer that goes away. */

@@ -1,13 +1,4 @@
-/* Launches: telling farfault when a kernel begins and ends.
- *
- * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before any
- * work-group runs, and CL_COMPLETE callbacks after the last one; it holds no lock meanwhile. That is
- * exactly what is wanted, if the callbacks are there in time: the event exists only once the command
- * is enqueued, and an idle worker may have taken it by then. So a managed launch waits for a user
- * event (the gate) that opens when the callbacks are set.
- *
- * A command that fails, for an event in its wait list did, gets no callback from PoCL 3.1. Its
- * launch never begins, and its record is lost: some hundred bytes. */
+/* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a gate. */
 #include "opencl_internal.h"
 
 #include <stdlib.h>
@@ -90,63 +81,20 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *user) {
     forget(launch);
 }
 
-/* `launch` is NULL where only the clock wants to know. */
-static void watch(cl_event event, struct launch *launch) {
-    if (launch && REAL(clSetEventCallback)(event, CL_RUNNING, on_running, launch) != CL_SUCCESS)
-        on_running(event, CL_RUNNING, launch);
-    if (REAL(clSetEventCallback)(event, CL_COMPLETE, on_complete, launch) != CL_SUCCESS)
-        on_complete(event, CL_COMPLETE, launch);
-}
-
-/* ---- the gate ---- */
-
-struct gate {
-    cl_event event; /* NULL: none; the launch may begin before farfault hears of it */
-    cl_event *list;
-};
-
-/* Puts a closed gate into the request's wait list, unless there is something wrong with that: then
- * the real call must see it. */
-static struct gate close_gate(struct request *request) {
-    struct gate gate = {NULL, NULL};
-    cl_context context = NULL;
-    if ((request->count == 0) != (request->list == NULL))
-        return gate;
-    gate.list = malloc((request->count + 1) * sizeof(cl_event));
-    REAL(clGetCommandQueueInfo)(request->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-    if (gate.list && context)
-        gate.event = REAL(clCreateUserEvent)(context, NULL);
-    if (!gate.event)
-        return gate;
-    if (request->count)
-        memcpy(gate.list, request->list, request->count * sizeof(cl_event));
-    gate.list[request->count++] = gate.event;
-    request->list = gate.list;
-    return gate;
-}
-
-static void open_gate(struct gate gate) {
-    if (gate.event) {
-        REAL(clSetUserEventStatus)(gate.event, CL_COMPLETE);
-        REAL(clReleaseEvent)(gate.event);
-    }
-    free(gate.list);
-}
-
 /* ---- enqueueing ---- */
 
+/* `launch` is NULL where only the clock wants to know. */
 static cl_int enqueue_watched(struct request request, struct launch *launch) {
-    cl_event ours = NULL, *event = request.event ? request.event : &ours;
-    struct gate gate = launch ? close_gate(&request) : (struct gate){NULL, NULL};
-    request.event = event;
+    struct ff__gate gate;
+    ff__gate_close(&gate, launch ? request.queue : NULL, &request.count, &request.list,
+                   &request.event);
     cl_int status = enqueue(&request);
     if (status == CL_SUCCESS)
-        watch(*event, launch);
+        ff__gate_watch(&gate, launch ? on_running : NULL, on_complete, launch);
     else
         forget(launch);
-    open_gate(gate);
-    if (ours)
-        REAL(clReleaseEvent)(ours);
+    ff__gate_open(&gate);
+    ff__gate_forget(&gate);
     return status;
 }
 

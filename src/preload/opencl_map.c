@@ -137,6 +137,24 @@ static void *map_shadow(const struct map_request *request, const struct ff__buff
     return NULL;
 }
 
+/* What is mapped to be overwritten need not come. */
+static void *map_in_place(struct map_request request, cl_int *status_out) {
+    bool replaces = request.flags & CL_MAP_WRITE_INVALIDATE_REGION;
+    const struct ff__replaced replaced = {replaces, &request.handle, request.offset, request.size,
+                                          NULL};
+    struct ff__overwrite overwrite;
+    cl_int status;
+    cl_bool blocking = request.blocking;
+    if (ff__overwrite_begin(&overwrite, &replaced, request.queue, &request.count, &request.list,
+                            &request.event))
+        request.blocking = CL_FALSE;
+    void *mapped = map_real(&request, &status);
+    status = ff__overwrite_end(&overwrite, status, blocking);
+    if (status_out)
+        *status_out = status;
+    return status == CL_SUCCESS ? mapped : NULL;
+}
+
 FF_HOOKED void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem handle,
                                                cl_bool blocking, cl_map_flags flags, size_t offset,
                                                size_t size, cl_uint count, const cl_event *list,
@@ -149,7 +167,7 @@ FF_HOOKED void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem ha
     if (ff__buffer_find(handle, &buffer) && buffer.shadow && is_valid(&request, &buffer))
         mapped = map_shadow(&request, &buffer, status);
     else
-        mapped = map_real(&request, status);
+        mapped = map_in_place(request, status);
     if (blocking)
         ff__clock_stop();
     return mapped;

@@ -154,6 +154,15 @@ static void test_json(void) {
     json_decref(passive);
 }
 
+/* 8 MiB are replaced eight times on a device of 4 MiB, and read once. */
+static void test_traffic(void) {
+    CHECK(RUN(client("overwrites"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json",
+              "TEST_TRAFFIC=1") == 0);
+    json_t *root = summary("out.json");
+    CHECK(integer(root, "bytes_in") <= 12 << 20);
+    json_decref(root);
+}
+
 static void test_fallbacks(void) {
     CHECK(RUN(client("commands"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
@@ -234,6 +243,7 @@ int main(int argc, char **argv) {
     folder = argv[2];
     CHECK(mkdtemp(scratch));
     test_json();
+    test_traffic();
     test_fallbacks();
     test_text();
     test_unwritable();

@@ -377,6 +377,18 @@ static int discard_piece(struct ff_context *context, uint32_t block, size_t firs
     return 0;
 }
 
+/* A block that is on its way comes with what it held. */
+static int overwrite_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                           void *argument) {
+    struct ff_mask dead = pages_inside(first, end);
+    (void)argument;
+    lock(context);
+    if (!space_of(context)->busy[block])
+        ff__engine_discard(&context->engine, block, &dead);
+    unlock(context);
+    return 0;
+}
+
 /* What is in use again in part is in use. */
 static int activity_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
                           void *argument) {
@@ -425,6 +437,8 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
         return for_each_piece(context, pointer, size, activity_piece, &inactive);
     case FF_ADVISE_DISCARD:
         return for_each_piece(context, pointer, size, discard_piece, NULL);
+    case FF_ADVISE_OVERWRITE:
+        return for_each_piece(context, pointer, size, overwrite_piece, NULL);
     case FF_ADVISE_EVICT:
         return for_each_piece(context, pointer, size, evict_piece, NULL);
     case FF_ADVISE_HOME:

@@ -1,0 +1,57 @@
+/* Doing something in the moment when a command begins.
+ *
+ * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before any of
+ * its work, and CL_COMPLETE callbacks after it; it holds no lock meanwhile. That is exactly what is
+ * wanted, if the callbacks are there in time: the event exists only once the command is enqueued, and an
+ * idle worker may have taken it by then. So the command waits for a user event (the gate) that opens
+ * when the callbacks are set.
+ *
+ * A command that fails, for an event in its wait list did, gets no callback from PoCL 3.1. What was
+ * prepared for it never happens, and its record is lost: some hundred bytes. */
+#include "opencl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *count,
+                    const cl_event **list, cl_event **event) {
+    cl_context context = NULL;
+    *gate = (struct ff__gate){0};
+    if (!*event)
+        *event = &gate->ours;
+    gate->event = *event;
+    if (!queue || (*count == 0) != (*list == NULL))
+        return; /* a list that is wrong is for the real call to see */
+    gate->list = malloc((*count + 1) * sizeof(cl_event));
+    REAL(clGetCommandQueueInfo)(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (gate->list && context)
+        gate->lock = REAL(clCreateUserEvent)(context, NULL);
+    if (!gate->lock)
+        return;
+    if (*count)
+        memcpy(gate->list, *list, *count * sizeof(cl_event));
+    gate->list[(*count)++] = gate->lock;
+    *list = gate->list;
+}
+
+void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_event *complete,
+                    void *user) {
+    cl_event event = *gate->event;
+    if (running && REAL(clSetEventCallback)(event, CL_RUNNING, running, user) != CL_SUCCESS)
+        running(event, CL_RUNNING, user);
+    if (REAL(clSetEventCallback)(event, CL_COMPLETE, complete, user) != CL_SUCCESS)
+        complete(event, CL_COMPLETE, user);
+}
+
+void ff__gate_open(struct ff__gate *gate) {
+    if (gate->lock) {
+        REAL(clSetUserEventStatus)(gate->lock, CL_COMPLETE);
+        REAL(clReleaseEvent)(gate->lock);
+    }
+    free(gate->list);
+}
+
+void ff__gate_forget(struct ff__gate *gate) {
+    if (gate->ours)
+        REAL(clReleaseEvent)(gate->ours);
+}
