@@ -13,7 +13,7 @@ for run in $(seq "$runs"); do
     for system in $systems; do
         "$root/build/farfault" run --quiet --system "$system" --memory "$memory" -- \
             "$root/build/programs/$program" --times "$@" |
-            awk -v system="$system" '$1 == "iteration" { print system, $2 + 0, 1000 * $3 }' >>"$times"
+            awk -v name="$system" '/^(iteration|step) / { print name, $2 + 0, 1000 * $(NF - 1) }' >>"$times"
     done
 done
 sort -k1,1 -k2,2n -k3,3n "$times" | awk -v systems="$systems" '
