@@ -3,8 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Left out are bfs, whose random accesses thrash for minutes under every one of these systems, and lm, for whose first
-# run the kernels of CLBlast are compiled: half a minute.
+# Left out are bfs and ra, whose random accesses thrash under every one of these systems, bfs for minutes, and lm, for
+# whose first run the kernels of CLBlast are compiled: half a minute.
 programs=2dconv,addvectors,atax,backprop,bicg,cg,hotspot,jacobi,mvt,nw,pagerank,pathfinder,srad,streamtriad
 
 echo "Runs 14 OpenCL programs of 96 MiB each on a device with 64 MiB of memory, under three systems; JSON in build/run.json."

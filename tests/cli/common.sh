@@ -11,7 +11,7 @@ mkdir -p "$scratch/programs"
 cd "$scratch" || exit 1
 cp "$farfault" farfault
 cp "$preload_stub" libfarfault-opencl.so
-for name in 2dconv addvectors atax backprop bfs bicg cg hotspot jacobi lm mvt nw pagerank pathfinder srad \
+for name in 2dconv addvectors atax backprop bfs bicg cg hotspot jacobi lm mvt nw pagerank pathfinder ra srad \
     streamtriad; do
     cp "$program_stub" "programs/$name"
 done
