@@ -11,8 +11,7 @@ mkdir -p "$scratch/programs"
 cd "$scratch" || exit 1
 cp "$farfault" farfault
 cp "$preload_stub" libfarfault-opencl.so
-for name in 2dconv addvectors atax backprop bfs bicg cg hotspot jacobi lm mvt nw pagerank pathfinder ra srad \
-    streamtriad; do
+for name in $(sed -n 's/^FF_PROGRAM("\([^"]*\)".*/\1/p' "$source/examples/opencl/programs.def"); do
     cp "$program_stub" "programs/$name"
 done
 ln -s "$source/data" data
