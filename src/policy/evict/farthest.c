@@ -5,16 +5,15 @@
  * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
+#include "policy/evict/ahead.h"
 #include "policy/heap.h"
 
 #include "policy/registry.h"
 
-#define STOCK_MAX   8u /* blocks kept free, or a 32nd of the device */
-#define STOCK_SHARE 32u
-#define NAMED_MAX   16u
-#define CHOICES     4u /* by the block: the engine takes one, and the first may share its root */
-#define RECENT      8u /* arrivals ago: in use, whatever the forecast says for want of time */
-#define ARRIVALS    (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
+#define NAMED_MAX 16u
+#define CHOICES   4u /* by the block: the engine takes one, and the first may share its root */
+#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
 struct known {
@@ -26,14 +25,7 @@ struct farthest {
     struct known *blocks;
     struct ff__heap farthest, soonest;
     uint64_t arrivals;
-    uint32_t tier;
-    bool ahead;
-};
-
-enum param { AHEAD, PARAMS };
-
-static const struct ff_param params[PARAMS + 1] = {
-    [AHEAD] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep free memory in stock for faults"},
+    struct ff__ahead ahead;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -43,16 +35,15 @@ static int init(void *state, const struct ff_policy_env *env) {
         (struct ff__heap){(unsigned char *)&farthest->blocks->farthest, sizeof(struct known), 0};
     farthest->soonest =
         (struct ff__heap){(unsigned char *)&farthest->blocks->soonest, sizeof(struct known), 0};
-    farthest->tier = env->tier;
-    farthest->ahead = env->params[AHEAD] != 0;
+    ff__ahead_start(&farthest->ahead, env);
     return 0;
 }
 
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
-    uint64_t turn = ff_view_next_turn(view, farthest->tier, block);
+    uint64_t turn = ff_view_next_turn(view, farthest->ahead.tier, block);
     struct ff_mask idle =
-        ff_mask_minus(ff_view_resident(view, farthest->tier, block), &view->inactive[block]);
+        ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block), &view->inactive[block]);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
     return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;
@@ -102,16 +93,12 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
 }
 
 static uint64_t stock(void *state, const struct ff_view *view) {
-    const struct farthest *farthest = state;
-    uint64_t most = view->capacity[farthest->tier] / STOCK_SHARE;
-    if (!farthest->ahead)
-        return 0;
-    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+    return ff__ahead_stock(&((const struct farthest *)state)->ahead, view);
 }
 
 /* Looks up again what the kernel has left behind. */
 static void refresh(struct farthest *farthest, const struct ff_view *view) {
-    uint64_t now = ff_view_this_turn(view, farthest->tier);
+    uint64_t now = ff_view_this_turn(view, farthest->ahead.tier);
     while (farthest->soonest.count > 0) {
         uint32_t block = ff__heap_top(&farthest->soonest);
         if (~ff__heap_key(&farthest->soonest, block) >= now || set_key(farthest, view, block) < now)
@@ -172,7 +159,7 @@ const struct ff_evict_policy ff__evict_farthest = {
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct farthest),
             .block_state_size = sizeof(struct known),
-            .params = params,
+            .params = ff__ahead_params,
             .init = init,
             .block_freed = forget,
         },

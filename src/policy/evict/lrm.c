@@ -8,30 +8,6 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
-static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    ff__order_activate(state, block);
-}
-
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    (void)pages;
-    ff__order_used(state, view, block);
-}
-
-static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
-    ff__order_discarded(state, view, block);
-}
-
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    ff__order_release(state, block);
-}
-
-static void block_freed(void *state, uint32_t block) {
-    ff__order_release(state, block);
-}
-
 /* The cause does not matter: the driver has one order, whoever asks. Costs the victims and the busy
  * blocks passed over, not the blocks there are. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
@@ -58,11 +34,11 @@ const struct ff_evict_policy ff__evict_lrm = {
             .state_size = sizeof(struct ff__order),
             .block_state_size = sizeof(struct ff__order_link),
             .init = init,
-            .block_freed = block_freed,
+            .block_freed = ff__order_block_freed,
         },
-    .on_activate = on_activate,
-    .on_used = on_used,
-    .on_discarded = on_discarded,
-    .on_release = on_release,
+    .on_activate = ff__order_on_activate,
+    .on_used = ff__order_on_used,
+    .on_discarded = ff__order_on_discarded,
+    .on_release = ff__order_on_release,
     .pick = pick,
 };

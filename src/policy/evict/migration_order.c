@@ -34,7 +34,8 @@ void ff__order_start(struct ff__order *order, void *links, size_t stride) {
         order->head[list] = order->tail[list] = FF_NONE;
 }
 
-void ff__order_activate(struct ff__order *order, uint32_t block) {
+void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t block) {
+    (void)view;
     move_to_tail(order, block, FF__ORDER_USED);
 }
 
@@ -46,17 +47,24 @@ static bool is_movable(const struct ff__order *order, const struct ff_view *view
            view->blocks[block].page_count == FF_BLOCK_PAGES;
 }
 
-void ff__order_used(struct ff__order *order, const struct ff_view *view, uint32_t block) {
+void ff__order_on_used(void *order, const struct ff_view *view, uint32_t block,
+                       const struct ff_mask *pages) {
+    (void)pages;
     if (is_movable(order, view, block))
         move_to_tail(order, block, FF__ORDER_USED);
 }
 
-void ff__order_discarded(struct ff__order *order, const struct ff_view *view, uint32_t block) {
+void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t block) {
     if (is_movable(order, view, block))
         move_to_tail(order, block, FF__ORDER_DISCARDED);
 }
 
-void ff__order_release(struct ff__order *order, uint32_t block) {
+void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block) {
+    (void)view;
+    unlink_block(order, block);
+}
+
+void ff__order_block_freed(void *order, uint32_t block) {
     unlink_block(order, block);
 }
 

@@ -42,11 +42,13 @@ static inline struct ff__order_link *ff__order_at(const struct ff__order *order,
 /* `links`: the one of block 0, `stride` bytes before that of block 1. */
 void ff__order_start(struct ff__order *order, void *links, size_t stride);
 
-/* The hooks of the same names. */
-void ff__order_activate(struct ff__order *order, uint32_t block);
-void ff__order_used(struct ff__order *order, const struct ff_view *view, uint32_t block);
-void ff__order_discarded(struct ff__order *order, const struct ff_view *view, uint32_t block);
-void ff__order_release(struct ff__order *order, uint32_t block);
+/* Hooks, for a policy whose state begins with the order. */
+void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t block);
+void ff__order_on_used(void *order, const struct ff_view *view, uint32_t block,
+                       const struct ff_mask *pages);
+void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t block);
+void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block);
+void ff__order_block_freed(void *order, uint32_t block);
 
 /* Whether it was served so lately that whoever asked for it may still be at it. */
 #define FF__ORDER_RECENT 8u

@@ -5,64 +5,27 @@
  * fault and the stock take the least recently migrated block; a prefetch takes the least recently
  * migrated one that only a later kernel needs than what it brings, or nothing. What the expectation is comes
  * from the prefetch policy; from one that foretells nothing, this is lrm. */
+#include "policy/evict/ahead.h"
 #include "policy/evict/migration_order.h"
 
 #include "policy/registry.h"
 
-#define LOOK        512u /* blocks of the order that one pick looks at; ours */
-#define STOCK_MAX   8u   /* blocks kept free, or a 32nd of the device; ours */
-#define STOCK_SHARE 32u
+#define LOOK 512u /* blocks of the order that one pick looks at; ours */
 
 struct predicted {
     struct ff__order order;
-    uint32_t tier;
-    bool ahead;
-};
-
-enum param { AHEAD, PARAMS };
-
-static const struct ff_param params[PARAMS + 1] = {
-    [AHEAD] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep free memory in stock for faults"},
+    struct ff__ahead ahead;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct predicted *predicted = state;
     ff__order_start(&predicted->order, env->block_state, sizeof(struct ff__order_link));
-    predicted->tier = env->tier;
-    predicted->ahead = env->params[AHEAD] != 0;
+    ff__ahead_start(&predicted->ahead, env);
     return 0;
 }
 
-static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    ff__order_activate(state, block);
-}
-
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    (void)pages;
-    ff__order_used(state, view, block);
-}
-
-static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
-    ff__order_discarded(state, view, block);
-}
-
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    ff__order_release(state, block);
-}
-
-static void block_freed(void *state, uint32_t block) {
-    ff__order_release(state, block);
-}
-
 static uint64_t stock(void *state, const struct ff_view *view) {
-    const struct predicted *predicted = state;
-    uint64_t most = view->capacity[predicted->tier] / STOCK_SHARE;
-    if (!predicted->ahead)
-        return 0;
-    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+    return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
 }
 
 /* Names blocks, least recently migrated first, whose next use is at `from` or later. What has just come
@@ -111,14 +74,14 @@ const struct ff_evict_policy ff__evict_predicted = {
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct predicted),
             .block_state_size = sizeof(struct ff__order_link),
-            .params = params,
+            .params = ff__ahead_params,
             .init = init,
-            .block_freed = block_freed,
+            .block_freed = ff__order_block_freed,
         },
-    .on_activate = on_activate,
-    .on_used = on_used,
-    .on_discarded = on_discarded,
-    .on_release = on_release,
+    .on_activate = ff__order_on_activate,
+    .on_used = ff__order_on_used,
+    .on_discarded = ff__order_on_discarded,
+    .on_release = ff__order_on_release,
     .stock = stock,
     .pick = pick,
 };
