@@ -230,7 +230,7 @@ static float weigh(const struct ff__net *net, float *scores) {
     for (uint32_t i = 1; i < NEWEST; i++)
         most = scores[i] > most ? scores[i] : most;
     for (uint32_t i = 0; i < NEWEST; i++) {
-        scores[i] = (float)ff__weight(scores[i] - most);
+        scores[i] = (float)ff__weight((most - scores[i]) * FF__WEIGHT_SCALE);
         sum += scores[i];
     }
     return sum;

@@ -2,6 +2,7 @@
 
 #include "learn/predictor_code.h"
 #include "learn/quant.h"
+#include "learn/weight.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -157,8 +158,12 @@ static void make_ages(struct ff__predictor *p, const float *age, float step) {
             p->age[d / FF__QUAD][t][d % FF__QUAD] = (int8_t)steps_of(x, step);
             p->age_start[t] -= steps_of(x, step) * (int32_t)FF__OFFSET;
         }
-    p->key_score = FF__SCORE_SCALE * FF__STEP_KEY * FF__STEP_KEY;
-    p->age_score = FF__SCORE_SCALE * FF__STEP_KEY * step;
+    float by_key = FF__SCORE_SCALE * FF__STEP_KEY * FF__STEP_KEY;
+    float by_age = FF__SCORE_SCALE * FF__STEP_KEY * step;
+    float unit = by_key < by_age ? by_key : by_age;
+    p->key_shift = log_of(by_key / unit);
+    p->age_shift = log_of(by_age / unit);
+    p->weight_scale = unit * FF__WEIGHT_SCALE;
 }
 
 static void put_bias(float *to, const float *bias, uint32_t count, float step) {

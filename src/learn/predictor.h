@@ -62,8 +62,9 @@ struct ff__predictor {
     int32_t value_start[FF__WIDE], direction_start[FF__LSH_ALONG];
     int32_t age_start[2 * FF__SLOTS_WIDE], inner_start[FF__INNER], mix_start[FF__HIDDEN];
     float inner_bias[FF__INNER], outer_bias[FF__WIDE], mix_bias[FF__HIDDEN];
-    float key_scale, value_scale, key_score, age_score, inner_scale, outer_scale, mix_scale;
-    int8_t *to_classes; /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
+    float key_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
+    uint32_t key_shift, age_shift; /* of scores */
+    int8_t *to_classes;            /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
     /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the bias
      * with that number, and what a sum is worth. */
     int32_t *class_name;

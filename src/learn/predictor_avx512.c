@@ -4,6 +4,7 @@
 #include "learn/predictor_code.h"
 
 #include "learn/quant.h"
+#include "learn/weight.h"
 
 #if defined(__x86_64__)
 
@@ -29,13 +30,37 @@ INLINE __m512i spread(const void *quad) {
 
 #define QUAD(bytes, which) _mm512_broadcastd_epi32(_mm_shuffle_epi32(bytes, (which)*0x55))
 
+/* start + the products of quads of x with rows of w, so many bytes apart; side by side. */
+INLINE __m512i dot3(__m512i start, const __m512i x[3], const void *w, size_t apart) {
+    const char *row = w;
+    __m512i a = _mm512_dpbusd_epi32(start, x[0], load(row));
+    __m512i b = _mm512_dpbusd_epi32(_mm512_setzero_si512(), x[1], load(row + apart));
+    __m512i c = _mm512_dpbusd_epi32(_mm512_setzero_si512(), x[2], load(row + 2 * apart));
+    return _mm512_add_epi32(a, _mm512_add_epi32(b, c));
+}
+
+INLINE __m512i dot4(const __m512i x[4], const void *w) {
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i *row = w;
+    __m512i a = _mm512_dpbusd_epi32(zero, x[0], load(row));
+    __m512i b = _mm512_dpbusd_epi32(zero, x[1], load(row + 1));
+    __m512i c = _mm512_dpbusd_epi32(zero, x[2], load(row + 2));
+    __m512i d = _mm512_dpbusd_epi32(zero, x[3], load(row + 3));
+    return _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
+}
+
+#define QUADS3(bytes)                                                                              \
+    { QUAD(bytes, 0), QUAD(bytes, 1), QUAD(bytes, 2) }
+#define QUADS4(bytes)                                                                              \
+    { QUAD(bytes, 0), QUAD(bytes, 1), QUAD(bytes, 2), QUAD(bytes, 3) }
+
 INLINE __m512i shifted(__m512i x, uint32_t by) {
     return _mm512_sll_epi32(x, _mm_cvtsi32_si128((int32_t)by));
 }
 
 /* To steps, ties to even. */
 INLINE __m512i to_steps(__m512i sums, __m512 scale, __m512 bias, int32_t least, int32_t most) {
-    __m512 x = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), scale), bias);
+    __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, bias);
     __m512i q = _mm512_cvt_roundps_epi32(x, NEAREST);
     return _mm512_min_epi32(_mm512_max_epi32(q, _mm512_set1_epi32(least)), _mm512_set1_epi32(most));
 }
@@ -60,13 +85,12 @@ INLINE __m512i project(const struct ff__predictor *p, int8_t (*w)[FF__WIDE][FF__
 }
 
 INLINE uint64_t hash_of(const struct ff__predictor *p, __m128i key) {
+    const __m512i x[] = QUADS3(key);
     __m512i most = _mm512_set1_epi32(-1), bucket = _mm512_setzero_si512();
     for (int v = 0; v < (int)FF__LSH_VECTORS; v++) {
         uint32_t first = (uint32_t)v * FF__LSH_ROUNDS;
-        __m512i along = load(p->direction_start + first);
-        along = _mm512_dpbusd_epi32(along, QUAD(key, 0), load(p->direction[0][first]));
-        along = _mm512_dpbusd_epi32(along, QUAD(key, 1), load(p->direction[1][first]));
-        along = _mm512_dpbusd_epi32(along, QUAD(key, 2), load(p->direction[2][first]));
+        __m512i along = dot3(load(p->direction_start + first), x, p->direction[0][first],
+                             sizeof p->direction[0]);
         __m512i size = _mm512_abs_epi32(along);
         __m512i number = _mm512_add_epi32(_mm512_set1_epi32(2 * v), _mm512_srli_epi32(along, 31));
         bucket = _mm512_mask_mov_epi32(bucket, _mm512_cmpgt_epi32_mask(size, most), number);
@@ -182,88 +206,73 @@ INLINE bool converged(const struct ff__stream *s) {
     return most >= (int)FF__CONVERGED;
 }
 
-/* The newest token's scores for slots 0 to 15 and 16 to 31. */
-INLINE void score(const struct ff__predictor *p, const struct ff__stream *s, __m512 scores[2]) {
-    uint32_t newest = s->newest, turn = FF__WINDOW - 1 - newest;
+/* The newest token's scores for slots 0 to 15 and 16 to 31. Tokens that share or are left out are rare:
+ * as a branch, they cost no waiting for the newest hash. */
+INLINE void score(const struct ff__predictor *p, const struct ff__stream *s, __m512i scores[2]) {
+    const __m512i offset = _mm512_set1_epi8(FF__OFFSET), zero = _mm512_setzero_si512();
+    uint32_t newest = s->newest, turn = FF__WINDOW - 1 - newest, base = newest, asks = newest;
     uint32_t erased = _mm512_cmpge_epi16_mask(load(s->far), load(p->far)) & SLOTS;
     uint32_t alike = _mm512_cmple_epi16_mask(load(s->far), load(p->close)) & SLOTS;
-    uint32_t base = alike ? ff__oldest(alike, newest) : newest;
-    uint32_t asks = alike >> newest & 1 ? base : newest;
-    __mmask16 asking = erased >> newest & 1 ? 0 : 0xFFFF;
-    __m512i query[FF__TOKEN_QUADS], keys[2], ages[2], lean = load(s->lean);
+    __mmask16 asking = 0xFFFF;
+    if (erased | alike) {
+        base = alike ? ff__oldest(alike, newest) : newest;
+        asks = alike >> newest & 1 ? base : newest;
+        asking = erased >> newest & 1 ? 0 : 0xFFFF;
+    }
+    __m512i query[FF__TOKEN_QUADS], keys[2], lean = _mm512_sub_epi16(zero, load(s->lean));
     for (uint32_t q = 0; q < FF__TOKEN_QUADS; q++)
-        query[q] = _mm512_add_epi8(_mm512_maskz_mov_epi32(asking, spread(s->key[q][asks])),
-                                   _mm512_set1_epi8(FF__OFFSET));
+        query[q] = _mm512_add_epi8(_mm512_maskz_mov_epi32(asking, spread(s->key[q][asks])), offset);
     keys[0] = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(lean));
     keys[1] = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(lean, 1));
-    for (uint32_t i = 0; i < 2; i++) {
-        keys[i] = _mm512_sub_epi32(_mm512_setzero_si512(), keys[i]);
-        ages[i] = load(p->age_start + turn + 16 * i);
-        for (uint32_t q = 0; q < FF__TOKEN_QUADS; q++) {
-            keys[i] = _mm512_dpbusd_epi32(keys[i], query[q], load(s->key[q][16 * i]));
-            ages[i] = _mm512_dpbusd_epi32(ages[i], query[q], load(p->age[q][turn + 16 * i]));
+    for (uint32_t i = 0; i < 2; i++)
+        keys[i] = dot3(keys[i], query, s->key[0][16 * i], sizeof s->key[0]);
+    if (erased | alike) {
+        __m512i shared =
+            _mm512_permutex2var_epi32(keys[0], _mm512_set1_epi32((int32_t)base), keys[1]);
+        for (uint32_t i = 0; i < 2; i++) {
+            keys[i] = _mm512_mask_mov_epi32(keys[i], (__mmask16)(alike >> 16 * i), shared);
+            keys[i] = _mm512_maskz_mov_epi32((__mmask16) ~(erased >> 16 * i), keys[i]);
         }
     }
-    __m512i shared = _mm512_permutex2var_epi32(keys[0], _mm512_set1_epi32((int32_t)base), keys[1]);
     for (uint32_t i = 0; i < 2; i++) {
-        keys[i] = _mm512_mask_mov_epi32(keys[i], (__mmask16)(alike >> 16 * i), shared);
-        keys[i] = _mm512_maskz_mov_epi32((__mmask16) ~(erased >> 16 * i), keys[i]);
-        scores[i] =
-            _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(keys[i]), _mm512_set1_ps(p->key_score)),
-                          _mm512_mul_ps(_mm512_cvtepi32_ps(ages[i]), _mm512_set1_ps(p->age_score)));
+        __m512i ages = dot3(load(p->age_start + turn + 16 * i), query, p->age[0][turn + 16 * i],
+                            sizeof p->age[0]);
+        scores[i] = _mm512_add_epi32(shifted(keys[i], p->key_shift), shifted(ages, p->age_shift));
     }
 }
 
-/* ff__weight(), operation by operation. */
-INLINE __m512i weigh(__m512 x) {
-    const float series[] = {0.041666667f, 0.16666667f, 0.5f, 1, 1};
-    __m512 t = _mm512_max_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _mm512_set1_ps(-20));
-    __m512 whole = _mm512_roundscale_ps(t, NEAREST);
-    __m512 rest = _mm512_mul_ps(_mm512_sub_ps(t, whole), _mm512_set1_ps(0.69314718f));
-    __m512 power = _mm512_set1_ps(0.0083333333f);
-    for (unsigned i = 0; i < sizeof series / sizeof series[0]; i++)
-        power = _mm512_add_ps(_mm512_set1_ps(series[i]), _mm512_mul_ps(rest, power));
-    __m512i bits = _mm512_add_epi32(_mm512_cvtps_epi32(whole), _mm512_set1_epi32(127));
-    __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(bits, 23));
-    power = _mm512_mul_ps(_mm512_mul_ps(_mm512_set1_ps(4096), scale), power);
-    return _mm512_cvt_roundps_epi32(power, NEAREST);
+/* ff__weight() */
+INLINE __m512i weigh(const struct ff__predictor *p, __m512i below) {
+    __m512 parts = _mm512_mul_ps(_mm512_cvtepi32_ps(below), _mm512_set1_ps(p->weight_scale));
+    __m512i all = _mm512_cvt_roundps_epi32(parts, NEAREST);
+    __m512i weight = _mm512_permutex2var_epi32(load(ff__weights), all, load(ff__weights + 16));
+    return _mm512_srlv_epi32(weight, _mm512_srli_epi32(all, 5));
 }
 
 /* What attention adds to the newest token, in steps. */
 INLINE __m512i attend(const struct ff__predictor *p, const struct ff__stream *s) {
     uint32_t others = SLOTS & ~(UINT32_C(1) << s->newest);
     __mmask16 first = (__mmask16)others, second = (__mmask16)(others >> 16);
-    __m512i high[2], low[2], lower = _mm512_set1_epi32(63);
-    __m512 scores[2];
+    __m512i high[2], low[2], scores[2], lower = _mm512_set1_epi32(63);
     score(p, s, scores);
-    /* none is as low as this */
-    scores[0] = _mm512_mask_mov_ps(_mm512_set1_ps(-1e9f), first, scores[0]);
-    scores[1] = _mm512_mask_mov_ps(_mm512_set1_ps(-1e9f), second, scores[1]);
-    __m512 most = _mm512_set1_ps(_mm512_reduce_max_ps(_mm512_max_ps(scores[0], scores[1])));
-    __m512i weights[2] = {_mm512_maskz_mov_epi32(first, weigh(_mm512_sub_ps(scores[0], most))),
-                          _mm512_maskz_mov_epi32(second, weigh(_mm512_sub_ps(scores[1], most)))};
-    __m512 all = _mm512_cvtepi32_ps(
-        _mm512_set1_epi32(_mm512_reduce_add_epi32(_mm512_add_epi32(weights[0], weights[1]))));
+    __m512i most = _mm512_mask_mov_epi32(_mm512_set1_epi32(INT32_MIN), first, scores[0]);
+    most = _mm512_mask_max_epi32(most, second, most, scores[1]);
+    most = _mm512_set1_epi32(_mm512_reduce_max_epi32(most));
+    __m512i weights[2] = {
+        _mm512_maskz_mov_epi32(first, weigh(p, _mm512_sub_epi32(most, scores[0]))),
+        _mm512_maskz_mov_epi32(second, weigh(p, _mm512_sub_epi32(most, scores[1])))};
+    int32_t all = _mm512_reduce_add_epi32(_mm512_add_epi32(weights[0], weights[1]));
     for (unsigned i = 0; i < 2; i++) {
         __m128i upper = _mm512_cvtepi32_epi8(_mm512_srli_epi32(weights[i], 6));
         __m128i rest = _mm512_cvtepi32_epi8(_mm512_and_si512(weights[i], lower));
-        high[i] = low[i] = _mm512_setzero_si512();
-#define SLOT_QUAD(q)                                                                               \
-    {                                                                                              \
-        __m512i values = load(s->value[4 * i + (q)]);                                              \
-        high[i] = _mm512_dpbusd_epi32(high[i], QUAD(upper, q), values);                            \
-        low[i] = _mm512_dpbusd_epi32(low[i], QUAD(rest, q), values);                               \
-    }
-        SLOT_QUAD(0)
-        SLOT_QUAD(1)
-        SLOT_QUAD(2)
-        SLOT_QUAD(3)
-#undef SLOT_QUAD
+        const __m512i x[] = QUADS4(upper), y[] = QUADS4(rest);
+        high[i] = dot4(x, s->value[4 * i]);
+        low[i] = dot4(y, s->value[4 * i]);
     }
     __m512i sums = _mm512_add_epi32(_mm512_slli_epi32(_mm512_add_epi32(high[0], high[1]), 6),
                                     _mm512_add_epi32(low[0], low[1]));
-    __m512 scale = _mm512_div_ps(_mm512_set1_ps(FF__STEP_VALUE / FF__STEP_TOKEN), all);
-    return to_steps(sums, scale, _mm512_setzero_ps(), FF__Q_MIN, FF__Q_MAX);
+    float share = FF__STEP_VALUE / FF__STEP_TOKEN / (float)all;
+    return to_steps(sums, _mm512_set1_ps(share), _mm512_setzero_ps(), FF__Q_MIN, FF__Q_MAX);
 }
 
 /* The newest token with what attention says, in steps. */
@@ -285,21 +294,17 @@ INLINE __m512i add_answer(const struct ff__predictor *p, const struct ff__stream
 /* The encoder layer's output for the newest token, in steps. */
 INLINE __m512i layer(const struct ff__predictor *p, const struct ff__stream *s) {
     __m512i sum = add_answer(p, s), outer[3];
-    __m128i x = raised(sum);
+    __m128i bytes = raised(sum);
+    const __m512i x[] = QUADS3(bytes);
     for (uint32_t b = 0; b < 3; b++) {
         uint32_t first = b * FF__WIDE;
-        __m512i inner = load(p->inner_start + first);
-        inner = _mm512_dpbusd_epi32(inner, QUAD(x, 0), load(p->to_inner[0][first]));
-        inner = _mm512_dpbusd_epi32(inner, QUAD(x, 1), load(p->to_inner[1][first]));
-        inner = _mm512_dpbusd_epi32(inner, QUAD(x, 2), load(p->to_inner[2][first]));
+        __m512i inner =
+            dot3(load(p->inner_start + first), x, p->to_inner[0][first], sizeof p->to_inner[0]);
         inner = to_steps(inner, _mm512_set1_ps(p->inner_scale),
                          _mm512_loadu_ps(p->inner_bias + first), 0, FF__Q_MAX - FF__Q_MIN);
-        __m128i y = _mm512_cvtepi32_epi8(inner);
-        outer[b] = _mm512_setzero_si512();
-        outer[b] = _mm512_dpbusd_epi32(outer[b], QUAD(y, 0), load(p->to_outer[4 * b]));
-        outer[b] = _mm512_dpbusd_epi32(outer[b], QUAD(y, 1), load(p->to_outer[4 * b + 1]));
-        outer[b] = _mm512_dpbusd_epi32(outer[b], QUAD(y, 2), load(p->to_outer[4 * b + 2]));
-        outer[b] = _mm512_dpbusd_epi32(outer[b], QUAD(y, 3), load(p->to_outer[4 * b + 3]));
+        bytes = _mm512_cvtepi32_epi8(inner);
+        const __m512i y[] = QUADS4(bytes);
+        outer[b] = dot4(y, p->to_outer[4 * b]);
     }
     __m512 bias = _mm512_add_ps(_mm512_loadu_ps(p->outer_bias), _mm512_cvtepi32_ps(sum));
     return to_steps(_mm512_add_epi32(outer[0], _mm512_add_epi32(outer[1], outer[2])),
@@ -327,11 +332,10 @@ INLINE __m512i mix_window(const struct ff__predictor *p, const struct ff__stream
 /* The hidden numbers, in steps. */
 INLINE __m128i hide(const struct ff__predictor *p, const struct ff__stream *s) {
     const uint32_t window = FF__WINDOW * FF__TOKEN_QUADS;
-    __m512i sums = mix_window(p, s), last = _mm512_setzero_si512();
-    __m128i x = raised(layer(p, s));
-    last = _mm512_dpbusd_epi32(last, QUAD(x, 0), load(p->mix[window]));
-    last = _mm512_dpbusd_epi32(last, QUAD(x, 1), load(p->mix[window + 1]));
-    last = _mm512_dpbusd_epi32(last, QUAD(x, 2), load(p->mix[window + 2]));
+    __m512i sums = mix_window(p, s);
+    __m128i bytes = raised(layer(p, s));
+    const __m512i x[] = QUADS3(bytes);
+    __m512i last = dot3(_mm512_setzero_si512(), x, p->mix[window], sizeof p->mix[window]);
     sums = _mm512_add_epi32(sums, shifted(last, p->answer_shift));
     return _mm512_cvtepi32_epi8(to_steps(sums, _mm512_set1_ps(p->mix_scale),
                                          _mm512_loadu_ps(p->mix_bias), 0, FF__Q_MAX - FF__Q_MIN));
@@ -340,14 +344,10 @@ INLINE __m128i hide(const struct ff__predictor *p, const struct ff__stream *s) {
 TARGET static uint32_t predict(const struct ff__predictor *p, const struct ff__stream *s,
                                float *margin) {
     const __m128i shift = _mm_cvtsi32_si128((int32_t)p->class_shift), hidden = hide(p, s);
-    const __m512i x[] = {QUAD(hidden, 0), QUAD(hidden, 1), QUAD(hidden, 2), QUAD(hidden, 3)};
+    const __m512i x[] = QUADS4(hidden);
     __m512i best = _mm512_set1_epi32(INT32_MIN), first = best;
     for (uint32_t b = p->class_blocks; b-- > 0;) {
-        const int8_t *w = p->to_classes + (size_t)b * FF__HIDDEN * FF__WIDE;
-        __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), x[0], load(w));
-        sums = _mm512_dpbusd_epi32(sums, x[1], load(w + 64));
-        sums = _mm512_dpbusd_epi32(sums, x[2], load(w + 128));
-        sums = _mm512_dpbusd_epi32(sums, x[3], load(w + 192));
+        __m512i sums = dot4(x, p->to_classes + (size_t)b * FF__HIDDEN * FF__WIDE);
         first = _mm512_add_epi32(load(p->class_name + b * FF__WIDE), _mm512_sll_epi32(sums, shift));
         best = _mm512_max_epi32(best, first);
     }

@@ -151,7 +151,7 @@ TARGET static inline void CODE(sort_out)(const struct ff__predictor *p, const st
 
 /* The newest token's scores for all slots. */
 TARGET static inline void CODE(scores)(const struct ff__predictor *p, const struct ff__stream *s,
-                                       float *scores) {
+                                       int32_t *scores) {
     int32_t keys[FF__SLOTS_WIDE], ages[FF__SLOTS_WIDE];
     int8_t query[FF__WIDTH];
     uint8_t x[FF__WIDTH];
@@ -172,7 +172,7 @@ TARGET static inline void CODE(scores)(const struct ff__predictor *p, const stru
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
         int32_t key = alike >> i & 1 ? shared : keys[i];
         key = erased >> i & 1 ? 0 : key;
-        scores[i] = (float)key * p->key_score + (float)ages[i] * p->age_score;
+        scores[i] = key * (1 << p->key_shift) + ages[i] * (1 << p->age_shift);
     }
 }
 
@@ -182,16 +182,16 @@ TARGET static inline void CODE(attend)(const struct ff__predictor *p, const stru
                                        int8_t *answer) {
     static const float no_bias[FF__WIDE];
     const uint32_t quads = FF__SLOTS_WIDE / FF__QUAD;
-    float scores[FF__SLOTS_WIDE], most = -INFINITY;
     uint8_t high[FF__SLOTS_WIDE] = {0}, low[FF__SLOTS_WIDE] = {0};
-    int32_t weights[FF__WINDOW], highs[2][FF__WIDE] = {{0}}, lows[2][FF__WIDE] = {{0}}, all = 0;
+    int32_t scores[FF__WINDOW], most = INT32_MIN, weights[FF__WINDOW], all = 0;
+    int32_t highs[2][FF__WIDE] = {{0}}, lows[2][FF__WIDE] = {{0}};
     CODE(scores)(p, s, scores);
-    scores[s->newest] = -INFINITY;
+    scores[s->newest] = INT32_MIN;
     for (uint32_t i = 0; i < FF__WINDOW; i++)
         most = scores[i] > most ? scores[i] : most;
     scores[s->newest] = most;
     for (uint32_t i = 0; i < FF__WINDOW; i++)
-        weights[i] = ff__weight(scores[i] - most);
+        weights[i] = ff__weight((float)(most - scores[i]) * p->weight_scale);
     weights[s->newest] = 0;
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
         all += weights[i];
