@@ -332,8 +332,8 @@ INLINE __m512i mix_window(const struct ff__predictor *p, const struct ff__stream
 /* The hidden numbers, in steps. */
 INLINE __m128i hide(const struct ff__predictor *p, const struct ff__stream *s) {
     const uint32_t window = FF__WINDOW * FF__TOKEN_QUADS;
-    __m512i sums = mix_window(p, s);
     __m128i bytes = raised(layer(p, s));
+    __m512i sums = mix_window(p, s);
     const __m512i x[] = QUADS3(bytes);
     __m512i last = dot3(_mm512_setzero_si512(), x, p->mix[window], sizeof p->mix[window]);
     sums = _mm512_add_epi32(sums, shifted(last, p->answer_shift));
