@@ -6,6 +6,8 @@
 #include "learn/model.h"
 #include "report/text.h"
 
+#define FF__LESSON_TESTS 20000u /* samples a score is made of, at most */
+
 struct ff__options;
 
 struct ff__lesson {

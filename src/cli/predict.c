@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TESTS   20000u  /* samples a score is made of */
 #define TIMINGS 200000u /* predictions timed, at most */
 #define BATCH   128u
 
@@ -141,7 +140,7 @@ static int predict_one(struct ff__model *model, const struct ff__lesson *lesson,
         ff__corpus_fini(&corpus);
         return ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     }
-    if (ff__net_score(&model->net, &dataset, TESTS, &score))
+    if (ff__net_score(&model->net, &dataset, FF__LESSON_TESTS, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
         show(lesson->workloads.items[which], &score);

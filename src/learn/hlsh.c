@@ -479,16 +479,19 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
                            (size_t)batch->count * FF__WINDOW);
 }
 
+#define TRAINED                                                                                    \
+    .batch = 128, .steps = 1500, .rate = 0.003f, .params = param_count, .work = work_size,         \
+    .init = init, .forward = forward, .backward = backward
+
 const struct ff__net_type ff__net_hlsh = {
     .name = "hlsh",
     .summary = "the revised predictor: 12 wide, HLSH attention, four bits",
     .quantized = true,
-    .batch = 128,
-    .steps = 1500,
-    .rate = 0.003f,
-    .params = param_count,
-    .work = work_size,
-    .init = init,
-    .forward = forward,
-    .backward = backward,
+    TRAINED,
+};
+
+const struct ff__net_type ff__net_hlsh_float = {
+    .name = "hlsh-float",
+    .summary = "the same without quantization",
+    TRAINED,
 };
