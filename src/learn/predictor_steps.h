@@ -258,26 +258,18 @@ TARGET static inline void CODE(hide)(const struct ff__predictor *p, const struct
 
 TARGET static uint32_t CODE(predict)(const struct ff__predictor *p, const struct ff__stream *s,
                                      float *margin) {
-    const uint32_t block = FF__HIDDEN * FF__WIDE;
+    const uint32_t block = FF__HIDDEN * FF__WIDE, classes = p->class_blocks * FF__WIDE;
     int8_t hidden[FF__HIDDEN];
-    int32_t best[FF__WIDE], escape = 0;
+    int32_t sums[FF__CLASSES_MAX], best = INT32_MIN;
     CODE(hide)(p, s, hidden);
-    for (uint32_t i = 0; i < FF__WIDE; i++)
-        best[i] = INT32_MIN;
-    for (uint32_t b = 0; b < p->class_blocks; b++) {
-        int32_t sums[FF__WIDE] = {0};
-        const int32_t *name = p->class_name + b * FF__WIDE;
+    memset(sums, 0, classes * sizeof sums[0]);
+    for (uint32_t b = 0; b < p->class_blocks; b++)
         CODE(products)
-        (sums, p->to_classes + (size_t)b * block, FF__WIDE, (const uint8_t *)hidden,
-         FF__HIDDEN / FF__QUAD, 1, 1);
-        for (uint32_t i = 0; i < FF__WIDE; i++) {
-            sums[i] = name[i] + sums[i] * (1 << p->class_shift);
-            best[i] = sums[i] > best[i] ? sums[i] : best[i];
-        }
-        if (b == 0)
-            escape = sums[FF__ESCAPE];
+    (sums + b * FF__WIDE, p->to_classes + (size_t)b * block, FF__WIDE, (const uint8_t *)hidden,
+     FF__HIDDEN / FF__QUAD, 1, 1);
+    for (uint32_t c = 0; c < classes; c++) {
+        sums[c] = p->class_name[c] + sums[c] * (1 << p->class_shift);
+        best = sums[c] > best ? sums[c] : best;
     }
-    for (uint32_t i = 1; i < FF__WIDE; i++)
-        best[0] = best[i] > best[0] ? best[i] : best[0];
-    return ff__class_named(best[0], escape, margin);
+    return ff__class_named(best, sums[FF__ESCAPE], margin);
 }
