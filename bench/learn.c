@@ -38,7 +38,7 @@ static double read_once(const struct ff__predictor *predictor, const struct ff__
     const char *parts[] = {(const char *)stream, (const char *)predictor->mix,
                            (const char *)predictor->to_classes};
     const size_t sizes[] = {sizeof *stream, sizeof predictor->mix,
-                            predictor->wide_classes * FF__HIDDEN * sizeof(int16_t)};
+                            predictor->class_blocks * FF__WIDE * (size_t)FF__HIDDEN};
     for (int part = 0; part < 3; part++)
         for (size_t i = 0; i + sizeof word <= sizes[part]; i += sizeof word) {
             memcpy(&word, parts[part] + i, sizeof word);

@@ -121,7 +121,7 @@ int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned 
     int status = 0;
     ff__corpus_init(corpus, lesson->by, ACCESSES);
     for (unsigned i = 0; i < count && !status; i++) {
-        recorder.program = (uint16_t)i;
+        recorder.program = (uint16_t)(lesson->program + i);
         status = record(lesson, lesson->workloads.items[first + i], &recorder, &error);
     }
     if (!status)

@@ -6,6 +6,8 @@
 #include "learn/model.h"
 #include "report/text.h"
 
+#define FF__LESSON_TESTS 20000u /* samples a score is made of, at most */
+
 struct ff__options;
 
 struct ff__lesson {
@@ -15,6 +17,7 @@ struct ff__lesson {
     uint32_t distance;
     enum ff__cluster by;
     enum ff__split split;
+    uint16_t program; /* the number of the first one that is recorded */
 };
 
 /* From the command line; returns 0 or, with one line on stderr, an exit status. `list`: the

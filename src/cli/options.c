@@ -46,6 +46,7 @@ static const struct {
     [FF__OPTION_STEPS] = {"steps", "FARFAULT_STEPS", NULL},
     [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
     [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
+    [FF__OPTION_MODELS] = {"models", "FARFAULT_MODELS", NULL},
 };
 
 /* ---- reading them ---- */

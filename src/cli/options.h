@@ -46,6 +46,7 @@ enum ff__option {
     FF__OPTION_STEPS,
     FF__OPTION_TOGETHER,
     FF__OPTION_BENCH,
+    FF__OPTION_MODELS,
     FF__OPTIONS
 };
 

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/lesson.h"
 #include "cli/options.h"
+#include "cli/specs.h"
 #include "learn/blas/blas.h"
 #include "learn/predictor.h"
 #include "report/table.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TESTS   20000u  /* samples a score is made of */
 #define TIMINGS 200000u /* predictions timed, at most */
 #define BATCH   128u
 
@@ -89,9 +89,6 @@ static int bench(const struct ff__model *model, const struct ff__dataset *datase
                  const struct ff__corpus *corpus) {
     struct ff__predictor predictor;
     int made = ff__predictor_init(&predictor, &model->net);
-    if (made == -EINVAL)
-        return ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
-                            model->net.type->name);
     struct ff__stream *streams =
         made ? NULL : aligned_alloc(64, (corpus->streams + 1) * sizeof *streams);
     uint64_t *times = calloc(TIMINGS, sizeof *times);
@@ -128,20 +125,32 @@ static void show(const char *name, const struct ff__score *score) {
     ff__table_fini(&table);
 }
 
-static int predict_one(struct ff__model *model, const struct ff__lesson *lesson, unsigned which,
+/* Which of the programs that the model was trained on this is; the first, if none. */
+static uint16_t find_program(const struct ff__model *model, const char *name) {
+    struct ff__words words;
+    struct ff_error error;
+    uint16_t found = 0;
+    if (ff__specs_split(model->subject, &words, &error))
+        return 0;
+    for (unsigned i = 0; i < words.count; i++)
+        if (strcmp(words.items[i], name) == 0)
+            found = (uint16_t)i;
+    ff__words_free(&words);
+    return found;
+}
+
+static int predict_one(struct ff__model *model, struct ff__lesson *lesson, unsigned which,
                        bool timed) {
     struct ff__corpus corpus;
     struct ff__dataset dataset;
     struct ff__score score;
+    lesson->program = find_program(model, lesson->workloads.items[which]);
     int status = ff__lesson_record(lesson, which, 1, &corpus);
     if (status)
         return status;
     if (ff__dataset_build(&dataset, &model->features, &corpus, model->distance, model->split,
-                          lesson->seed)) {
-        ff__corpus_fini(&corpus);
-        return ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
-    }
-    if (ff__net_score(&model->net, &dataset, TESTS, &score))
+                          lesson->seed) ||
+        ff__net_score(&model->net, &dataset, FF__LESSON_TESTS, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
         show(lesson->workloads.items[which], &score);
@@ -169,6 +178,9 @@ static int predict(const struct ff__options *options) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     else if (!status) {
         lesson.by = model.by;
+        if (timed && model.net.type != &ff__net_hlsh)
+            status = ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
+                                  model.net.type->name);
         for (unsigned i = 0; i < lesson.workloads.count && !status; i++)
             status = predict_one(&model, &lesson, i, timed);
         ff__model_fini(&model);

@@ -26,6 +26,8 @@ static const struct argp_option repro_options[] = {
     OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
     OPTION("jobs", JOBS, "N",
            "how many simulations run at the same time (default: one a processor)"),
+    OPTION("models", MODELS, "FOLDER",
+           "for hlsh: train predictors in full, keep them there, and use those that are there"),
     {0},
 };
 
@@ -88,7 +90,7 @@ static void value_cell(struct ff__table *table, double value) {
     if (isnan(value))
         ff__table_cell(table, "-");
     else
-        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : 1, value);
+        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : fabs(value) < 10 ? 3 : 1, value);
 }
 
 static void show_row(struct ff__table *table, const char *name, const json_t *row) {
@@ -142,7 +144,7 @@ static int complain_unknown(const char *name) {
     return FF__EXIT_USAGE;
 }
 
-static int read_published(const char *name, json_t **out) {
+int ff__repro_published(const char *name, json_t **out) {
     char path[PATH_MAX];
     json_error_t error;
     char *file = ff__text("published/%s.json", name);
@@ -183,11 +185,12 @@ static int reproduce(const struct ff__options *options) {
     if (!status)
         status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &plan.jobs);
     if (!status)
-        status = read_published(repro->name, &published);
+        status = ff__repro_published(repro->name, &published);
     if (status)
         return status;
     json_t *tables = ff__must(json_array());
     plan.published = published;
+    plan.models = options->text[FF__OPTION_MODELS];
     status = repro->run(&plan, tables);
     if (!status)
         status = present(repro, tables, json);

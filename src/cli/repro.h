@@ -11,6 +11,7 @@ struct ff__repro_plan {
     const json_t *published; /* data/published/NAME.json */
     uint64_t seed;
     unsigned jobs;
+    const char *models; /* a folder for trained predictors, or NULL */
 };
 
 /* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns 0
@@ -21,6 +22,9 @@ struct ff__repro {
 };
 
 extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum;
+
+/* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
+int ff__repro_published(const char *name, json_t **out);
 
 /* The new table is borrowed from `tables`. */
 json_t *ff__repro_table(json_t *tables, const char *id, const char *what);

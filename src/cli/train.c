@@ -1,7 +1,7 @@
 /* farfault train: a predictor for what modelled programs access. */
 #include "cli/cli.h"
-#include "cli/lesson.h"
 #include "cli/options.h"
+#include "cli/teach.h"
 #include "learn/blas/blas.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -9,17 +9,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
-
-#define SAVE_EVERY 200u   /* steps */
-#define TESTS      20000u /* samples a score is made of */
-#define SHOW_EVERY 20u
 
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 static const struct argp_option train_options[] = {
-    OPTION("network", NETWORK, "NAME", "hlsh, transformer, fc, cnn or lstm (default: hlsh)"),
+    OPTION("network", NETWORK, "NAME",
+           "hlsh, hlsh-float, transformer, fc, cnn or lstm (default: hlsh)"),
     OPTION("distance", DISTANCE, "N", "predict the access so many ahead (default: 1)"),
     OPTION("cluster", CLUSTER, "KEY",
            "what makes a stream: sm+warp, sm, pc, kernel, cta or warp (default: sm+warp)"),
@@ -67,7 +63,7 @@ static int read_plan(const struct ff__options *options, struct lesson_plan *plan
     plan->type = ff__net_type_find(name ? name : "hlsh");
     if (!plan->type)
         return ff__options_complain(options, FF__OPTION_NETWORK,
-                                    "must be hlsh, transformer, fc, cnn or lstm");
+                                    "must be hlsh, hlsh-float, transformer, fc, cnn or lstm");
     plan->steps = plan->type->steps;
     plan->output = options->text[FF__OPTION_OUTPUT];
     int status = ff__options_number(options, FF__OPTION_STEPS, 1, 10000000, &plan->steps);
@@ -81,77 +77,10 @@ static int read_plan(const struct ff__options *options, struct lesson_plan *plan
 
 /* ---- one predictor ---- */
 
-static int no_memory(void) {
-    return ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
-}
-
-static int save(const struct ff__model *model, const char *path) {
-    struct ff_error error;
-    if (path && ff__model_write(model, path, &error))
-        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    return 0;
-}
-
-/* Whether the unfinished model is of the training that is asked for. */
-static bool fits(const struct ff__model *model, const struct lesson_plan *plan,
-                 const char *subject) {
-    return model->training.net && model->net.type == plan->type &&
-           model->training.steps == plan->steps && model->seed == plan->lesson.seed &&
-           model->distance == plan->lesson.distance && model->by == plan->lesson.by &&
-           model->split == plan->lesson.split && strcmp(model->subject, subject) == 0;
-}
-
-/* Takes up what an interrupted run has left; *found says whether there was something. */
-static int take_up(struct ff__model *model, const struct lesson_plan *plan, const char *subject,
-                   bool *found) {
-    struct ff_error error;
-    *found = false;
-    if (!plan->output || access(plan->output, F_OK) != 0)
-        return 0;
-    if (ff__model_read(model, plan->output, plan->type->batch, &error))
-        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    if (fits(model, plan, subject)) {
-        *found = true;
-        return 0;
-    }
-    ff__model_fini(model);
-    memset(model, 0, sizeof *model);
-    return 0;
-}
-
-static int begin(struct ff__model *model, const struct lesson_plan *plan, const char *subject) {
-    struct ff__shape shape = ff__shape_of(&model->features);
-    model->distance = plan->lesson.distance;
-    model->by = plan->lesson.by;
-    model->split = plan->lesson.split;
-    model->seed = plan->lesson.seed;
-    snprintf(model->subject, sizeof model->subject, "%s", subject);
-    if (ff__net_init(&model->net, plan->type, &shape, plan->type->batch, model->seed) ||
-        ff__training_init(&model->training, &model->net, plan->steps, plan->type->rate))
-        return no_memory();
-    return 0;
-}
-
-static int study(struct ff__model *model, const struct ff__dataset *dataset,
-                 const struct lesson_plan *plan) {
-    struct ff__training *training = &model->training;
-    struct ff__progress progress;
-    int status = 0;
-    ff__progress_start(&progress, training->steps);
-    while (training->step < training->steps && !interrupted && !status) {
-        ff__training_step(training, dataset);
-        progress.done = training->step;
-        if (training->step % SHOW_EVERY == 0)
-            ff__progress_show(&progress, "%s, loss %.3f", model->subject, training->loss);
-        if (training->step % SAVE_EVERY == 0)
-            status = save(model, plan->output);
-    }
-    ff__progress_hide(&progress);
-    if (training->step == training->steps)
-        ff__training_fini(training);
-    if (!status)
-        status = save(model, plan->output);
-    return status;
+static void show_progress(void *self, const struct ff__model *model) {
+    struct ff__progress *progress = self;
+    progress->done = model->training.step;
+    ff__progress_show(progress, "%s, loss %.3f", model->subject, model->training.loss);
 }
 
 static void show(struct ff__table *table, const struct ff__model *model,
@@ -165,41 +94,45 @@ static void show(struct ff__table *table, const struct ff__model *model,
     ff__table_cell(table, "%.4f", score->majority);
 }
 
-static int teach(struct ff__model *model, const struct ff__corpus *corpus,
-                 const struct lesson_plan *plan, const char *subject, struct ff__table *table) {
-    struct ff__dataset dataset;
+static int train_on_corpus(const struct lesson_plan *plan, const struct ff__corpus *corpus,
+                           const char *subject, struct ff__table *table) {
+    struct ff__progress progress;
+    struct ff__model model = {0};
+    struct ff__dataset dataset = {0};
     struct ff__score score;
-    bool found;
-    int status = take_up(model, plan, subject, &found);
+    struct ff_error error;
+    const struct ff__course course = {
+        .lesson = &plan->lesson,
+        .type = plan->type,
+        .steps = plan->steps,
+        .subject = subject,
+        .output = plan->output,
+        .stop = &interrupted,
+        .show = show_progress,
+        .self = &progress,
+    };
+    ff__progress_start(&progress, plan->steps);
+    int status = ff__teach(&course, corpus, &model, &dataset, &error);
+    ff__progress_hide(&progress);
     if (status)
-        return status;
-    if (ff__dataset_build(&dataset, &model->features, corpus, plan->lesson.distance,
-                          plan->lesson.split, plan->lesson.seed))
-        return no_memory();
-    if (!found)
-        status = begin(model, plan, subject);
-    if (!status)
-        status = study(model, &dataset, plan);
-    if (!status && interrupted)
-        status = ff__complain(FF__EXIT_SIGNAL + SIGINT, "interrupted%s",
-                              plan->output ? "; the same command goes on" : "");
-    if (!status && ff__net_score(&model->net, &dataset, TESTS, &score))
-        status = no_memory();
-    if (!status)
-        show(table, model, &score);
+        status = ff__complain(status == -EINTR ? FF__EXIT_SIGNAL + SIGINT : FF__EXIT_FAILURE, "%s",
+                              error.message);
+    else if (ff__net_score(&model.net, &dataset, FF__LESSON_TESTS, &score))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
+    else
+        show(table, &model, &score);
     ff__dataset_fini(&dataset);
+    ff__model_fini(&model);
     return status;
 }
 
 static int train_on(const struct lesson_plan *plan, unsigned first, unsigned count,
                     const char *subject, struct ff__table *table) {
     struct ff__corpus corpus;
-    struct ff__model model = {0};
     int status = ff__lesson_record(&plan->lesson, first, count, &corpus);
     if (status)
         return status;
-    status = teach(&model, &corpus, plan, subject, table);
-    ff__model_fini(&model);
+    status = train_on_corpus(plan, &corpus, subject, table);
     ff__corpus_fini(&corpus);
     return status;
 }

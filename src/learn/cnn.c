@@ -9,24 +9,11 @@
 #define FILTERS 32u
 #define FOUND   (PLACES * FILTERS)
 
-struct weights {
-    float *embed, *w1, *b1, *w2, *b2;
-};
+static const struct ff__rival rival = {PATCH, FILTERS, FOUND};
 
 struct work {
     float *tokens, *patches, *found, *dtokens, *dpatches, *dfound;
 };
-
-static size_t map_weights(struct weights *w, const struct ff__shape *shape, float *base) {
-    struct ff__pieces pieces = {base, 0};
-    struct ff__embedding embedding = ff__rival_embedding(shape);
-    w->embed = ff__piece(&pieces, ff__embedding_params(&embedding));
-    w->w1 = ff__piece(&pieces, (size_t)PATCH * FILTERS);
-    w->b1 = ff__piece(&pieces, FILTERS);
-    w->w2 = ff__piece(&pieces, (size_t)FOUND * shape->classes);
-    w->b2 = ff__piece(&pieces, shape->classes);
-    return pieces.used;
-}
 
 static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
@@ -41,8 +28,8 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
 }
 
 static size_t param_count(const struct ff__shape *shape) {
-    struct weights w;
-    return map_weights(&w, shape, NULL);
+    struct ff__rival_weights w;
+    return ff__rival_map(&w, &rival, shape, NULL);
 }
 
 static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
@@ -52,12 +39,7 @@ static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
 }
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    struct weights w;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
-    map_weights(&w, &net->shape, net->params);
-    ff__net_uniform(w.embed, ff__embedding_params(&embedding), 1, random);
-    ff__net_fill(w.w1, PATCH, FILTERS, random);
-    ff__net_fill(w.w2, FOUND, net->shape.classes, random);
+    ff__rival_init(net, &rival, random);
 }
 
 /* Neighbouring tokens beside each other: the convolution is then a product. */
@@ -78,12 +60,12 @@ static void fold(float *tokens, const float *patches, size_t sequences) {
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct weights w;
+    struct ff__rival_weights w;
     struct work work;
     struct ff__embedding embedding = ff__rival_embedding(&net->shape);
     const struct ff__linear filter = {batch->count * PLACES, PATCH, FILTERS};
     const struct ff__linear classes = {batch->count, FOUND, net->shape.classes};
-    map_weights(&w, &net->shape, net->params);
+    ff__rival_map(&w, &rival, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
     ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)batch->count * FF__WINDOW,
                           w.embed);
@@ -94,13 +76,13 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct weights w, d;
+    struct ff__rival_weights w, d;
     struct work work;
     struct ff__embedding embedding = ff__rival_embedding(&net->shape);
     const struct ff__linear filter = {batch->count * PLACES, PATCH, FILTERS};
     const struct ff__linear classes = {batch->count, FOUND, net->shape.classes};
-    map_weights(&w, &net->shape, net->params);
-    map_weights(&d, &net->shape, net->grads);
+    ff__rival_map(&w, &rival, &net->shape, net->params);
+    ff__rival_map(&d, &rival, &net->shape, net->grads);
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&classes, work.dfound, d.w2, d.b2, dlogits, work.found, w.w2);
     ff__relu_backward(work.dfound, work.found, (size_t)batch->count * FOUND);

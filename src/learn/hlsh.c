@@ -219,21 +219,21 @@ static const float *shared(const float *keys, const int8_t *as, uint32_t i) {
     return as[i] == FF__LSH_ERASED ? zeros : keys + (size_t)as[i] * FF__WIDTH;
 }
 
-/* Softmax over all tokens but the newest: it does not attend to itself, as it is added anyway. */
-static void weigh(const struct ff__net *net, float *scores) {
+/* Softmax over all tokens but the newest: it does not attend to itself, as it is added anyway. Weights
+ * of the quantized net are whole numbers, which add up exactly; their sum is returned. */
+static float weigh(const struct ff__net *net, float *scores) {
     float most = scores[0], sum = 0;
     if (!net->quantized) {
         ff__softmax(scores, 1, NEWEST);
-        return;
+        return 1;
     }
     for (uint32_t i = 1; i < NEWEST; i++)
         most = scores[i] > most ? scores[i] : most;
     for (uint32_t i = 0; i < NEWEST; i++) {
-        scores[i] = (float)ff__weight(scores[i] - most);
+        scores[i] = (float)ff__weight((most - scores[i]) * FF__WEIGHT_SCALE);
         sum += scores[i];
     }
-    for (uint32_t i = 0; i < NEWEST; i++)
-        scores[i] /= sum;
+    return sum;
 }
 
 static void attend(const struct ff__net *net, const struct work *work, const float *age,
@@ -251,11 +251,15 @@ static void attend(const struct ff__net *net, const struct work *work, const flo
     for (uint32_t i = 0; i < NEWEST; i++)
         scores[i] = FF__SCORE_SCALE * (dot(query, shared(keys, as, i)) +
                                        dot(query, age + (size_t)(NEWEST - i) * FF__WIDTH));
-    weigh(net, scores);
+    float share = 1 / weigh(net, scores);
     memset(out, 0, FF__WIDTH * sizeof *out);
     for (uint32_t i = 0; i < NEWEST; i++)
         for (uint32_t d = 0; d < FF__WIDTH; d++)
             out[d] += scores[i] * values[(size_t)i * FF__WIDTH + d];
+    for (uint32_t d = 0; d < FF__WIDTH; d++)
+        out[d] *= share;
+    for (uint32_t i = 0; i < NEWEST; i++)
+        scores[i] *= share;
 }
 
 static void attend_backward(const struct work *work, const float *age, float *dage, size_t sample,
@@ -475,16 +479,19 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
                            (size_t)batch->count * FF__WINDOW);
 }
 
+#define TRAINED                                                                                    \
+    .batch = 128, .steps = 1500, .rate = 0.003f, .params = param_count, .work = work_size,         \
+    .init = init, .forward = forward, .backward = backward
+
 const struct ff__net_type ff__net_hlsh = {
     .name = "hlsh",
     .summary = "the revised predictor: 12 wide, HLSH attention, four bits",
     .quantized = true,
-    .batch = 128,
-    .steps = 1500,
-    .rate = 0.003f,
-    .params = param_count,
-    .work = work_size,
-    .init = init,
-    .forward = forward,
-    .backward = backward,
+    TRAINED,
+};
+
+const struct ff__net_type ff__net_hlsh_float = {
+    .name = "hlsh-float",
+    .summary = "the same without quantization",
+    TRAINED,
 };

@@ -166,22 +166,24 @@ double ff__loss(float *dlogits, const float *logits, const uint16_t *label, size
 
 /* Where a head's part of a sequence begins. */
 struct head {
-    uint32_t tokens, size, stride;
+    uint32_t tokens, asking, size, stride;
     float scale;
     size_t in, out, weights; /* offsets */
 };
 
 static struct head find_head(const struct ff__attention *attention, uint32_t sequence,
                              uint32_t which) {
-    uint32_t tokens = attention->tokens, width = attention->width, size = width / attention->heads;
+    uint32_t tokens = attention->tokens, asking = attention->asking;
+    uint32_t width = attention->width, size = width / attention->heads;
     return (struct head){
         .tokens = tokens,
+        .asking = asking,
         .size = size,
         .stride = 3 * width,
         .scale = 1 / sqrtf((float)size),
         .in = (size_t)sequence * tokens * 3 * width + (size_t)which * size,
-        .out = (size_t)sequence * tokens * width + (size_t)which * size,
-        .weights = ((size_t)sequence * attention->heads + which) * tokens * tokens,
+        .out = (size_t)sequence * asking * width + (size_t)which * size,
+        .weights = ((size_t)sequence * attention->heads + which) * asking * tokens,
     };
 }
 
@@ -191,6 +193,11 @@ static void turn(const struct head *head, float out[FF__HEAD_MAX][FF__WINDOW], c
     for (size_t j = 0; j < head->tokens; j++)
         for (size_t d = 0; d < head->size; d++)
             out[d][j] = in[j * head->stride + d];
+}
+
+/* Where the query of the i-th asking token is. */
+static size_t query_at(const struct head *head, size_t i) {
+    return (head->tokens - head->asking + i) * head->stride;
 }
 
 /* row[j] = scale * sum of x[d] * turned[d][j] */
@@ -209,9 +216,9 @@ static void attend(const struct ff__attention *attention, const struct head *hea
     uint32_t width = attention->width;
     float keys[FF__HEAD_MAX][FF__WINDOW] = {{0}};
     turn(head, keys, qkv + width);
-    for (size_t i = 0; i < head->tokens; i++) {
+    for (size_t i = 0; i < head->asking; i++) {
         float *row = weights + i * head->tokens, *out = y + i * width;
-        dot_all(head, row, qkv + i * head->stride, keys, head->scale);
+        dot_all(head, row, qkv + query_at(head, i), keys, head->scale);
         softmax_row(row, head->tokens);
         memset(out, 0, head->size * sizeof *out);
         for (size_t j = 0; j < head->tokens; j++)
@@ -235,9 +242,10 @@ static void attend_backward(const struct ff__attention *attention, const struct 
     uint32_t width = attention->width;
     float values[FF__HEAD_MAX][FF__WINDOW] = {{0}};
     turn(head, values, qkv + 2 * width);
-    for (size_t i = 0; i < head->tokens; i++) {
+    for (size_t i = 0; i < head->asking; i++) {
         const float *row = weights + i * head->tokens, *out = dy + i * width;
-        const float *q = qkv + i * head->stride;
+        const float *q = qkv + query_at(head, i);
+        float *dq = dqkv + query_at(head, i);
         float dweight[FF__WINDOW], sum = 0;
         dot_all(head, dweight, out, values, 1);
         for (size_t j = 0; j < head->tokens; j++) {
@@ -250,7 +258,7 @@ static void attend_backward(const struct ff__attention *attention, const struct 
             float dscore = row[j] * (dweight[j] - sum) * head->scale;
             const float *k = qkv + j * head->stride + width;
             for (size_t d = 0; d < head->size; d++) {
-                dqkv[i * head->stride + d] += dscore * k[d];
+                dq[d] += dscore * k[d];
                 dqkv[j * head->stride + width + d] += dscore * q[d];
             }
         }

@@ -57,12 +57,12 @@ void ff__softmax(float *x, size_t rows, size_t width);
 double ff__loss(float *dlogits, const float *logits, const uint16_t *label, size_t rows,
                 size_t classes);
 
-/* Full attention among the `tokens` rows of each sequence. qkv [rows][3 width]; `weights`
- * [sequence][head][tokens][tokens] is kept for backward. At most FF__WINDOW tokens, and FF__HEAD_MAX
- * numbers a head. */
+/* Attention of the last `asking` tokens of each sequence to all of its `tokens`. qkv [sequences][tokens]
+ * [3 width], y [sequences][asking][width]; `weights` [sequence][head][asking][tokens] is kept for
+ * backward. At most FF__WINDOW tokens, and FF__HEAD_MAX numbers a head. */
 #define FF__HEAD_MAX 64u
 struct ff__attention {
-    uint32_t sequences, tokens, width, heads;
+    uint32_t sequences, tokens, asking, width, heads;
 };
 void ff__attention_forward(const struct ff__attention *attention, float *y, float *weights,
                            const float *qkv);

@@ -7,26 +7,13 @@
 #define IN    (FF__RIVAL_WIDTH + STATE) /* a token and the state before it */
 #define GATES (4 * STATE)
 
-struct weights {
-    float *embed, *w1, *b1, *w2, *b2;
-};
+static const struct ff__rival rival = {IN, GATES, STATE};
 
 /* By time, then by sample. */
 struct work {
     float *tokens, *in, *gates, *cells, *states;
     float *dtokens, *din, *dgates, *dcell, *dstate;
 };
-
-static size_t map_weights(struct weights *w, const struct ff__shape *shape, float *base) {
-    struct ff__pieces pieces = {base, 0};
-    struct ff__embedding embedding = ff__rival_embedding(shape);
-    w->embed = ff__piece(&pieces, ff__embedding_params(&embedding));
-    w->w1 = ff__piece(&pieces, (size_t)IN * GATES);
-    w->b1 = ff__piece(&pieces, GATES);
-    w->w2 = ff__piece(&pieces, (size_t)STATE * shape->classes);
-    w->b2 = ff__piece(&pieces, shape->classes);
-    return pieces.used;
-}
 
 static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
@@ -45,8 +32,8 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
 }
 
 static size_t param_count(const struct ff__shape *shape) {
-    struct weights w;
-    return map_weights(&w, shape, NULL);
+    struct ff__rival_weights w;
+    return ff__rival_map(&w, &rival, shape, NULL);
 }
 
 static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
@@ -56,14 +43,11 @@ static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
 }
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    struct weights w;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
-    map_weights(&w, &net->shape, net->params);
-    ff__net_uniform(w.embed, ff__embedding_params(&embedding), 1, random);
-    ff__net_fill(w.w1, IN, GATES, random);
+    struct ff__rival_weights w;
+    ff__rival_init(net, &rival, random);
+    ff__rival_map(&w, &rival, &net->shape, net->params);
     for (uint32_t i = STATE; i < 2 * STATE; i++)
         w.b1[i] = 1; /* remember, at first (Jozefowicz et al. 2015) */
-    ff__net_fill(w.w2, STATE, net->shape.classes, random);
 }
 
 /* A step's input: its token and the state before, side by side. */
@@ -87,13 +71,13 @@ static void part(const struct work *work, uint32_t t, uint32_t n) {
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct weights w;
+    struct ff__rival_weights w;
     struct work work;
     struct ff__embedding embedding = ff__rival_embedding(&net->shape);
     uint32_t n = batch->count;
     size_t state = (size_t)n * STATE;
     const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    map_weights(&w, &net->shape, net->params);
+    ff__rival_map(&w, &rival, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
     ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)n * FF__WINDOW, w.embed);
     memset(work.cells, 0, state * sizeof(float));
@@ -109,14 +93,14 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct weights w, d;
+    struct ff__rival_weights w, d;
     struct work work;
     struct ff__embedding embedding = ff__rival_embedding(&net->shape);
     uint32_t n = batch->count;
     size_t state = (size_t)n * STATE;
     const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    map_weights(&w, &net->shape, net->params);
-    map_weights(&d, &net->shape, net->grads);
+    ff__rival_map(&w, &rival, &net->shape, net->params);
+    ff__rival_map(&d, &rival, &net->shape, net->grads);
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&classes, work.dstate, d.w2, d.b2, dlogits,
                         work.states + FF__WINDOW * state, w.w2);

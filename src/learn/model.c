@@ -234,7 +234,7 @@ static int get_file(const char *path, struct bytes *bytes, struct ff_error *erro
         return ff__fail(error, -errno, "%s: %s", path, strerror(errno));
     int status = fstat(fileno(file), &about) ? -errno : 0;
     if (!status && !S_ISREG(about.st_mode))
-        status = -EINVAL;
+        status = S_ISDIR(about.st_mode) ? -EISDIR : -EINVAL;
     if (!status && (uint64_t)about.st_size > FILE_LARGEST)
         status = -EFBIG;
     bytes->size = status ? 0 : (size_t)about.st_size;

@@ -39,8 +39,8 @@ struct ff__net {
     float *params, *grads, *work;
 };
 
-extern const struct ff__net_type ff__net_hlsh, ff__net_transformer, ff__net_fc, ff__net_cnn,
-    ff__net_lstm;
+extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_transformer, ff__net_fc,
+    ff__net_cnn, ff__net_lstm;
 
 /* The types; NULL past the end. */
 const struct ff__net_type *ff__net_type_at(unsigned index);

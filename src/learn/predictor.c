@@ -2,6 +2,7 @@
 
 #include "learn/predictor_code.h"
 #include "learn/quant.h"
+#include "learn/weight.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,24 +46,45 @@ static void *zeroed(size_t size) {
     return all;
 }
 
-static int16_t steps_of(float x, float step) {
-    return (int16_t)rintf(x / step);
+static int32_t steps_of(float x, float step) {
+    return (int32_t)rintf(x / step);
 }
 
-/* w [in][out] as pairs [in / 2][wide][2]. */
-static void pair_rows(int16_t *to, uint32_t wide, const float *w, uint32_t in, uint32_t out,
+static uint32_t log_of(float power) {
+    return (uint32_t)ilogbf(power);
+}
+
+/* A matrix [in][out] of floats that are whole steps, in quads with rows of `wide` outputs. */
+struct matrix {
+    const float *w;
+    uint32_t in, out;
+    float step;
+};
+
+static void put_quads(void *quads, uint32_t wide, const struct matrix *m) {
+    int8_t *to = quads;
+    for (uint32_t i = 0; i < m->in; i++)
+        for (uint32_t o = 0; o < m->out; o++)
+            to[((size_t)i / FF__QUAD * wide + o) * FF__QUAD + i % FF__QUAD] =
+                (int8_t)steps_of(m->w[(size_t)i * m->out + o], m->step);
+}
+
+/* What the offsets of inputs add to each output, taken off; `shift` of each of the token's features, or
+ * NULL. */
+static void take_offsets(int32_t *start, const struct matrix *m, const uint32_t *shift) {
+    for (uint32_t i = 0; i < m->in; i++)
+        for (uint32_t o = 0; o < m->out; o++) {
+            int32_t offset = steps_of(m->w[(size_t)i * m->out + o], m->step) * (int32_t)FF__OFFSET;
+            start[o] -= shift ? offset * (1 << shift[i / FF__PART % FF__TOKEN_QUADS]) : offset;
+        }
+}
+
+static int make_table(uint8_t (**to)[FF__PART], uint32_t *rows, const float *w, size_t count,
                       float step) {
-    for (uint32_t i = 0; i < in; i++)
-        for (uint32_t o = 0; o < out; o++)
-            to[((size_t)i / 2 * wide + o) * 2 + i % 2] = steps_of(w[(size_t)i * out + o], step);
-}
-
-static int make_table(int16_t (**to)[FF__PART], uint32_t *rows, const float *w, size_t count,
-                      float unit) {
     *rows = (uint32_t)(count / FF__PART);
-    *to = zeroed(count * sizeof(int16_t));
+    *to = zeroed(count);
     for (size_t i = 0; *to && i < count; i++)
-        (*to)[i / FF__PART][i % FF__PART] = steps_of(w[i], unit);
+        (*to)[i / FF__PART][i % FF__PART] = (uint8_t)(steps_of(w[i], step) + (int32_t)FF__OFFSET);
     return *to ? 0 : -ENOMEM;
 }
 
@@ -74,20 +96,48 @@ static float find_unit(const float steps[FF__HLSH_MATRICES]) {
     return unit;
 }
 
-static void make_positions(struct ff__predictor *p) {
+static int make_tables(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step,
+                       float unit) {
+    for (uint32_t f = 0; f < FF__TOKEN_QUADS; f++)
+        p->shift[f] = log_of(step[FF__HLSH_PAGE + f] / unit);
+    p->answer_shift = log_of(FF__STEP_TOKEN / unit);
+    int status = make_table(&p->page, &p->pages, w->of[FF__HLSH_PAGE], w->count[FF__HLSH_PAGE],
+                            step[FF__HLSH_PAGE]);
+    if (!status)
+        status = make_table(&p->delta, &p->deltas, w->of[FF__HLSH_DELTA], w->count[FF__HLSH_DELTA],
+                            step[FF__HLSH_DELTA]);
+    if (!status)
+        status = make_table(&p->pc, &p->pcs, w->of[FF__HLSH_PC], w->count[FF__HLSH_PC],
+                            step[FF__HLSH_PC]);
+    return status;
+}
+
+static void make_projections(struct ff__predictor *p, const struct ff__hlsh_weights *w,
+                             const float *step, float unit) {
+    const struct matrix key = {w->of[FF__HLSH_KEY], FF__WIDTH, FF__WIDTH, step[FF__HLSH_KEY]};
+    const struct matrix value = {w->of[FF__HLSH_VALUE], FF__WIDTH, FF__WIDTH, step[FF__HLSH_VALUE]};
+    put_quads(p->to_key, FF__WIDE, &key);
+    put_quads(p->to_value, FF__WIDE, &value);
+    take_offsets(p->value_start, &value, p->shift);
     for (uint32_t slot = 0; slot < FF__WINDOW; slot++) {
         float position[FF__WIDTH];
         ff__hlsh_position(slot, position);
-        for (uint32_t d = 0; d < FF__WIDTH; d++)
-            p->position[slot][d] = steps_of(position[d], p->unit);
+        take_offsets(p->key_start[slot], &key, p->shift);
+        for (uint32_t i = 0; i < FF__WIDTH; i++)
+            for (uint32_t o = 0; o < FF__WIDTH; o++)
+                p->key_start[slot][o] +=
+                    steps_of(position[i], unit) * steps_of(key.w[i * FF__WIDTH + o], key.step);
     }
+    p->key_scale = unit * key.step / FF__STEP_KEY;
+    p->value_scale = unit * value.step / FF__STEP_VALUE;
 }
 
 static void make_lsh(struct ff__predictor *p) {
     struct ff__lsh lsh;
     ff__lsh_init(&lsh);
-    pair_rows(p->direction[0][0], FF__LSH_VECTORS * FF__LSH_ROUNDS, lsh.direction[0][0], FF__WIDTH,
-              FF__LSH_VECTORS * FF__LSH_ROUNDS, 1);
+    const struct matrix direction = {lsh.direction[0][0], FF__WIDTH, FF__LSH_ALONG, 1};
+    put_quads(p->direction, FF__LSH_ALONG, &direction);
+    take_offsets(p->direction_start, &direction, NULL);
     for (uint32_t slot = 0; slot < FF__SLOTS_WIDE; slot++) {
         bool there = slot < FF__WINDOW;
         uint32_t compared = FF__WINDOW / 2 - (there && lsh.chosen[slot]);
@@ -95,65 +145,101 @@ static void make_lsh(struct ff__predictor *p) {
         p->far[slot] = (int16_t)(there ? ff__lsh_far(compared) : INT16_MAX);
         p->close[slot] = (int16_t)(there ? ff__lsh_close(compared) : -1);
     }
+    for (uint32_t i = 0; i <= FF__LSH_ROUNDS; i++)
+        p->logs[i] = (int16_t)ff__lsh_log[i];
 }
 
 /* With the newest token in slot n, slot s is so old: (n - s) mod window. Entry t is that of age
  * (2 window - 1 - t) mod window: slot s is then entry s + window - 1 - n. */
-static void make_ages(struct ff__predictor *p, const float *age) {
+static void make_ages(struct ff__predictor *p, const float *age, float step) {
     for (uint32_t t = 0; t < 2 * FF__WINDOW; t++)
-        for (uint32_t d = 0; d < FF__WIDTH; d++)
-            p->age[d / 2][t][d % 2] = steps_of(
-                age[(2 * FF__WINDOW - 1 - t) % FF__WINDOW * FF__WIDTH + d], p->step[FF__HLSH_AGE]);
+        for (uint32_t d = 0; d < FF__WIDTH; d++) {
+            float x = age[(2 * FF__WINDOW - 1 - t) % FF__WINDOW * FF__WIDTH + d];
+            p->age[d / FF__QUAD][t][d % FF__QUAD] = (int8_t)steps_of(x, step);
+            p->age_start[t] -= steps_of(x, step) * (int32_t)FF__OFFSET;
+        }
+    float by_key = FF__SCORE_SCALE * FF__STEP_KEY * FF__STEP_KEY;
+    float by_age = FF__SCORE_SCALE * FF__STEP_KEY * step;
+    float unit = by_key < by_age ? by_key : by_age;
+    p->key_shift = log_of(by_key / unit);
+    p->age_shift = log_of(by_age / unit);
+    p->weight_scale = unit * FF__WEIGHT_SCALE;
 }
 
-static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *w) {
-    size_t wide = (p->classes + FF__WIDE - 1) / FF__WIDE * FF__WIDE;
-    float unit = FF__STEP_HIDDEN * p->step[FF__HLSH_CLASSES];
-    p->wide_classes = (uint32_t)wide;
-    p->to_classes = zeroed(FF__HIDDEN * wide * sizeof *p->to_classes);
-    p->class_name = zeroed(wide * sizeof *p->class_name);
+static void put_bias(float *to, const float *bias, uint32_t count, float step) {
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = bias[i] / step;
+}
+
+static void make_layer(struct ff__predictor *p, const struct ff__hlsh_weights *w,
+                       const float *step) {
+    const struct matrix inner = {w->of[FF__HLSH_INNER], FF__WIDTH, FF__INNER, step[FF__HLSH_INNER]};
+    const struct matrix outer = {w->of[FF__HLSH_OUTER], FF__INNER, FF__WIDTH, step[FF__HLSH_OUTER]};
+    put_quads(p->to_inner, FF__INNER, &inner);
+    take_offsets(p->inner_start, &inner, NULL);
+    put_quads(p->to_outer, FF__WIDE, &outer);
+    put_bias(p->inner_bias, w->of[FF__HLSH_INNER_BIAS], FF__INNER, FF__STEP_INNER);
+    put_bias(p->outer_bias, w->of[FF__HLSH_OUTER_BIAS], FF__WIDTH, FF__STEP_TOKEN);
+    p->inner_scale = FF__STEP_TOKEN * inner.step / FF__STEP_INNER;
+    p->outer_scale = FF__STEP_INNER * outer.step / FF__STEP_TOKEN;
+}
+
+static void make_mix(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step,
+                     float unit) {
+    const struct matrix all = {w->of[FF__HLSH_MIX], FF__MIX, FF__HIDDEN, step[FF__HLSH_MIX]};
+    const uint32_t tokens = FF__WINDOW * FF__WIDTH;
+    const uint32_t answer[FF__TOKEN_QUADS] = {p->answer_shift, p->answer_shift, p->answer_shift};
+    struct matrix window = all, layer = all;
+    window.in = tokens;
+    layer.w += (size_t)tokens * FF__HIDDEN;
+    layer.in = FF__WIDTH;
+    put_quads(p->mix, FF__HIDDEN, &all);
+    take_offsets(p->mix_start, &window, p->shift);
+    take_offsets(p->mix_start, &layer, answer);
+    put_bias(p->mix_bias, w->of[FF__HLSH_MIX_BIAS], FF__HIDDEN, FF__STEP_HIDDEN);
+    p->mix_scale = unit * all.step / FF__STEP_HIDDEN;
+}
+
+static int32_t name_of(const struct ff__predictor *p, const float *bias, uint32_t class) {
+    int32_t steps = class < p->classes ? steps_of(bias[class], FF__STEP_BIAS) : NEVER;
+    return steps * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - class);
+}
+
+static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *w, float step) {
+    size_t block = FF__HIDDEN * FF__WIDE;
+    p->class_blocks = (p->classes + FF__WIDE - 1) / FF__WIDE;
+    p->to_classes = zeroed(p->class_blocks * block);
+    p->class_name = zeroed(p->class_blocks * FF__WIDE * sizeof *p->class_name);
     if (!p->to_classes || !p->class_name)
         return -ENOMEM;
-    pair_rows(p->to_classes, p->wide_classes, w->of[FF__HLSH_CLASSES], FF__HIDDEN, p->classes,
-              p->step[FF__HLSH_CLASSES]);
-    p->class_scale = (int32_t)(unit / FF__STEP_BIAS) * (int32_t)FF__CLASSES_MAX;
-    for (uint32_t c = 0; c < p->wide_classes; c++) {
-        int32_t bias = c < p->classes
-                           ? (int32_t)rintf(w->of[FF__HLSH_CLASSES_BIAS][c] / FF__STEP_BIAS)
-                           : NEVER;
-        p->class_name[c] = bias * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - c);
-    }
+    for (uint32_t c = 0; c < p->classes; c++)
+        for (uint32_t i = 0; i < FF__HIDDEN; i++)
+            p->to_classes[c / FF__WIDE * block +
+                          (i / FF__QUAD * FF__WIDE + c % FF__WIDE) * FF__QUAD + i % FF__QUAD] =
+                (int8_t)steps_of(w->of[FF__HLSH_CLASSES][(size_t)i * p->classes + c], step);
+    for (uint32_t c = 0; c < p->class_blocks * FF__WIDE; c++)
+        p->class_name[c] = name_of(p, w->of[FF__HLSH_CLASSES_BIAS], c);
+    p->class_shift =
+        log_of(FF__STEP_HIDDEN * step / FF__STEP_BIAS) + log_of((float)FF__CLASSES_MAX);
     return 0;
 }
 
-static int make(struct ff__predictor *p, const struct ff__hlsh_weights *w) {
-    p->unit = find_unit(p->step);
-    if (make_table(&p->page, &p->pages, w->of[FF__HLSH_PAGE], w->count[FF__HLSH_PAGE], p->unit) ||
-        make_table(&p->delta, &p->deltas, w->of[FF__HLSH_DELTA], w->count[FF__HLSH_DELTA],
-                   p->unit) ||
-        make_table(&p->pc, &p->pcs, w->of[FF__HLSH_PC], w->count[FF__HLSH_PC], p->unit))
-        return -ENOMEM;
-    pair_rows(p->to_key[0][0], FF__WIDE, w->of[FF__HLSH_KEY], FF__WIDTH, FF__WIDTH,
-              p->step[FF__HLSH_KEY]);
-    pair_rows(p->to_value[0][0], FF__WIDE, w->of[FF__HLSH_VALUE], FF__WIDTH, FF__WIDTH,
-              p->step[FF__HLSH_VALUE]);
-    pair_rows(p->to_inner[0][0], FF__INNER, w->of[FF__HLSH_INNER], FF__WIDTH, FF__INNER,
-              p->step[FF__HLSH_INNER]);
-    pair_rows(p->to_outer[0][0], FF__WIDE, w->of[FF__HLSH_OUTER], FF__INNER, FF__WIDTH,
-              p->step[FF__HLSH_OUTER]);
-    pair_rows(p->mix[0][0], FF__HIDDEN, w->of[FF__HLSH_MIX], FF__MIX, FF__HIDDEN,
-              p->step[FF__HLSH_MIX]);
-    memcpy(p->inner_bias, w->of[FF__HLSH_INNER_BIAS], FF__INNER * sizeof(float));
-    memcpy(p->outer_bias, w->of[FF__HLSH_OUTER_BIAS], FF__WIDTH * sizeof(float));
-    memcpy(p->mix_bias, w->of[FF__HLSH_MIX_BIAS], FF__HIDDEN * sizeof(float));
-    make_ages(p, w->of[FF__HLSH_AGE]);
-    make_positions(p);
+static int make(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step) {
+    float unit = find_unit(step);
+    int status = make_tables(p, w, step, unit);
+    if (status)
+        return status;
+    make_projections(p, w, step, unit);
     make_lsh(p);
-    return make_classes(p, w);
+    make_ages(p, w->of[FF__HLSH_AGE], step[FF__HLSH_AGE]);
+    make_layer(p, w, step);
+    make_mix(p, w, step, unit);
+    return make_classes(p, w, step[FF__HLSH_CLASSES]);
 }
 
 int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *net) {
     struct ff__hlsh_weights w;
+    float step[FF__HLSH_MATRICES];
     memset(predictor, 0, sizeof *predictor);
     if (net->type != &ff__net_hlsh)
         return -EINVAL;
@@ -162,9 +248,9 @@ int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *ne
         return -ENOMEM;
     use_best(predictor);
     predictor->classes = net->shape.classes;
-    ff__hlsh_quantize(&net->shape, net->params, quantized, predictor->step);
+    ff__hlsh_quantize(&net->shape, net->params, quantized, step);
     ff__hlsh_map(&w, &net->shape, quantized);
-    int status = make(predictor, &w);
+    int status = make(predictor, &w, step);
     free(quantized);
     if (status)
         ff__predictor_fini(predictor);
@@ -182,8 +268,8 @@ void ff__predictor_fini(struct ff__predictor *predictor) {
 
 size_t ff__predictor_size(const struct ff__predictor *predictor) {
     size_t rows = (size_t)predictor->pages + predictor->deltas + predictor->pcs;
-    return sizeof *predictor + rows * FF__PART * sizeof(int16_t) +
-           predictor->wide_classes * (FF__HIDDEN * sizeof(int16_t) + sizeof(int32_t));
+    return sizeof *predictor + rows * FF__PART +
+           predictor->class_blocks * FF__WIDE * (FF__HIDDEN + sizeof *predictor->class_name);
 }
 
 /* ---- streams ---- */

@@ -1,8 +1,10 @@
 /* The revised predictor, fast: one prediction in well under a microsecond, without allocation.
  *
- * All numbers are whole: a value is a count of steps (quant.h), and every product of a matrix is one of
- * pairs of 16-bit numbers, which CPUs add up in one instruction. The results are those of the
- * reference in hlsh.c, to the bit.
+ * All numbers are whole: a value is a count of steps (quant.h). Every product of a matrix is one of
+ * four bytes by four bytes, an unsigned one of activations by a signed one of weights, which CPUs add
+ * up in one instruction or two; activations that can be negative are kept 8 too high, and what that
+ * adds to the sums is taken off where they start. The results are those of the reference in hlsh.c, to
+ * the bit.
  *
  * A stream is the state of one cluster of warps: for each token of the window its embedding, key,
  * value and hash. A new token takes the slot of the oldest; the others' stay as they are, because
@@ -12,45 +14,64 @@
 
 #include "learn/hlsh.h"
 
-#define FF__SLOTS_WIDE 32u /* the window, in whole vectors */
-#define FF__WIDE       16u /* a token, likewise */
+#define FF__SLOTS_WIDE  32u                    /* the window, in whole vectors */
+#define FF__WIDE        16u                    /* a token, likewise */
+#define FF__QUAD        4u                     /* bytes that are multiplied and added up together */
+#define FF__TOKEN_QUADS (FF__WIDTH / FF__QUAD) /* one for each feature */
+#define FF__OFFSET      8u                     /* what makes four bits with a sign positive */
+#define FF__LSH_ALONG   (FF__LSH_VECTORS * FF__LSH_ROUNDS)
 
 struct ff__stream {
-    _Alignas(64) int16_t key[FF__WIDTH / 2][FF__SLOTS_WIDE][2];
-    int16_t value[FF__WINDOW / 2][FF__WIDE][2]; /* pairs of slots */
-    int16_t token[FF__WINDOW][FF__WIDTH];
-    uint64_t hash[FF__WINDOW];
-    int16_t far[FF__SLOTS_WIDE]; /* sums of logarithms of distances to the chosen half */
+    _Alignas(64) int8_t key[FF__TOKEN_QUADS][FF__SLOTS_WIDE][FF__QUAD];
+    int8_t value[FF__SLOTS_WIDE / FF__QUAD][FF__WIDE][FF__QUAD]; /* quads of slots */
+    uint64_t hash[FF__SLOTS_WIDE];                               /* see ff__hash_at() */
+    int16_t far[FF__SLOTS_WIDE];  /* sums of logarithms of distances to the chosen half */
+    int16_t lean[FF__SLOTS_WIDE]; /* FF__OFFSET times the sum of the key */
     uint16_t delta[FF__SLOTS_WIDE];
-    uint32_t newest; /* slot */
+    uint8_t token[2 * FF__WINDOW]
+                 [FF__WIDTH]; /* + FF__OFFSET; twice, so that a window is in one piece */
+    uint8_t last[FF__WIDE];   /* the newest, again */
+    uint32_t newest;          /* slot */
 };
+
+/* Hashes of neighbouring slots lie in neighbouring vectors: four vectors of distances, one shifted by
+ * 16 bits more than the other, are then one in the order of slots. */
+static inline uint32_t ff__hash_at(uint32_t slot) {
+    return slot % 4 * 8 + slot / 4;
+}
 
 struct ff__predictor_code;
 
+/* "start": where sums begin, which takes the offsets off (and adds what does not change); "scale" and
+ * "bias": from sums to steps of the result. Matrices are [quads][outputs][FF__QUAD]. */
 struct ff__predictor {
     const struct ff__predictor_code *code; /* for this CPU */
-    uint32_t classes, wide_classes;        /* in whole vectors */
-    /* Tables of features, in units of `unit`. */
-    int16_t (*page)[FF__PART], (*delta)[FF__PART], (*pc)[FF__PART];
+    uint32_t classes, class_blocks;        /* blocks of FF__WIDE */
+    /* Tables of features, + FF__OFFSET, in steps of their own, which are 2^shift of the common unit. */
+    uint8_t (*page)[FF__PART], (*delta)[FF__PART], (*pc)[FF__PART];
     uint32_t pages, deltas, pcs;
-    /* [pairs][outputs][2] */
-    _Alignas(64) int16_t to_key[FF__WIDTH / 2][FF__WIDE][2];
-    int16_t to_value[FF__WIDTH / 2][FF__WIDE][2];
-    int16_t direction[FF__WIDTH / 2][FF__LSH_VECTORS * FF__LSH_ROUNDS][2];
-    int16_t age[FF__WIDTH / 2][2 * FF__SLOTS_WIDE][2]; /* going round twice, oldest first */
-    int16_t to_inner[FF__WIDTH / 2][FF__INNER][2];
-    int16_t to_outer[FF__INNER / 2][FF__WIDE][2];
-    int16_t mix[FF__MIX / 2][FF__HIDDEN][2];
-    int16_t *to_classes; /* [FF__HIDDEN / 2][wide_classes][2] */
-    int16_t position[FF__WINDOW][FF__WIDE];
+    uint32_t shift[FF__TOKEN_QUADS], answer_shift; /* of FF__STEP_TOKEN */
+    _Alignas(64) int8_t to_key[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
+    int8_t to_value[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
+    int8_t direction[FF__TOKEN_QUADS][FF__LSH_ALONG][FF__QUAD];
+    int8_t age[FF__TOKEN_QUADS][2 * FF__SLOTS_WIDE][FF__QUAD]; /* going round twice, oldest first */
+    int8_t to_inner[FF__TOKEN_QUADS][FF__INNER][FF__QUAD];
+    int8_t to_outer[FF__INNER / FF__QUAD][FF__WIDE][FF__QUAD];
+    int8_t mix[FF__MIX / FF__QUAD][FF__HIDDEN][FF__QUAD];
+    int32_t key_start[FF__WINDOW][FF__WIDE]; /* with the slot's position */
+    int32_t value_start[FF__WIDE], direction_start[FF__LSH_ALONG];
+    int32_t age_start[2 * FF__SLOTS_WIDE], inner_start[FF__INNER], mix_start[FF__HIDDEN];
     float inner_bias[FF__INNER], outer_bias[FF__WIDE], mix_bias[FF__HIDDEN];
+    float key_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
+    uint32_t key_shift, age_shift; /* of scores */
+    int8_t *to_classes;            /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
     /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the bias
      * with that number, and what a sum is worth. */
-    int32_t *class_name, class_scale;
+    int32_t *class_name;
+    uint32_t class_shift;
     int16_t chosen[FF__SLOTS_WIDE];
     int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
-    float unit;                                         /* of tokens */
-    float step[FF__HLSH_MATRICES];
+    int16_t logs[FF__SLOTS_WIDE];                       /* ff__lsh_log */
 };
 
 /* Makes one of a trained network. 0, -ENOMEM, or -EINVAL: no hlsh network. */

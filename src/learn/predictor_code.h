@@ -1,5 +1,5 @@
-/* What the predictor does, for one kind of CPU. predictor_code.c includes predictor_steps.h once for
- * each. */
+/* What the predictor does, for one kind of CPU: in plain C (predictor_steps.h, which predictor_code.c
+ * includes once for each of two kinds) and by AVX-512 (predictor_avx512.c). */
 #ifndef FF_LEARN_PREDICTOR_CODE_H
 #define FF_LEARN_PREDICTOR_CODE_H
 
@@ -14,7 +14,29 @@ struct ff__predictor_code {
                         float *margin);
 };
 
+#if defined(__x86_64__)
+extern const struct ff__predictor_code ff__predictor_avx512;
+#endif
+
 /* Best first; NULL past the end. */
 const struct ff__predictor_code *ff__predictor_code_at(unsigned index);
+
+/* The oldest of a set of slots. */
+static inline uint32_t ff__oldest(uint32_t set, uint32_t newest) {
+    uint32_t old = set >> newest >> 1; /* slots after the newest hold the oldest tokens */
+    return old ? newest + 1 + (uint32_t)__builtin_ctz(old) : (uint32_t)__builtin_ctz(set);
+}
+
+/* Logits are in steps of biases, each with its class below it, so that the largest one names its class,
+ * the first of several equal ones. */
+static inline uint32_t ff__class_named(int32_t best, int32_t escape, float *margin) {
+    uint32_t name = (uint32_t)best % FF__CLASSES_MAX;
+    uint32_t least = (uint32_t)escape % FF__CLASSES_MAX;
+    if (margin)
+        *margin =
+            (float)((best - (int32_t)name - escape + (int32_t)least) / (int32_t)FF__CLASSES_MAX) *
+            FF__STEP_BIAS;
+    return FF__CLASSES_MAX - 1 - name;
+}
 
 #endif

@@ -1,49 +1,35 @@
-/* Products of a matrix of 16-bit pairs; no header of its own but text for predictor_code.c, which
- * includes it once for each kind of vector, with CODE and TARGET as in predictor_steps.h and
- *
- *   VECTOR, LANES         the type and how many 32-bit numbers it holds
- *   LOAD, STORE, SPREAD   whole vectors; one number in all lanes
- *   ADD(sum, row, both)   sum + the products of each lane's two pairs of numbers
- *   PLUS(a, b)            a + b */
+/* Products of quads by AVX2; see predictor_steps.h. */
 
-/* `blocks` vectors of outputs at a time, `chains` pairs side by side, so that additions do not wait for
- * each other; both are constants where it is called, and the loops over them disappear. */
-TARGET static inline __attribute__((always_inline)) void
-CODE(multiply)(int32_t *y, const int16_t *w, uint32_t stride, const int16_t *x, uint32_t pairs,
-               uint32_t blocks, uint32_t chains) {
-    VECTOR sum[4][4];
-    uint32_t p = 0;
-    for (uint32_t b = 0; b < blocks; b++)
-        for (uint32_t c = 0; c < chains; c++)
-            sum[c][b] = c ? SPREAD(0) : LOAD(y + b * LANES);
-    for (; p + chains <= pairs; p += chains)
-        for (uint32_t c = 0; c < chains; c++) {
-            VECTOR both = SPREAD(pair_at(x + 2 * (p + c)));
-            const int16_t *row = w + (size_t)(p + c) * stride * 2;
-            for (uint32_t b = 0; b < blocks; b++)
-                sum[c][b] = ADD(sum[c][b], LOAD(row + 2 * b * LANES), both);
-        }
-    for (; p < pairs; p++) {
-        VECTOR both = SPREAD(pair_at(x + 2 * p));
-        const int16_t *row = w + (size_t)p * stride * 2;
-        for (uint32_t b = 0; b < blocks; b++)
-            sum[0][b] = ADD(sum[0][b], LOAD(row + 2 * b * LANES), both);
-    }
-    for (uint32_t b = 0; b < blocks; b++) {
-        for (uint32_t c = 1; c < chains; c++)
-            sum[0][b] = PLUS(sum[0][b], sum[c][b]);
-        STORE(y + b * LANES, sum[0][b]);
-    }
+/* Four bytes, in all lanes. */
+TARGET static inline __attribute__((always_inline)) __m256i spread(const uint8_t *x) {
+    int32_t quad;
+    memcpy(&quad, x, sizeof quad);
+    return _mm256_set1_epi32(quad);
 }
 
+/* sum + the products of each lane's four bytes; sums of two fit in 16 bits, as weights have four. */
+TARGET static inline __attribute__((always_inline)) __m256i dot(__m256i sum, __m256i x, __m256i w) {
+    return _mm256_add_epi32(sum,
+                            _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
+}
+
+/* `blocks` and `chains` are constants where it is called, and the loops over them disappear. */
 TARGET static inline __attribute__((always_inline)) void
-CODE(products)(int32_t *y, const int16_t *w, uint32_t stride, const int16_t *x, uint32_t pairs,
-               uint32_t outs) {
-    uint32_t o = 0;
-    for (; o + 4 * LANES <= outs; o += 4 * LANES)
-        CODE(multiply)(y + o, w + 2 * (size_t)o, stride, x, pairs, 4, 2);
-    for (; o + 2 * LANES <= outs; o += 2 * LANES)
-        CODE(multiply)(y + o, w + 2 * (size_t)o, stride, x, pairs, 2, 4);
-    for (; o < outs; o += LANES)
-        CODE(multiply)(y + o, w + 2 * (size_t)o, stride, x, pairs, 1, 4);
+products_avx2(int32_t *y, const int8_t *w, uint32_t stride, const uint8_t *x, uint32_t quads,
+              uint32_t blocks, uint32_t chains) {
+    const uint32_t lanes = 8, vectors = blocks * FF__WIDE / lanes;
+    __m256i sum[12];
+    for (uint32_t i = 0; i < chains * vectors; i++)
+        sum[i] = _mm256_loadu_si256((const void *)(y + i * lanes));
+    for (uint32_t q = 0; q < quads; q += chains)
+        for (uint32_t c = 0; c < chains; c++) {
+            __m256i both = spread(x + (size_t)(q + c) * FF__QUAD);
+            const int8_t *row = w + (size_t)(q + c) * stride * FF__QUAD;
+            for (uint32_t v = 0; v < vectors; v++) {
+                __m256i weights = _mm256_loadu_si256((const void *)(row + v * sizeof weights));
+                sum[c * vectors + v] = dot(sum[c * vectors + v], both, weights);
+            }
+        }
+    for (uint32_t i = 0; i < chains * vectors; i++)
+        _mm256_storeu_si256((void *)(y + i * lanes), sum[i]);
 }

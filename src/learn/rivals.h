@@ -1,5 +1,5 @@
 /* What the predictors that the paper compares with (Figure 9) share: small, three features, 24 wide
- * tokens, full precision. Their sizes are ours. */
+ * tokens, full precision, two matrices. Their sizes are ours. */
 #ifndef FF_LEARN_RIVALS_H
 #define FF_LEARN_RIVALS_H
 
@@ -8,14 +8,21 @@
 #define FF__RIVAL_PART  8u
 #define FF__RIVAL_WIDTH (3 * FF__RIVAL_PART)
 
-static inline struct ff__embedding ff__rival_embedding(const struct ff__shape *shape) {
-    struct ff__embedding embedding = {.features = 3, .width = FF__RIVAL_WIDTH};
-    for (uint32_t f = 0; f < 3; f++) {
-        embedding.feature[f] = (enum ff__feature)f;
-        embedding.part[f] = FF__RIVAL_PART;
-        embedding.ids[f] = shape->ids[f];
-    }
-    return embedding;
-}
+/* The first matrix is [in][hidden], the second [found][classes]. */
+struct ff__rival {
+    uint32_t in, hidden, found;
+};
+
+struct ff__rival_weights {
+    float *embed, *w1, *b1, *w2, *b2;
+};
+
+struct ff__embedding ff__rival_embedding(const struct ff__shape *shape);
+
+/* Where everything is in an array of all parameters; its length is returned. */
+size_t ff__rival_map(struct ff__rival_weights *weights, const struct ff__rival *rival,
+                     const struct ff__shape *shape, float *params);
+
+void ff__rival_init(struct ff__net *net, const struct ff__rival *rival, struct ff__random *random);
 
 #endif

@@ -77,7 +77,8 @@ static size_t map_weights(struct weights *w, const struct ff__shape *shape, floa
 
 /* ---- work space ---- */
 
-/* What a layer's backward needs; all [rows][..]. */
+/* What a layer's backward needs; all [rows][..], from `attended` on only those of tokens that ask: in
+ * the last layer the newest, because nothing looks at what becomes of the others. */
 struct kept {
     float *in, *unit, *stats; /* before attention */
     float *qkv, *weights, *attended;
@@ -87,10 +88,14 @@ struct kept {
 
 struct work {
     struct kept kept[LAYERS];
-    float *out, *newest, *stats, *unit; /* after the layers; the newest tokens' */
-    float *dx, *da, *db, *dwide;        /* gradients: by rows of width, width, width and 3 width */
-    float *dnewest, *dunit;
+    float *out, *stats, *unit;   /* after the layers */
+    float *dx, *da, *db, *dwide; /* gradients: by rows of width, width, width and 3 width */
+    float *dunit;
 };
+
+static uint32_t asking(uint32_t layer) {
+    return layer + 1 < LAYERS ? FF__WINDOW : 1;
+}
 
 static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
@@ -101,22 +106,21 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
         kept->unit = ff__piece(&pieces, wide);
         kept->stats = ff__piece(&pieces, 2 * rows);
         kept->qkv = ff__piece(&pieces, 3 * wide);
-        kept->weights = ff__piece(&pieces, rows * FF__WINDOW * HEADS);
-        kept->attended = ff__piece(&pieces, wide);
-        kept->middle = ff__piece(&pieces, wide);
-        kept->unit2 = ff__piece(&pieces, wide);
-        kept->stats2 = ff__piece(&pieces, 2 * rows);
-        kept->inner = ff__piece(&pieces, rows * INNER);
+        size_t asked = (size_t)capacity * asking(l);
+        kept->weights = ff__piece(&pieces, asked * FF__WINDOW * HEADS);
+        kept->attended = ff__piece(&pieces, asked * WIDTH);
+        kept->middle = ff__piece(&pieces, asked * WIDTH);
+        kept->unit2 = ff__piece(&pieces, asked * WIDTH);
+        kept->stats2 = ff__piece(&pieces, 2 * asked);
+        kept->inner = ff__piece(&pieces, asked * INNER);
     }
-    work->out = ff__piece(&pieces, wide);
-    work->newest = ff__piece(&pieces, (size_t)capacity * WIDTH);
+    work->out = ff__piece(&pieces, (size_t)capacity * WIDTH);
     work->stats = ff__piece(&pieces, 2 * (size_t)capacity);
     work->unit = ff__piece(&pieces, (size_t)capacity * WIDTH);
     work->dx = ff__piece(&pieces, wide);
     work->da = ff__piece(&pieces, wide);
     work->db = ff__piece(&pieces, wide);
     work->dwide = ff__piece(&pieces, 3 * wide);
-    work->dnewest = ff__piece(&pieces, (size_t)capacity * WIDTH);
     work->dunit = ff__piece(&pieces, (size_t)capacity * WIDTH);
     return pieces.used;
 }
@@ -176,36 +180,56 @@ static void add(float *y, const float *x, size_t count) {
         y[i] += x[i];
 }
 
+/* The rows of the last `asking` tokens of each sequence, out of all or back into zeros. */
+static void pick(float *asked, const float *all, size_t sequences, size_t asking_tokens) {
+    size_t count = asking_tokens * WIDTH, whole = FF__WINDOW * WIDTH;
+    for (size_t s = 0; s < sequences; s++)
+        memcpy(asked + s * count, all + (s + 1) * whole - count, count * sizeof *all);
+}
+
+static void add_to_asking(float *all, const float *asked, size_t sequences, size_t asking_tokens) {
+    size_t count = asking_tokens * WIDTH, whole = FF__WINDOW * WIDTH;
+    for (size_t s = 0; s < sequences; s++)
+        add(all + (s + 1) * whole - count, asked + s * count, count);
+}
+
+/* The products of a layer for so many sequences. */
+struct sizes {
+    uint32_t rows, asked;
+    struct ff__attention attention;
+    struct ff__linear qkv, project, inner, outer;
+};
+
+static struct sizes sizes_of(uint32_t sequences, uint32_t asking_tokens) {
+    uint32_t rows = sequences * FF__WINDOW, asked = sequences * asking_tokens;
+    return (struct sizes){
+        .rows = rows,
+        .asked = asked,
+        .attention = {sequences, FF__WINDOW, asking_tokens, WIDTH, HEADS},
+        .qkv = {rows, WIDTH, 3 * WIDTH},
+        .project = {asked, WIDTH, WIDTH},
+        .inner = {asked, WIDTH, INNER},
+        .outer = {asked, INNER, WIDTH},
+    };
+}
+
 static void layer_forward(const struct layer *w, const struct kept *kept, float *out,
-                          uint32_t sequences) {
-    uint32_t rows = sequences * FF__WINDOW;
-    const struct ff__attention attention = {sequences, FF__WINDOW, WIDTH, HEADS};
-    const struct ff__linear to_qkv = {rows, WIDTH, 3 * WIDTH}, square = {rows, WIDTH, WIDTH};
-    const struct ff__linear to_inner = {rows, WIDTH, INNER}, to_outer = {rows, INNER, WIDTH};
+                          uint32_t sequences, uint32_t asking_tokens) {
+    const struct sizes sizes = sizes_of(sequences, asking_tokens);
+    size_t asked = sizes.asked;
     ff__norm_forward(kept->unit, kept->stats, kept->in, w->before_attention.w,
-                     w->before_attention.b, rows, WIDTH);
-    ff__linear_forward(&to_qkv, kept->qkv, kept->unit, w->qkv.w, w->qkv.b);
-    ff__attention_forward(&attention, kept->attended, kept->weights, kept->qkv);
-    ff__linear_forward(&square, kept->middle, kept->attended, w->project.w, w->project.b);
-    add(kept->middle, kept->in, (size_t)rows * WIDTH);
+                     w->before_attention.b, sizes.rows, WIDTH);
+    ff__linear_forward(&sizes.qkv, kept->qkv, kept->unit, w->qkv.w, w->qkv.b);
+    ff__attention_forward(&sizes.attention, kept->attended, kept->weights, kept->qkv);
+    ff__linear_forward(&sizes.project, kept->middle, kept->attended, w->project.w, w->project.b);
+    pick(out, kept->in, sequences, asking_tokens);
+    add(kept->middle, out, asked * WIDTH);
     ff__norm_forward(kept->unit2, kept->stats2, kept->middle, w->before_feed.w, w->before_feed.b,
-                     rows, WIDTH);
-    ff__linear_forward(&to_inner, kept->inner, kept->unit2, w->inner.w, w->inner.b);
-    ff__relu_forward(kept->inner, (size_t)rows * INNER);
-    ff__linear_forward(&to_outer, out, kept->inner, w->outer.w, w->outer.b);
-    add(out, kept->middle, (size_t)rows * WIDTH);
-}
-
-/* The newest token of each sequence, out of all or back into zeros. */
-static void pick_newest(float *newest, const float *all, size_t sequences) {
-    for (size_t s = 0; s < sequences; s++)
-        memcpy(newest + s * WIDTH, all + ((s + 1) * FF__WINDOW - 1) * WIDTH, WIDTH * sizeof *all);
-}
-
-static void put_newest(float *all, const float *newest, size_t sequences) {
-    memset(all, 0, sequences * FF__WINDOW * WIDTH * sizeof *all);
-    for (size_t s = 0; s < sequences; s++)
-        memcpy(all + ((s + 1) * FF__WINDOW - 1) * WIDTH, newest + s * WIDTH, WIDTH * sizeof *all);
+                     asked, WIDTH);
+    ff__linear_forward(&sizes.inner, kept->inner, kept->unit2, w->inner.w, w->inner.b);
+    ff__relu_forward(kept->inner, asked * INNER);
+    ff__linear_forward(&sizes.outer, out, kept->inner, w->outer.w, w->outer.b);
+    add(out, kept->middle, asked * WIDTH);
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
@@ -221,9 +245,8 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
     add_positions(work.kept[0].in, n);
     for (uint32_t l = 0; l < LAYERS; l++)
         layer_forward(&w.layer[l], &work.kept[l], l + 1 < LAYERS ? work.kept[l + 1].in : work.out,
-                      n);
-    pick_newest(work.newest, work.out, n);
-    ff__norm_forward(work.unit, work.stats, work.newest, w.end.w, w.end.b, n, WIDTH);
+                      n, asking(l));
+    ff__norm_forward(work.unit, work.stats, work.out, w.end.w, w.end.b, n, WIDTH);
     ff__linear_forward(&classes, logits, work.unit, w.classes.w, w.classes.b);
 }
 
@@ -231,27 +254,26 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 
 /* work->dx: by the layer's output, then by its input. */
 static void layer_backward(const struct layer *w, const struct layer *d, const struct kept *kept,
-                           const struct work *work, uint32_t sequences) {
-    uint32_t rows = sequences * FF__WINDOW;
-    size_t wide = (size_t)rows * WIDTH;
-    const struct ff__attention attention = {sequences, FF__WINDOW, WIDTH, HEADS};
-    const struct ff__linear to_qkv = {rows, WIDTH, 3 * WIDTH}, square = {rows, WIDTH, WIDTH};
-    const struct ff__linear to_inner = {rows, WIDTH, INNER}, to_outer = {rows, INNER, WIDTH};
-    ff__linear_backward(&to_outer, work->dwide, d->outer.w, d->outer.b, work->dx, kept->inner,
+                           const struct work *work, uint32_t sequences, uint32_t asking_tokens) {
+    const struct sizes sizes = sizes_of(sequences, asking_tokens);
+    size_t asked = sizes.asked;
+    ff__linear_backward(&sizes.outer, work->dwide, d->outer.w, d->outer.b, work->dx, kept->inner,
                         w->outer.w);
-    ff__relu_backward(work->dwide, kept->inner, (size_t)rows * INNER);
-    ff__linear_backward(&to_inner, work->da, d->inner.w, d->inner.b, work->dwide, kept->unit2,
+    ff__relu_backward(work->dwide, kept->inner, asked * INNER);
+    ff__linear_backward(&sizes.inner, work->da, d->inner.w, d->inner.b, work->dwide, kept->unit2,
                         w->inner.w);
     ff__norm_backward(work->db, d->before_feed.w, d->before_feed.b, work->da, kept->stats2,
-                      kept->middle, w->before_feed.w, rows, WIDTH);
-    add(work->dx, work->db, wide);
-    ff__linear_backward(&square, work->da, d->project.w, d->project.b, work->dx, kept->attended,
-                        w->project.w);
-    ff__attention_backward(&attention, work->dwide, work->da, kept->weights, kept->qkv);
-    ff__linear_backward(&to_qkv, work->da, d->qkv.w, d->qkv.b, work->dwide, kept->unit, w->qkv.w);
+                      kept->middle, w->before_feed.w, asked, WIDTH);
+    add(work->dx, work->db, asked * WIDTH);
+    ff__linear_backward(&sizes.project, work->da, d->project.w, d->project.b, work->dx,
+                        kept->attended, w->project.w);
+    ff__attention_backward(&sizes.attention, work->dwide, work->da, kept->weights, kept->qkv);
+    ff__linear_backward(&sizes.qkv, work->da, d->qkv.w, d->qkv.b, work->dwide, kept->unit,
+                        w->qkv.w);
     ff__norm_backward(work->db, d->before_attention.w, d->before_attention.b, work->da, kept->stats,
-                      kept->in, w->before_attention.w, rows, WIDTH);
-    add(work->dx, work->db, wide);
+                      kept->in, w->before_attention.w, sizes.rows, WIDTH);
+    add_to_asking(work->db, work->dx, sequences, asking_tokens);
+    memcpy(work->dx, work->db, (size_t)sizes.rows * WIDTH * sizeof(float));
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
@@ -265,11 +287,10 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&classes, work.dunit, d.classes.w, d.classes.b, dlogits, work.unit,
                         w.classes.w);
-    ff__norm_backward(work.dnewest, d.end.w, d.end.b, work.dunit, work.stats, work.newest, w.end.w,
-                      n, WIDTH);
-    put_newest(work.dx, work.dnewest, n);
+    ff__norm_backward(work.dx, d.end.w, d.end.b, work.dunit, work.stats, work.out, w.end.w, n,
+                      WIDTH);
     for (uint32_t l = LAYERS; l-- > 0;)
-        layer_backward(&w.layer[l], &d.layer[l], &work.kept[l], &work, n);
+        layer_backward(&w.layer[l], &d.layer[l], &work.kept[l], &work, n, asking(l));
     ff__embedding_backward(&embedding, d.embed, work.dx, batch->ids[0], (size_t)n * FF__WINDOW);
 }
 
@@ -277,7 +298,7 @@ const struct ff__net_type ff__net_transformer = {
     .name = "transformer",
     .summary = "the unconstrained predictor: 13 features, 200 wide, two layers, 8 heads",
     .batch = 32,
-    .steps = 700,
+    .steps = 1500,
     .rate = 0.001f,
     .params = param_count,
     .work = work_size,

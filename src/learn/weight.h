@@ -1,9 +1,17 @@
-/* Attention's weights as whole numbers: 4096 e^x, so that their sums do not depend on an order. */
+/* Attention's weights as whole numbers, so that their sums do not depend on an order: 4096 e^-x to
+ * within a hundredth, from a table of powers of two. */
 #ifndef FF_LEARN_WEIGHT_H
 #define FF_LEARN_WEIGHT_H
 
 #include <stdint.h>
-#include <string.h>
+
+#define FF__WEIGHT_PARTS 32              /* of a factor of two */
+#define FF__WEIGHT_SCALE 46.16624130844f /* parts / log(2) */
+
+/* 4096 * 2^-(i / 32) */
+static const int32_t ff__weights[FF__WEIGHT_PARTS] = {
+    4096, 4008, 3922, 3838, 3756, 3676, 3597, 3520, 3444, 3371, 3298, 3228, 3158, 3091, 3025, 2960,
+    2896, 2834, 2774, 2714, 2656, 2599, 2543, 2489, 2435, 2383, 2332, 2282, 2233, 2186, 2139, 2093};
 
 /* To the nearest whole number, ties to even, for what is below 2^22; without a call. */
 static inline float ff__nearest(float x) {
@@ -11,17 +19,10 @@ static inline float ff__nearest(float x) {
     return (x + magic) - magic;
 }
 
-/* 0 to 4096, for x <= 0: 2 to the whole part times a polynomial (Taylor's) of the rest. */
-static inline int32_t ff__weight(float x) {
-    float t = x * 1.44269504f;
-    t = t < -20 ? -20 : t;
-    float whole = ff__nearest(t), rest = (t - whole) * 0.69314718f, scale;
-    int32_t bits = ((int32_t)whole + 127) * (1 << 23);
-    memcpy(&scale, &bits, sizeof scale);
-    float power =
-        1 + rest * (1 + rest * (0.5f + rest * (0.16666667f +
-                                               rest * (0.041666667f + rest * 0.0083333333f))));
-    return (int32_t)ff__nearest(4096 * scale * power);
+/* x >= 0, in so many parts. */
+static inline int32_t ff__weight(float parts) {
+    uint32_t all = (uint32_t)ff__nearest(parts), halves = all / FF__WEIGHT_PARTS;
+    return ff__weights[all % FF__WEIGHT_PARTS] >> (halves < 31 ? halves : 31);
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #define SAMPLES 3u
 #define CHECKS  36u /* parameters of each network; fewer where sanitizers are */
+#define BLOCKS  60u /* likewise, of all parameters of a network */
 
 static const struct ff__shape shape = {.classes = 7,
                                        .ids = {9, 6, 5, 3, 4, 4, 3, 5, 6, 4, 3, 5, 4}};
@@ -28,32 +29,76 @@ static double loss_of(struct ff__net *net, const struct ff__batch *batch, float 
     return ff__loss(dlogits, logits, batch->label, batch->count, shape.classes);
 }
 
-/* Both one-sided differences are looked at: where they differ, a ReLU or a bucket of the hash turns in
- * between, and the gradient is one of the two. */
-static bool agrees(double gradient, double up, double here, double down, double step) {
-    double middle = (up - down) / (2 * step);
-    double bound = 4e-4 + 0.02 * fabs(middle);
-    return fabs(gradient - middle) < bound || fabs(gradient - (up - here) / step) < 2 * bound ||
-           fabs(gradient - (here - down) / step) < 2 * bound;
+/* Both one-sided differences are looked at: where ReLUs or buckets of the hash turn in between, the
+ * gradient lies between the two. `scale`: what other ways from here change. */
+static bool agrees(double gradient, double up, double here, double down, double step,
+                   double scale) {
+    double above = (up - here) / step, below = (here - down) / step;
+    double bound = 4e-4 + 0.02 * (fabs(above) + fabs(below) + scale);
+    return gradient > fmin(above, below) - bound && gradient < fmax(above, below) + bound;
 }
 
-static unsigned check_some(struct ff__net *net, const struct ff__batch *batch,
-                           struct ff__random *random) {
-    float logits[SAMPLES * 7], dlogits[SAMPLES * 7], step = 4e-3f;
-    unsigned wrong = 0;
-    double here = loss_of(net, batch, logits, dlogits);
+/* A network whose gradients are known, in one place. */
+struct place {
+    struct ff__net *net;
+    const struct ff__batch *batch;
+    struct ff__random *random;
+    float logits[SAMPLES * 7], dlogits[SAMPLES * 7];
+    double here; /* the loss */
+};
+
+static void settle(struct place *place) {
+    struct ff__net *net = place->net;
+    place->here = loss_of(net, place->batch, place->logits, place->dlogits);
     memset(net->grads, 0, net->param_count * sizeof *net->grads);
-    net->type->backward(net, batch, dlogits);
-    for (unsigned long i = 0; i < scaled_cases(CHECKS, 8); i++) {
-        size_t at = ff__random_next(random) % net->param_count;
-        float kept = net->params[at], gradient = net->grads[at];
-        net->params[at] = kept + step;
-        double up = loss_of(net, batch, logits, dlogits);
-        net->params[at] = kept - step;
-        double down = loss_of(net, batch, logits, dlogits);
-        net->params[at] = kept;
-        wrong += !agrees((double)gradient, up, here, down, (double)step);
+    net->type->backward(net, place->batch, place->dlogits);
+}
+
+/* Whether the loss changes as the gradients say when each of `count` parameters goes a step up or down,
+ * as `way` says. */
+static bool follows(struct place *place, size_t first, size_t count, const float *way, float step) {
+    struct ff__net *net = place->net;
+    float *params = net->params + first, *kept = malloc(count * sizeof *kept);
+    double gradient = 0, squares = 0, loss[2];
+    assert_non_null(kept);
+    memcpy(kept, params, count * sizeof *kept);
+    for (int down = 0; down < 2; down++) {
+        for (size_t i = 0; i < count; i++)
+            params[i] = kept[i] + (down ? -step : step) * way[i];
+        loss[down] = loss_of(net, place->batch, place->logits, place->dlogits);
     }
+    for (size_t i = 0; i < count; i++) {
+        gradient += (double)net->grads[first + i] * (double)way[i];
+        squares += (double)net->grads[first + i] * (double)net->grads[first + i];
+    }
+    memcpy(params, kept, count * sizeof *kept);
+    free(kept);
+    return agrees(gradient, loss[0], place->here, loss[1], (double)step,
+                  count > 1 ? sqrt(squares) : 0);
+}
+
+static unsigned check_some(struct place *place) {
+    const float up = 1;
+    unsigned wrong = 0;
+    for (unsigned long i = 0; i < scaled_cases(CHECKS, 8); i++)
+        wrong += !follows(place, ff__random_next(place->random) % place->net->param_count, 1, &up,
+                          4e-3f);
+    return wrong;
+}
+
+/* Every parameter: block after block, all of a block at a time in random directions. */
+static unsigned check_all(struct place *place) {
+    size_t params = place->net->param_count, size = params / scaled_cases(BLOCKS, 8) + 1;
+    float *way = malloc(size * sizeof *way);
+    unsigned wrong = 0;
+    assert_non_null(way);
+    for (size_t first = 0; first < params; first += size) {
+        size_t count = params - first < size ? params - first : size;
+        for (size_t i = 0; i < count; i++)
+            way[i] = ff__random_below(place->random, 2) ? 1 : -1;
+        wrong += !follows(place, first, count, way, 2.5e-3f / sqrtf(sqrtf((float)count)));
+    }
+    free(way);
     return wrong;
 }
 
@@ -65,10 +110,12 @@ static void check_type(const struct ff__net_type *type) {
     assert_int_equal(ff__net_init(&net, type, &shape, SAMPLES, 1), 0);
     net.quantized = false; /* steps have no slope */
     fill(&batch, &random);
-    unsigned wrong = check_some(&net, &batch, &random);
-    if (wrong)
-        print_error("%s: %u gradients are wrong\n", type->name, wrong);
-    assert_int_equal(wrong, 0);
+    struct place place = {.net = &net, .batch = &batch, .random = &random};
+    settle(&place);
+    unsigned some = check_some(&place), all = check_all(&place);
+    if (some || all)
+        print_error("%s: %u gradients and %u blocks are wrong\n", type->name, some, all);
+    assert_int_equal(some + all, 0);
     ff__net_fini(&net);
     ff__batch_fini(&batch);
 }

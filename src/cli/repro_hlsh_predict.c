@@ -1,0 +1,297 @@
+/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figure 9: predictors of pages, each
+ * trained on one modelled program and tested on accesses that it was not trained on. */
+#include "cli/repro_hlsh_predict.h"
+
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/pool.h"
+#include "cli/teach.h"
+#include "learn/blas/blas.h"
+#include "learn/predictor.h"
+#include "report/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPU         "gtx1080ti" /* the paper's Table 9 */
+#define STREAMS     (28 * 64)   /* its warps, at most */
+#define SHORTER     5u          /* so many times fewer batches without a folder for models */
+#define SHORT_TESTS 5000u       /* samples a score is made of, then */
+#define MB          1e6
+
+/* ---- predictors ---- */
+
+/* One that a row of a table asks for; several rows may ask for the same. */
+struct pupil {
+    const char *program;
+    const struct ff__net_type *type;
+    enum ff__cluster by;
+    uint32_t distance;
+    bool good;
+    struct ff__score score;
+    double params, work; /* MB */
+};
+
+struct work {
+    struct ff__gpu gpu;
+    const struct ff__repro_plan *plan;
+    struct pupil *pupils;
+    unsigned count;
+    struct ff__progress progress;
+};
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static enum ff__cluster cluster_of(const json_t *row) {
+    const char *name = text_of(row, "cluster");
+    for (unsigned i = 0; i < FF__CLUSTERS; i++)
+        if (strcmp(name, ff__cluster_name((enum ff__cluster)i)) == 0)
+            return (enum ff__cluster)i;
+    return FF__CLUSTER_SM_WARP;
+}
+
+/* The row's; one more if nobody has asked for it yet. */
+static struct pupil *pupil_of(struct work *work, const json_t *row) {
+    const json_t *distance = json_object_get(row, "distance");
+    const struct pupil asked = {
+        .program = text_of(row, "program"),
+        .type = ff__net_type_find(text_of(row, "network")),
+        .by = cluster_of(row),
+        .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
+    };
+    for (unsigned i = 0; i < work->count; i++) {
+        struct pupil *known = &work->pupils[i];
+        if (strcmp(known->program, asked.program) == 0 && known->type == asked.type &&
+            known->by == asked.by && known->distance == asked.distance)
+            return known;
+    }
+    work->pupils = ff__must(realloc(work->pupils, (work->count + 1) * sizeof *work->pupils));
+    work->pupils[work->count] = asked;
+    return &work->pupils[work->count++];
+}
+
+static int plan_all(struct work *work, const json_t *published) {
+    size_t i, j;
+    json_t *table, *row;
+    json_array_foreach(json_object_get(published, "tables"), i, table) json_array_foreach(
+        json_object_get(table, "rows"), j,
+        row) if (!pupil_of(work, row)->type) return ff__complain(FF__EXIT_FAILURE,
+                                                                 "published/hlsh_predict.json: %s: "
+                                                                 "unknown network",
+                                                                 text_of(table, "id"));
+    return 0;
+}
+
+/* ---- training ---- */
+
+/* What the predictor takes when it runs: of the revised one the fast path's, of others the floats of the
+ * reference for a batch. */
+static int weigh(struct pupil *pupil, const struct ff__net *net) {
+    struct ff__predictor predictor;
+    pupil->params = (double)(net->param_count * sizeof(float)) / MB;
+    pupil->work = (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
+    if (net->type != &ff__net_hlsh)
+        return 0;
+    int status = ff__predictor_init(&predictor, net);
+    if (status)
+        return status;
+    pupil->params = (double)ff__predictor_size(&predictor) / MB;
+    pupil->work = (double)(STREAMS * sizeof(struct ff__stream)) / MB;
+    ff__predictor_fini(&predictor);
+    return 0;
+}
+
+static char *file_of(const struct work *work, const struct pupil *pupil) {
+    return work->plan->models
+               ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models, pupil->program,
+                          pupil->type->name, ff__cluster_name(pupil->by), pupil->distance)
+               : NULL;
+}
+
+static void train(const struct work *work, struct pupil *pupil, const struct ff__lesson *lesson,
+                  const struct ff__corpus *corpus) {
+    struct ff__model model = {0};
+    struct ff__dataset dataset = {0};
+    struct ff_error error;
+    bool whole = work->plan->models != NULL;
+    char *output = file_of(work, pupil);
+    const struct ff__course course = {
+        .lesson = lesson,
+        .type = pupil->type,
+        .steps = whole ? pupil->type->steps : pupil->type->steps / SHORTER,
+        .subject = pupil->program,
+        .output = output,
+        .reuse = true,
+    };
+    if (ff__teach(&course, corpus, &model, &dataset, &error))
+        ff__complain(0, "%s", error.message);
+    else
+        pupil->good = ff__net_score(&model.net, &dataset, whole ? FF__LESSON_TESTS : SHORT_TESTS,
+                                    &pupil->score) == 0 &&
+                      weigh(pupil, &model.net) == 0;
+    ff__dataset_fini(&dataset);
+    ff__model_fini(&model);
+    free(output);
+}
+
+static void run_job(void *self, unsigned index) {
+    struct work *work = self;
+    struct pupil *pupil = &work->pupils[index];
+    struct ff__corpus corpus;
+    char *name = ff__text("%s", pupil->program);
+    const struct ff__lesson lesson = {
+        .workloads = {.items = &name, .count = 1},
+        .gpu = work->gpu,
+        .seed = work->plan->seed,
+        .distance = pupil->distance,
+        .by = pupil->by,
+    };
+    if (ff__lesson_record(&lesson, 0, 1, &corpus) == 0) {
+        train(work, pupil, &lesson, &corpus);
+        ff__corpus_fini(&corpus);
+    }
+    free(name);
+}
+
+static void finish_job(void *self, unsigned index) {
+    (void)self;
+    (void)index;
+}
+
+static void show_progress(void *self, unsigned ended, unsigned index) {
+    struct work *work = self;
+    work->progress.done = ended;
+    ff__progress_show(&work->progress, "%s: %s", work->pupils[index].program,
+                      work->pupils[index].type->name);
+}
+
+static int run_all(struct work *work) {
+    const struct ff__pool pool = {work->count, work->plan->jobs, run_job,
+                                  finish_job,  show_progress,    work};
+    ff__blas_use();
+    ff__progress_start(&work->progress, work->count);
+    int status = ff__pool_run(&pool);
+    ff__progress_hide(&work->progress);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
+                  : 0;
+}
+
+/* ---- tables ---- */
+
+static double metric_of(const struct pupil *pupil, const char *metric) {
+    const struct {
+        const char *name;
+        double value;
+    } metrics[] = {
+        {"f1", pupil->score.f1},
+        {"top1", pupil->score.top1},
+        {"top10", pupil->score.top10},
+        {"majority", pupil->score.majority},
+        {"params", pupil->params},
+        {"work", pupil->work},
+        {"memory", pupil->params + pupil->work},
+    };
+    for (size_t i = 0; pupil->good && i < sizeof metrics / sizeof metrics[0]; i++)
+        if (strcmp(metrics[i].name, metric) == 0)
+            return metrics[i].value;
+    return (double)NAN;
+}
+
+static char *name_of(const json_t *row, const struct pupil *pupil) {
+    char *name = ff__text("%s %s", pupil->program, pupil->type->name), *longer;
+    if (json_object_get(row, "cluster")) {
+        longer = ff__text("%s, %s", name, ff__cluster_name(pupil->by));
+        free(name);
+        name = longer;
+    }
+    if (json_object_get(row, "distance")) {
+        longer = ff__text("%s, %u ahead", name, pupil->distance);
+        free(name);
+        name = longer;
+    }
+    return name;
+}
+
+static void make_table(json_t *tables, struct work *work, const json_t *published,
+                       const char *metric) {
+    char *id = ff__text("%s.%s", text_of(published, "id"), metric);
+    char *what = ff__text("%s: %s", text_of(published, "what"), metric);
+    json_t *table = ff__repro_table(tables, id, what), *row;
+    size_t i;
+    json_array_foreach(json_object_get(published, "rows"), i, row) {
+        const struct pupil *pupil = pupil_of(work, row);
+        char *name = name_of(row, pupil);
+        ff__repro_row(table, name, number_of(row, metric), metric_of(pupil, metric));
+        free(name);
+    }
+    free(id);
+    free(what);
+}
+
+/* Means over the programs of a network, as the paper states them: arithmetic. */
+static void make_mean(json_t *means, struct work *work, const json_t *rows, const char *network,
+                      const char *metric) {
+    double paper = 0, ours = 0;
+    unsigned count = 0;
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row) {
+        if (strcmp(text_of(row, "network"), network) != 0)
+            continue;
+        paper += number_of(row, metric);
+        ours += metric_of(pupil_of(work, row), metric);
+        count++;
+    }
+    char *name = ff__text("%s %s", network, metric);
+    if (count > 0)
+        ff__repro_row(means, name, paper / count, ours / count);
+    free(name);
+}
+
+static void make_tables(struct work *work, const json_t *published, json_t *tables) {
+    static const char *const mean_of[] = {"f1", "top1", "majority"};
+    size_t i, j;
+    json_t *table, *metric, *means = NULL;
+    json_array_foreach(json_object_get(published, "tables"), i, table) {
+        const json_t *rows = json_object_get(table, "rows");
+        json_array_foreach(json_object_get(table, "metrics"), j, metric)
+            make_table(tables, work, table, json_string_value(metric));
+        if (strcmp(text_of(table, "id"), "table8") != 0)
+            continue;
+        means = ff__repro_table(tables, "table8.mean", "arithmetic means of Table 8");
+        for (unsigned n = 0; ff__net_type_at(n); n++)
+            for (size_t m = 0; m < sizeof mean_of / sizeof mean_of[0]; m++)
+                make_mean(means, work, rows, ff__net_type_at(n)->name, mean_of[m]);
+    }
+}
+
+int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables) {
+    struct work work = {.plan = plan};
+    struct ff_error error;
+    char folder[PATH_MAX];
+    json_t *published = NULL;
+    int status = ff__repro_published("hlsh_predict", &published);
+    if (!status)
+        status = ff__find_data("gpus", folder);
+    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    if (!status)
+        status = plan_all(&work, published);
+    if (!status)
+        status = run_all(&work);
+    if (!status)
+        make_tables(&work, published, tables);
+    free(work.pupils);
+    json_decref(published);
+    return status;
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Training that is interrupted goes on where it was and ends with the same file; a file that is no model of
+# this version gives one line.
+. "$(dirname "$0")/common.sh"
+
+nw='nw:n=256 --steps 400'
+
+status 0 train $nw --output straight.model
+has out top-1
+has out majority
+[ "$(wc -l <out)" -eq 2 ] || fail "not one row: $(cat out)"
+
+"$farfault" train $nw --output broken.model >out 2>err </dev/null &
+training=$!
+wait_for broken.model
+kill -INT $training
+wait $training
+got=$?
+[ "$got" -eq 130 ] || fail "interrupted training: status $got"
+has err 'interrupted; the same command goes on'
+[ ! -s out ] || fail "interrupted training wrote to standard output"
+cmp -s straight.model broken.model && fail "it was not interrupted"
+status 0 train $nw --output broken.model
+cmp -s straight.model broken.model || fail "another model than without the interruption"
+status 0 predict straight.model nw:n=256 --bench
+has out 'one prediction'
+
+mistake 1 '*none.model: No such file or directory' predict none.model nw:n=256
+head -c 2000 straight.model >short.model
+mistake 1 '*short.model: the file is truncated or damaged' predict short.model nw:n=256
+echo something else >foreign.model
+mistake 1 '*foreign.model: not a model of farfault' predict foreign.model nw:n=256
+mistake 1 '*foreign.model: not a model of farfault' train $nw --output foreign.model
+has foreign.model 'something else'
+{ head -c 8 straight.model && printf '\0' && tail -c +10 straight.model; } >older.model
+mistake 1 '*older.model: version 0, and this farfault reads 1; train it again' \
+    predict older.model nw:n=256
+mistake 1 '*Is a directory*' predict programs nw:n=256
+mistake 2 '*one file holds one predictor*' train nw:n=256,hotspot:n=128 --output two.model
+mistake 2 '*must be hlsh*' train $nw --network other
+
+# several programs in one, each predicted with code of its own
+status 0 train nw:n=256,hotspot:n=128 --steps 20 --together --output both.model
+status 0 predict both.model hotspot:n=128,nw:n=256
+status 0 train nw:n=256 --network fc --steps 20 --output fc.model
+mistake 1 '*only hlsh has a fast path*' predict fc.model nw:n=256 --bench
+finish
