@@ -162,15 +162,26 @@ static inline struct ff_mask ff_mask_shift_up(const struct ff_mask *a, uint32_t 
     return m;
 }
 
-/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. */
+/* The words that are not empty, as bits. */
+static inline uint32_t ff_mask_words(const struct ff_mask *m) {
+    uint32_t words = 0;
+    FF_MASK_FOR_EACH_WORD(i)
+    words |= (uint32_t)(m->word[i] != 0) << i;
+    return words;
+}
+
+/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. Not a loop over words:
+ * where few pages are in it, it would end at a place that no processor foresees. */
 static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
     if (from >= FF_BLOCK_PAGES)
         return FF_BLOCK_PAGES;
     uint32_t i = from / 64;
     uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
-    while (word == 0) {
-        if (++i == FF_MASK_WORDS)
+    if (word == 0) {
+        uint32_t later = ff_mask_words(m) & UINT32_C(0xfe) << i;
+        if (later == 0)
             return FF_BLOCK_PAGES;
+        i = (uint32_t)__builtin_ctz(later);
         word = m->word[i];
     }
     return i * 64 + (uint32_t)__builtin_ctzll(word);

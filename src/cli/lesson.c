@@ -72,20 +72,23 @@ void ff__lesson_free(struct ff__lesson *lesson) {
 struct recorder {
     struct ff__corpus *corpus;
     uint16_t program;
+    uint32_t launch; /* counted from 1 */
     int status;
 };
 
-static void take(void *self, const struct ff__sim_access *access) {
+static void take(void *self, const struct ff_trace_event *event, const struct ff_access *seen) {
     struct recorder *recorder = self;
-    const struct ff_access *seen = &access->seen;
+    recorder->launch += event->kind == FF_TRACE_LAUNCH;
+    if (!seen)
+        return;
     const struct ff__access kept = {
         .page = seen->block * FF_BLOCK_PAGES + seen->page,
         .pc = seen->pc,
-        .cta = access->cta,
-        .launch = access->launch,
+        .cta = event->cta,
+        .launch = recorder->launch,
         .sm = seen->sm,
         .warp = seen->warp,
-        .array = (uint16_t)access->range,
+        .array = (uint16_t)event->range,
         .program = recorder->program,
         .missed = seen->flags & FF_ACCESS_MISS,
     };
@@ -101,9 +104,10 @@ static int record(const struct ff__lesson *lesson, const char *name, struct reco
         .gpu = &lesson->gpu,
         .devices = 1,
         .seed = lesson->seed,
-        .show = take,
-        .show_self = recorder,
+        .observe = take,
+        .observer = recorder,
     };
+    recorder->launch = 0;
     int status = ff__workload_open(name, lesson->seed, &workload, error);
     if (status)
         return status;

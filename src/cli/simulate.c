@@ -14,8 +14,9 @@ struct watcher {
     int status;
 };
 
-static void watch(void *self, const struct ff_trace_event *event) {
+static void watch(void *self, const struct ff_trace_event *event, const struct ff_access *seen) {
     struct watcher *watcher = self;
+    (void)seen;
     if (!watcher->status)
         watcher->status = ff_trace_write(watcher->writer, event);
 }

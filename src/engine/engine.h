@@ -137,14 +137,13 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
 
 /* ---- pages one at a time: page.c ---- */
 
-/* A page that is to come at once, and who leaves for it. */
+/* A page that is to come at once, and which one leaves for it. */
 struct ff__page_job {
     uint32_t tier, block, page;
     bool written;
-    bool held, back; /* the host has its content; it was evicted before */
-    uint32_t victim; /* FF_NONE: there was room */
-    struct ff_mask leaving;
-    struct ff_mask copied; /* set by the backend: those of `leaving` that the host gets */
+    bool held, back;              /* the host has its content; it was evicted before */
+    uint32_t victim, victim_page; /* the block FF_NONE: there was room */
+    bool copied;                  /* set by the backend: the host gets the victim's content */
 };
 
 /* Whether this engine can serve faults so: memory by the page, one device, nobody to ask but the
@@ -158,7 +157,7 @@ FF__FETCHES ff__engine_page_fetch(const struct ff__engine *engine, uint32_t bloc
 }
 
 /* The first four members say what is wanted: an absent page of a block that exists. False: take the
- * long way. */
+ * long way; nothing has been done. */
 bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job);
 void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job);
 

@@ -1,6 +1,6 @@
 /* Pages one at a time, where nothing takes time: a fault, its job and the job's end in two short
- * steps. What comes of it is what comes of the long way; what is saved is the looking at all that can
- * be under way where things take time. */
+ * steps, if one page leaves for it at most. What comes of it is what comes of the long way; what is
+ * saved is the looking at all that can be under way where things take time, and at whole blocks. */
 #include "engine/internal.h"
 
 #define VICTIMS_MAX 16u
@@ -13,34 +13,38 @@ bool ff__engine_pages_alone(const struct ff__engine *engine) {
 
 /* ---- making room ---- */
 
-static void leave(struct ff__engine *engine, struct ff__page_job *job) {
+static void leave(struct ff__engine *engine, const struct ff__page_job *job,
+                  const struct ff_mask *leaving) {
     struct ff__space *space = &engine->space;
-    struct ff_mask *resident = &space->resident[job->tier][job->victim];
     if (engine->place->place(engine->place_state, &engine->view, job->victim, job->tier) !=
         FF_TIER_HOST)
         space->stats.advice_dropped++;
     if (engine->evict->on_leave)
         engine->evict->on_leave(engine->evict_state[job->tier], &engine->view, job->victim,
-                                &job->leaving);
-    *resident = ff_mask_minus(resident, &job->leaving);
+                                leaving);
+    ff_mask_unset(&space->resident[job->tier][job->victim], job->victim_page);
     ff__memory_release_if_empty(engine, job->victim, job->tier);
 }
 
-/* The policy's first victim that can go. */
-static bool choose(struct ff__engine *engine, struct ff__page_job *job) {
+/* The policy's first victim that can go leaves. False: there is none, or it is more than a page. */
+static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     struct ff_evict_request request = {FF_EVICT_FOR_FAULT, job->tier, job->block, 1};
     engine->evict->pick(engine->evict_state[job->tier], &engine->view, &request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
-        job->leaving = ff__memory_leavable(engine, job->tier, &items[i]);
-        job->victim = items[i].block;
-        if (ff_mask_empty(&job->leaving))
+        struct ff_mask leaving = ff__memory_leavable(engine, job->tier, &items[i]);
+        uint32_t page = ff_mask_next(&leaving, 0);
+        if (page == FF_BLOCK_PAGES)
             continue;
+        if (ff_mask_next(&leaving, page + 1) < FF_BLOCK_PAGES)
+            return false;
+        job->victim = items[i].block;
+        job->victim_page = page;
         ff__engine_page_fetch(engine, job->victim);
+        leave(engine, job, &leaving);
         return true;
     }
-    job->victim = FF_NONE;
     return false;
 }
 
@@ -49,11 +53,8 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
     uint32_t tier = job->tier, block = job->block;
     ff__engine_view(engine, now_ns);
     job->victim = FF_NONE;
-    if (space->used[tier] == space->capacity) {
-        if (!choose(engine, job))
-            return false;
-        leave(engine, job);
-    }
+    if (space->used[tier] == space->capacity && !make_room(engine, job))
+        return false;
     if (space->frame[tier][block] == FF_NONE) {
         space->frame[tier][block] = 0;
         if (engine->evict->on_activate)
@@ -68,17 +69,18 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
 
 static void finish_leaving(struct ff__engine *engine, const struct ff__page_job *job) {
     struct ff__space *space = &engine->space;
-    struct ff_mask *host = &space->resident[FF_TIER_HOST][job->victim];
-    struct ff_mask *evicted = &space->evicted[job->victim];
-    uint32_t pages = ff_mask_count(&job->leaving), copied = ff_mask_count(&job->copied);
-    *host = ff_mask_or(host, &job->copied);
-    *evicted = ff_mask_or(evicted, &job->leaving);
-    if (space->stats.prefetched > 0)
-        ff__engine_count_useless(engine, job->victim, &job->leaving);
-    space->used[job->tier] -= pages;
+    uint32_t block = job->victim, page = job->victim_page;
+    if (job->copied)
+        ff_mask_set(&space->resident[FF_TIER_HOST][block], page);
+    ff_mask_set(&space->evicted[block], page);
+    if (space->stats.prefetched > 0) {
+        struct ff_mask leaving = ff_mask_of_run(page, page + 1);
+        ff__engine_count_useless(engine, block, &leaving);
+    }
+    space->used[job->tier]--;
     space->stats.evictions++;
-    space->stats.pages_out += copied;
-    space->stats.pages_dropped += pages - copied;
+    space->stats.pages_out += job->copied;
+    space->stats.pages_dropped += !job->copied;
 }
 
 void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job) {

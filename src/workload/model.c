@@ -53,6 +53,19 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
     return 0;
 }
 
+int ff__model_vectors(struct ff__workload *workload, const int64_t *params, ff__model_bytes bytes,
+                      const char *const *names, uint32_t count, struct ff_error *error) {
+    struct ff__array_spec specs[FF__VECTORS_MAX];
+    uint64_t n;
+    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, FF__VECTOR_LENGTH,
+                                &n, error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < count; i++)
+        specs[i] = (struct ff__array_spec){names[i], n * 4};
+    return ff__model_arrays(workload, specs, count, error);
+}
+
 int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
                    struct ff_error *error) {
     workload->data = malloc(size);
@@ -137,4 +150,18 @@ void ff__script_read_all(struct ff__script *script, uint32_t array) {
 
 void ff__script_write_all(struct ff__script *script, uint32_t array) {
     ff__script_write(script, array, 0, script->workload->arrays[array].bytes);
+}
+
+void ff__script_elements(struct ff__script *script, const char *name, uint64_t n,
+                         bool (*step)(const struct ff__workload *, const struct ff__kernel *,
+                                      uint32_t, uint32_t, uint32_t, struct ff__step *)) {
+    struct ff__kernel *kernel = &script->out->kernel;
+    uint64_t which;
+    if (!ff__script_turn(script, 1, &which))
+        return;
+    script->out->kind = FF__ACTION_LAUNCH;
+    ff__kernel_set(kernel, name, ff__ceil_div(n, FF__ELEMENT_CTA), FF__ELEMENT_CTA / FF__WARP,
+                   step);
+    kernel->argument[0] = n;
+    ff__kernel_seal(kernel);
 }

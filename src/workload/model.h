@@ -39,6 +39,14 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
                    ff__model_bytes bytes, uint64_t n, uint64_t unit, uint64_t most, uint64_t *out,
                    struct ff_error *error);
 
+/* Opens a model of `count` vectors of equally many elements of 4 bytes: params[1] of them, or as many as
+ * fit in params[0]. `bytes`: of all vectors. Errors of the two above. */
+int ff__model_vectors(struct ff__workload *workload, const int64_t *params, ff__model_bytes bytes,
+                      const char *const *names, uint32_t count, struct ff_error *error);
+
+#define FF__VECTORS_MAX   4u
+#define FF__VECTOR_LENGTH (UINT64_C(1) << 39)
+
 /* Makes a copy of these bytes the workload's data. -ENOMEM. */
 int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
                    struct ff_error *error);
@@ -85,6 +93,12 @@ void ff__script_read(struct ff__script *script, uint32_t array, uint64_t offset,
 void ff__script_write(struct ff__script *script, uint32_t array, uint64_t offset, uint64_t bytes);
 void ff__script_read_all(struct ff__script *script, uint32_t array);
 void ff__script_write_all(struct ff__script *script, uint32_t array);
+
+/* A launch with a thread for each of `n` elements, in CTAs of FF__ELEMENT_CTA; argument 0 is `n`. */
+#define FF__ELEMENT_CTA 256u
+void ff__script_elements(struct ff__script *script, const char *name, uint64_t n,
+                         bool (*step)(const struct ff__workload *, const struct ff__kernel *,
+                                      uint32_t, uint32_t, uint32_t, struct ff__step *));
 
 /* ---- steps ---- */
 

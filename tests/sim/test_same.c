@@ -80,8 +80,9 @@ static void draw_mixed(struct program *program, uint64_t seed, uint32_t length) 
 /* ---- what happened ---- */
 
 /* Faults and what moved. */
-static void note(void *self, const struct ff_trace_event *event) {
+static void note(void *self, const struct ff_trace_event *event, const struct ff_access *seen) {
     struct log *log = self;
+    (void)seen;
     if (event->kind != FF_TRACE_FAULT && event->kind != FF_TRACE_MIGRATE &&
         event->kind != FF_TRACE_EVICT)
         return;
@@ -172,7 +173,7 @@ static void read_log(const char *path, struct log *log) {
     struct ff_error error;
     int status = ff_trace_open(path, &reader, NULL, &error);
     while (!status && (status = ff_trace_read(reader, &event, &error)) > 0) {
-        note(log, &event);
+        note(log, &event, NULL);
         status = 0;
     }
     if (status)

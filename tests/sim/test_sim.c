@@ -213,8 +213,9 @@ struct told {
     bool went_back;
 };
 
-static void listen(void *self, const struct ff_trace_event *event) {
+static void listen(void *self, const struct ff_trace_event *event, const struct ff_access *seen) {
     struct told *told = self;
+    assert_true((seen != NULL) == (event->kind == FF_TRACE_ACCESS));
     told->events++;
     told->went_back |= event->time_ns < told->last_ns;
     told->last_ns = event->time_ns;

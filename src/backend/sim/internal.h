@@ -269,7 +269,7 @@ struct sim {
     uint64_t next_action, host_time; /* the host itself is at work until then */
     struct ff__sim_lap lap_start;
     bool host_waits, host_ended;
-    bool freeing; /* an array goes: nobody may bring its pages back meanwhile */
+    bool freeing;     /* an array goes: nobody may bring its pages back meanwhile */
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;
     uint32_t launch_count, launches_done;
@@ -287,7 +287,11 @@ void ff__sim_fail(struct sim *sim, int status, const char *what);
 /* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not of
  * the SM that may be ahead of it or of the event that may be behind: the order of what is told is that
  * in which it was decided. */
-void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event);
+void ff__sim_observe_access(struct sim *sim, const struct ff_trace_event *event,
+                            const struct ff_access *seen);
+static inline void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event) {
+    ff__sim_observe_access(sim, event, NULL);
+}
 
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
                                 uint32_t device, struct job *job) {

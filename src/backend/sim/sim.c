@@ -19,12 +19,13 @@ void ff__sim_fail(struct sim *sim, int status, const char *what) {
     ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
 }
 
-void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event) {
+void ff__sim_observe_access(struct sim *sim, const struct ff_trace_event *event,
+                            const struct ff_access *seen) {
     if (!sim->config->observe)
         return;
     struct ff_trace_event now = *event;
     now.time_ns = ff__sim_ns(sim->now);
-    sim->config->observe(sim->config->observer, &now);
+    sim->config->observe(sim->config->observer, &now, seen);
 }
 
 /* ---- launches ---- */

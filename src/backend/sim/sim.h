@@ -11,13 +11,6 @@
 #include "policy/registry.h"
 #include "workload/workload.h"
 
-/* An access as policies see it, and who else it is of. */
-struct ff__sim_access {
-    struct ff_access seen;
-    uint32_t launch; /* counted from 1 */
-    uint32_t cta, range;
-};
-
 struct ff__sim_config {
     const struct ff__gpu *gpu;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
@@ -27,12 +20,10 @@ struct ff__sim_config {
     bool check; /* verify the engine's invariants after every event */
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
-    /* Called for everything that happens, in order; NULL: nobody watches. */
-    void (*observe)(void *self, const struct ff_trace_event *event);
+    /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
+     * other events. NULL: nobody watches. */
+    void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
-    /* Called for every access of every warp, in order; NULL. */
-    void (*show)(void *self, const struct ff__sim_access *access);
-    void *show_self;
     /* Called now and then with the share of the launches done; NULL. */
     void (*progress)(void *self, double share);
     void *progress_self;

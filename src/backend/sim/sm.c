@@ -194,24 +194,13 @@ static void show_access(struct sim *sim, struct device *device, const struct sm 
         ff__sms_show(sim, device);
 }
 
-/* To whoever runs the simulation. */
-static void tell_access(const struct sim *sim, const struct device *device, const struct sm *sm,
-                        const struct touch *touch) {
-    struct ff__sim_access access = {
-        .seen = describe(device, sm, touch),
-        .launch = device->current.number,
-        .cta = touch->warp->cta,
-    };
-    access.range = sim->engine.space.blocks[access.seen.block].range;
-    sim->config->show(sim->config->show_self, &access);
-}
-
-/* Of several pages of one instruction, the first one has the instructions. */
-static void observe_access(struct sim *sim, const struct device *device,
+/* To whoever runs the simulation. Of several pages of one instruction, the first one has the
+ * instructions. */
+static void observe_access(struct sim *sim, const struct device *device, const struct sm *sm,
                            const struct touch *touch) {
-    uint32_t block = (uint32_t)(touch->page / FF_BLOCK_PAGES);
+    struct ff_access seen = describe(device, sm, touch);
     const struct ff__space *space = &sim->engine.space;
-    uint32_t range = space->blocks[block].range;
+    uint32_t range = space->blocks[seen.block].range;
     struct ff_trace_event event = {
         .kind = FF_TRACE_ACCESS,
         .device = device->tier - 1,
@@ -224,7 +213,7 @@ static void observe_access(struct sim *sim, const struct device *device,
         .write = touch->write,
     };
     touch->warp->untold = 0;
-    ff__sim_observe(sim, &event);
+    ff__sim_observe_access(sim, &event, &seen);
 }
 
 /* ---- touching pages ---- */
@@ -411,10 +400,8 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
         if (sim->shows_accesses)
             show_access(sim, device, sm, &touch);
-        if (sim->config->show)
-            tell_access(sim, device, sm, &touch);
         if (sim->config->observe)
-            observe_access(sim, device, &touch);
+            observe_access(sim, device, sm, &touch);
     }
     return done;
 }

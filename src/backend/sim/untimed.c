@@ -9,9 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Accesses ahead. */
-#define FETCH_FIRST 24u
-#define FETCH_THEN  12u
+#define FETCH_AHEAD 16u /* accesses */
 
 struct lane {
     uint32_t cta, warp, step;
@@ -25,7 +23,7 @@ struct turn {
     struct lane *lanes;
     uint32_t lane_count;
     uint64_t next_warp, warp_count; /* of all CTAs, in order */
-    uint32_t shown;                 /* of the gathered accesses, to the policies */
+    uint32_t shown, fetched;        /* of the gathered accesses: to the policies, ahead */
 };
 
 /* ---- misses ---- */
@@ -56,14 +54,13 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
 /* What leaves for a page, as schedule_out() in moves.c has it. */
 static void carry_out(struct sim *sim, struct ff__page_job *job) {
     struct ff_mask *dirty = &sim->dirty[job->victim];
-    struct ff_mask written = ff_mask_and(&job->leaving, dirty);
-    uint32_t dirty_count = ff_mask_count(&written);
-    job->copied = sim->gpu->write_back_clean ? job->leaving : written;
-    sim->result->evicted_dirty += dirty_count;
-    sim->result->evicted_clean += ff_mask_count(&job->leaving) - dirty_count;
-    sim->result->bytes_out += (uint64_t)ff_mask_count(&job->copied) * FF_PAGE_SIZE;
-    if (dirty_count > 0)
-        *dirty = ff_mask_minus(dirty, &job->leaving);
+    bool written = ff_mask_test(dirty, job->victim_page);
+    job->copied = sim->gpu->write_back_clean || written;
+    sim->result->evicted_dirty += written;
+    sim->result->evicted_clean += !written;
+    sim->result->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
+    if (written)
+        ff_mask_unset(dirty, job->victim_page);
 }
 
 /* The short way. */
@@ -140,38 +137,39 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     ff__sim_use(sim, page, write);
 }
 
-/* Has the processor fetch what accesses to come will need: who is there, and more for who is not. */
-FF__FETCHES fetch(const struct turn *turn, uint32_t index) {
+/* Has the processor fetch what accesses to come will need: more for pages that are not there. */
+FF__FETCHES fetch_absent(const struct turn *turn, uint32_t from, uint32_t end) {
     const struct sim *sim = turn->sim;
-    const struct device *device = turn->device;
-    const struct ff_mask *resident = sim->engine.space.resident[device->tier];
-    if (index + FETCH_FIRST < device->access_count)
-        __builtin_prefetch(&resident[device->accesses[index + FETCH_FIRST].block], 1);
-    if (index + FETCH_THEN >= device->access_count)
-        return;
-    const struct ff_access *access = &device->accesses[index + FETCH_THEN];
-    if (access->flags & FF_ACCESS_WRITE)
-        __builtin_prefetch(&sim->dirty[access->block], 1);
-    if (!ff_mask_test(&resident[access->block], access->page))
-        ff__engine_page_fetch(&sim->engine, access->block);
-}
-
-/* Passes over accesses to pages that are there; returns where it ended. */
-static uint32_t touch_present(const struct turn *turn, uint32_t index) {
-    struct sim *sim = turn->sim;
     const struct ff_access *accesses = turn->device->accesses;
     const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
-    uint32_t count = turn->device->access_count;
+    for (uint32_t i = from; i < end; i++)
+        if (!ff_mask_test(&resident[accesses[i].block], accesses[i].page))
+            ff__engine_page_fetch(&sim->engine, accesses[i].block);
+}
+
+/* Keeps FETCH_AHEAD to 2 * FETCH_AHEAD accesses fetched from `index` on. */
+static void fetch(struct turn *turn, uint32_t index) {
+    uint32_t count = turn->device->access_count, end = index + 2 * FETCH_AHEAD;
+    end = end < count ? end : count;
+    fetch_absent(turn, turn->fetched, end);
+    turn->fetched = end;
+}
+
+/* Passes over accesses to pages that are there, before `end`; returns where that was over. */
+static uint32_t touch_present(const struct turn *turn, uint32_t index, uint32_t end) {
+    struct sim *sim = turn->sim;
+    struct ff_mask *dirty = sim->dirty;
+    const struct ff_access *accesses = turn->device->accesses;
+    const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
     bool ahead = sim->engine.space.stats.prefetched > 0;
-    for (; index < count; index++) {
-        const struct ff_access access = accesses[index];
-        fetch(turn, index);
-        if (!ff_mask_test(&resident[access.block], access.page))
+    for (; index < end; index++) {
+        uint32_t block = accesses[index].block, page = accesses[index].page;
+        if (!ff_mask_test(&resident[block], page))
             break;
         if (ahead)
-            ff__sim_use(sim, (uint64_t)access.block * FF_BLOCK_PAGES + access.page, false);
-        if (access.flags & FF_ACCESS_WRITE)
-            ff_mask_set(&sim->dirty[access.block], access.page);
+            ff__sim_use(sim, (uint64_t)block * FF_BLOCK_PAGES + page, false);
+        if (accesses[index].flags & FF_ACCESS_WRITE)
+            ff_mask_set(&dirty[block], page);
     }
     return index;
 }
@@ -190,13 +188,17 @@ static void touch_all(struct turn *turn) {
     uint32_t count = device->access_count;
     if (sim->recording)
         record(sim, device->accesses, count);
-    turn->shown = 0;
-    for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
-        absent = touch_present(turn, i);
+    turn->shown = turn->fetched = 0;
+    for (uint32_t i = 0; i < count && !sim->failure;) {
+        if (turn->fetched < i + FETCH_AHEAD && turn->fetched < count)
+            fetch(turn, i);
+        uint32_t end = i + FETCH_AHEAD < count ? i + FETCH_AHEAD : count;
+        uint32_t absent = touch_present(turn, i, end);
         sim->result->hits += absent - i;
-        sim->now += (absent - i + (absent < count)) * PS_PER_NS;
-        if (absent < count)
-            touch_absent(turn, absent);
+        sim->now += (absent - i + (absent < end)) * PS_PER_NS;
+        if (absent < end)
+            touch_absent(turn, absent++);
+        i = absent;
     }
     show(turn, count);
     sim->result->accesses += count;
@@ -205,17 +207,23 @@ static void touch_all(struct turn *turn) {
 
 static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step) {
     struct device *device = turn->device;
+    const struct ff_mask *resident = turn->sim->engine.space.resident[device->tier];
+    struct ff_access *out = &device->accesses[device->access_count];
+    struct ff_access access = {.tier = (uint8_t)device->tier,
+                               .flags = step->write ? FF_ACCESS_WRITE : 0,
+                               .pc = step->pc,
+                               .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
+                               .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
     turn->sim->result->instructions += step->instructions;
-    for (uint32_t i = 0; i < step->page_count; i++)
-        device->accesses[device->access_count++] = (struct ff_access){
-            .block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES),
-            .page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES),
-            .tier = (uint8_t)device->tier,
-            .flags = step->write ? FF_ACCESS_WRITE : 0,
-            .pc = step->pc,
-            .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
-            .warp = (uint16_t)(lane % turn->sim->warps_per_sm),
-        };
+    for (uint32_t i = 0; i < step->page_count; i++) {
+        access.block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
+        access.page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES);
+        __builtin_prefetch(&resident[access.block], 1);
+        if (step->write)
+            __builtin_prefetch(&turn->sim->dirty[access.block], 1);
+        *out++ = access;
+    }
+    device->access_count += step->page_count;
     if (device->access_count > FF__ACCESSES_MAX - FF__STEP_PAGES)
         touch_all(turn);
 }

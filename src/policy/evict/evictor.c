@@ -18,7 +18,7 @@ int ff__evictor_start(struct ff__evictor *evictor, const struct ff_policy_env *e
 
 uint64_t ff__evictor_stock(void *state, const struct ff_view *view) {
     const struct ff__evictor *evictor = state;
-    return view->capacity[evictor->tier] * evictor->buffer / 100;
+    return evictor->buffer ? view->capacity[evictor->tier] * evictor->buffer / 100 : 0;
 }
 
 /* The block's entry; a new one has no pages. NULL if it cannot be had. What is named is wanted as a
@@ -28,10 +28,15 @@ static struct ff_advice *entry_of(struct ff__naming *naming, uint32_t block) {
     for (uint32_t i = victims->count; i-- > 0;)
         if (victims->items[i].block == block)
             return &victims->items[i];
-    struct ff_advice entry = {
-        .block = block, .tier = naming->request->tier, .launch = FF_NONE, .pages = {{0}}};
-    naming->full = !ff_advice_add(victims, &entry);
-    return naming->full ? NULL : &victims->items[victims->count - 1];
+    naming->full = victims->count == victims->capacity;
+    if (naming->full)
+        return NULL;
+    struct ff_advice *entry = &victims->items[victims->count++];
+    entry->block = block;
+    entry->tier = naming->request->tier;
+    entry->launch = FF_NONE;
+    ff_mask_clear(&entry->pages);
+    return entry;
 }
 
 void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {

@@ -1,16 +1,20 @@
 /* The page that was used longest ago (UVMSmart's LRU 4KB). */
 #include "base/fetch.h"
 #include "policy/evict/evictor.h"
-#include "policy/evict/recency.h"
+#include "policy/evict/use_log.h"
 #include "policy/registry.h"
 
-#define AHEAD_LINK  32u /* accesses: the page's link is fetched, */
-#define AHEAD_PEERS 16u /* and those of its neighbours in the list, which moving it writes */
+#include <errno.h>
+
+#define AHEAD_USES    32u /* accesses: the page's record is fetched */
+#define AHEAD_RECORDS 64u /* uses in the log: that of a page that may be the coldest is */
 
 struct lru {
     struct ff__evictor evictor;
-    uint32_t fetched;        /* of the accesses that were foreseen last */
-    struct ff__recency list; /* of pages: block * FF_BLOCK_PAGES + page */
+    uint32_t fetched;    /* of the accesses that were foreseen last */
+    uint32_t fetched_to; /* in the log */
+    uint32_t second;     /* the first use that counts after the log's first one, when last looked */
+    struct ff__use_log log; /* of pages: block * FF_BLOCK_PAGES + page */
 };
 
 static uint32_t id_of(uint32_t block, uint32_t page) {
@@ -19,98 +23,131 @@ static uint32_t id_of(uint32_t block, uint32_t page) {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct lru *lru = state;
-    lru->list.links = env->block_state;
-    lru->list.stride = sizeof(struct ff__link);
-    lru->list.percent = (uint32_t)env->params[FF__PARAM_RESERVE];
+    if (env->block_limit > FF__USE_LOG_PAGES / FF_BLOCK_PAGES)
+        return -EINVAL;
+    ff__use_log_start(&lru->log, env->block_state, env->block_limit,
+                      (uint32_t)env->params[FF__PARAM_RESERVE]);
     return ff__evictor_start(&lru->evictor, env, FF_BLOCK_PAGES);
 }
 
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
                     const struct ff_mask *pages) {
+    struct ff__use_log *log = &((struct lru *)state)->log;
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff__recency_touch(&((struct lru *)state)->list, id_of(block, page));
+        ff__use_log_touch(log, id_of(block, page));
     }
 }
 
-FF__FETCHES fetch_link(const struct ff__recency *list, const struct ff_access *access) {
-    __builtin_prefetch(ff__recency_link(list, id_of(access->block, access->page)), 1);
+FF__FETCHES fetch_record(const struct ff__use_log *log, const struct ff_access *access) {
+    __builtin_prefetch(&log->last[id_of(access->block, access->page)], 1);
 }
 
-FF__FETCHES fetch_peers(const struct ff__recency *list, const struct ff_access *access) {
-    const struct ff__link *link = ff__recency_link(list, id_of(access->block, access->page));
-    uint32_t prev = link->prev & ~FF__RECENCY_RESERVED;
-    if (link->next)
-        __builtin_prefetch(ff__recency_link(list, link->next - 1), 1);
-    if (prev)
-        __builtin_prefetch(ff__recency_link(list, prev - 1), 1);
+/* A page that is not in the order is not here: the access is a miss, or over a link. */
+static inline void use(struct ff__use_log *log, const struct ff_access *access, uint32_t *end) {
+    ff__use_log_touch_if_present(log, id_of(access->block, access->page), end);
 }
 
-/* A page that is not in the list is not here: the access is a miss, or over a link. */
+static void use_all(struct ff__use_log *log, const struct ff_access *accesses, uint32_t count,
+                    uint32_t known) {
+    uint32_t end = log->end, i = 0;
+    for (; i < count && i + AHEAD_USES < known; i++) {
+        fetch_record(log, &accesses[i + AHEAD_USES]);
+        use(log, &accesses[i], &end);
+    }
+    for (; i < count; i++)
+        use(log, &accesses[i], &end);
+    log->end = end;
+}
+
+static void use_one_by_one(struct ff__use_log *log, const struct ff_access *accesses,
+                           uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = id_of(accesses[i].block, accesses[i].page);
+        if (ff__use_log_has(log, id))
+            ff__use_log_touch(log, id);
+    }
+}
+
 static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
                       uint32_t count) {
     struct lru *lru = state;
-    struct ff__recency *list = &lru->list;
+    struct ff__use_log *log = &lru->log;
     uint32_t known = count + view->foreseen;
-    for (uint32_t i = lru->fetched; i < known && i < AHEAD_LINK; i++)
-        fetch_link(list, &accesses[i]);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = id_of(accesses[i].block, accesses[i].page);
-        if (i + AHEAD_LINK < known)
-            fetch_link(list, &accesses[i + AHEAD_LINK]);
-        if (i + AHEAD_PEERS < known)
-            fetch_peers(list, &accesses[i + AHEAD_PEERS]);
-        if (ff__recency_has(list, id))
-            ff__recency_touch(list, id);
+    for (uint32_t i = lru->fetched; i < known && i < AHEAD_USES; i++)
+        fetch_record(log, &accesses[i]);
+    lru->fetched = view->foreseen < AHEAD_USES ? view->foreseen : AHEAD_USES;
+    if (log->percent > 0) {
+        use_one_by_one(log, accesses, count);
+        return;
     }
-    lru->fetched = view->foreseen < AHEAD_LINK ? view->foreseen : AHEAD_LINK;
+    ff__use_log_prepare(log, count);
+    use_all(log, accesses, count, known);
 }
 
 static void on_leave(void *state, const struct ff_view *view, uint32_t block,
                      const struct ff_mask *pages) {
+    struct ff__use_log *log = &((struct lru *)state)->log;
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff__recency_remove(&((struct lru *)state)->list, id_of(block, page));
+        ff__use_log_remove(log, id_of(block, page));
     }
 }
 
 static void block_freed(void *state, uint32_t block) {
     for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
-        ff__recency_remove(&((struct lru *)state)->list, id_of(block, page));
+        ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
 }
 
-/* Names [from, end) of the list; both are id + 1, 0 the list's end. */
+/* Names the pages whose last uses are from `from` on, before `end`. */
 static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t from,
                      uint32_t end) {
-    for (uint32_t number = from; number != end && !ff__naming_done(naming);) {
-        uint32_t block = (number - 1) / FF_BLOCK_PAGES, page = (number - 1) % FF_BLOCK_PAGES;
+    const struct ff__use_log *log = &lru->log;
+    for (uint32_t use = from; use < end && !ff__naming_done(naming); use++) {
+        uint32_t page = ff__use_log_page(log, use), block = page / FF_BLOCK_PAGES;
         bool own = !naming->view->by_page && block == naming->request->for_block;
-        if (!own && ff_view_evictable(naming->view, lru->evictor.tier, block))
-            ff__name_page(naming, block, page);
-        number = ff__recency_link(&lru->list, number - 1)->next;
+        if (log->last[page] == use && !own &&
+            ff_view_evictable(naming->view, lru->evictor.tier, block))
+            ff__name_page(naming, block, page % FF_BLOCK_PAGES);
     }
 }
 
-/* Who is likely to be next: it has not been used for long, so that it is far from the processor. */
-FF__FETCHES fetch_next(const struct lru *lru, const struct ff_view *view) {
-    uint32_t number = lru->list.head ? ff__recency_link(&lru->list, lru->list.head - 1)->next : 0;
-    if (!number)
+/* The coldest page's last use. */
+static uint32_t first_of(struct lru *lru) {
+    struct ff__use_log *log = &lru->log;
+    if (lru->second > log->first && !ff__use_log_counts(log, log->first))
+        log->first = lru->second;
+    log->first = ff__use_log_next(log, log->first);
+    return log->first;
+}
+
+/* Who is likely to be next has not been used for long, so that it is far from the processor. */
+static void fetch_second(struct lru *lru, const struct ff_view *view) {
+    const struct ff__use_log *log = &lru->log;
+    uint32_t far = log->first + AHEAD_RECORDS;
+    uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
+    for (; use < far && use < log->end; use++)
+        __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
+    lru->fetched_to = use;
+    lru->second = ff__use_log_next(log, log->first + 1);
+    if (lru->second == log->end)
         return;
-    uint32_t next = ff__recency_link(&lru->list, number - 1)->next;
-    __builtin_prefetch(&view->resident[lru->evictor.tier][(number - 1) / FF_BLOCK_PAGES], 1);
-    __builtin_prefetch(&view->resident[FF_TIER_HOST][(number - 1) / FF_BLOCK_PAGES], 1);
-    if (next)
-        __builtin_prefetch(ff__recency_link(&lru->list, next - 1), 1);
+    uint32_t block = ff__use_log_page(log, lru->second) / FF_BLOCK_PAGES;
+    __builtin_prefetch(&view->resident[lru->evictor.tier][block], 1);
+    __builtin_prefetch(&view->resident[FF_TIER_HOST][block], 1);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
-    const struct lru *lru = state;
+    struct lru *lru = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
-    name_run(lru, &naming, lru->list.edge, 0);
+    uint32_t first = first_of(lru), edge = lru->log.edge;
+    uint32_t from = edge > first ? edge : first;
+    name_run(lru, &naming, from, lru->log.end);
     if (naming.named == 0)
-        name_run(lru, &naming, lru->list.head, lru->list.edge);
-    fetch_next(lru, view);
+        name_run(lru, &naming, first, from);
+    if (first < lru->log.end)
+        fetch_second(lru, view);
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {
@@ -121,7 +158,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct lru),
-            .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__link),
+            .block_state_size = FF__USE_LOG_BLOCK,
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,

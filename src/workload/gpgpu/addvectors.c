@@ -1,10 +1,7 @@
 /* UVMSmart's AddVectors (benchmarks/Managed/AddVectors): y = x + y, one thread an element. */
 #include "workload/model.h"
 
-#define CTA_THREADS 256
-
 enum { X, Y, ARRAYS };
-enum { N };
 
 static uint64_t bytes(uint64_t n, const int64_t *params) {
     (void)params;
@@ -13,8 +10,8 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
 
 static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out) {
-    uint64_t first = (uint64_t)cta * CTA_THREADS + warp * FF__WARP;
-    uint64_t lanes = ff__lanes(kernel->argument[N], first);
+    uint64_t first = (uint64_t)cta * FF__ELEMENT_CTA + warp * FF__WARP;
+    uint64_t lanes = ff__lanes(kernel->argument[0], first);
     if (lanes == 0)
         return index == 0 && ff__step_compute(out, ff__pc(1, 0), 10);
     if (index == 3)
@@ -27,17 +24,10 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
     struct ff__script script = ff__script_begin(workload, index, out);
-    uint64_t n = workload->arrays[X].bytes / 4, which;
     ff__script_allocate_all(&script);
     ff__script_write_all(&script, X);
     ff__script_write_all(&script, Y);
-    if (ff__script_turn(&script, 1, &which)) {
-        out->kind = FF__ACTION_LAUNCH;
-        ff__kernel_set(&out->kernel, "add", ff__ceil_div(n, CTA_THREADS), CTA_THREADS / FF__WARP,
-                       step);
-        out->kernel.argument[N] = n;
-        ff__kernel_seal(&out->kernel);
-    }
+    ff__script_elements(&script, "add", workload->arrays[X].bytes / 4, step);
     ff__script_synchronize(&script);
     ff__script_read_all(&script, Y);
     ff__script_free_all(&script);
@@ -46,19 +36,14 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    uint64_t n;
+    static const char *const names[ARRAYS] = {"x", "y"};
     (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, UINT64_C(1) << 39,
-                                &n, error);
-    if (status)
-        return status;
-    const struct ff__array_spec specs[ARRAYS] = {{"x", n * 4}, {"y", n * 4}};
-    return ff__model_arrays(workload, specs, ARRAYS, error);
+    return ff__model_vectors(workload, params, bytes, names, ARRAYS, error);
 }
 
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
-    {"n", FF_PARAM_INT, 1 << 20, 1, INT64_C(1) << 39, "elements"},
+    {"n", FF_PARAM_INT, 1 << 20, 1, FF__VECTOR_LENGTH, "elements"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
 };
 

@@ -6,9 +6,7 @@
  * counts of stores give its levels: 1, 7, 34, 170, 928, 5184, 26861, 102564, 117112, 8578 and 5 nodes.
  * The flag that ends the loop is not managed memory, and the host copies it with cudaMemcpy after
  * every level, which moves no managed page: no action here. */
-#include "workload/model.h"
-
-#include "workload/graph/graph.h"
+#include "workload/graph/lanes.h"
 
 #include <stdlib.h>
 
@@ -41,36 +39,12 @@ static uint32_t lanes_on_level(const struct model *model, uint64_t first, uint32
     return mask;
 }
 
-/* The lanes of the mask touch their nodes' elements of `stride` bytes. */
-static bool touch_lanes(struct ff__step *out, enum ff__direction direction, uint32_t pc,
-                        uint32_t instructions, const struct ff__array *array, uint64_t first,
-                        uint32_t mask, uint32_t stride, uint32_t offset) {
-    uint64_t sector = UINT64_MAX;
-    ff__step_begin(out, direction, pc, instructions);
-    for (; mask; mask &= mask - 1)
-        ff__step_lane(out, array, (first + (uint64_t)__builtin_ctz(mask)) * stride + offset,
-                      &sector);
-    return true;
-}
-
 /* Thread 0's loads come first in a warp whatever the mask says: the whole warp looks at it. */
 static bool load_flags(const struct ff__workload *workload, struct ff__step *out, uint32_t pc,
                        uint32_t instructions, uint32_t array, uint64_t first) {
     uint64_t left = workload->arrays[array].bytes - first;
     return ff__step_coalesced(out, FF__LOAD, pc, instructions, &workload->arrays[array], first,
                               left < FF__WARP ? left : FF__WARP);
-}
-
-/* Round `round` of the loop over edges: lanes whose node has that many. */
-static uint32_t lanes_in_round(const struct model *model, uint64_t first, uint32_t mask,
-                               uint64_t round) {
-    uint32_t active = 0;
-    for (; mask; mask &= mask - 1) {
-        uint64_t node = first + (uint64_t)__builtin_ctz(mask);
-        if (model->graph.first[node + 1] - model->graph.first[node] > round)
-            active |= mask & -mask;
-    }
-    return active;
 }
 
 /* Lanes whose neighbour of this round has not been visited before this level. */
@@ -86,34 +60,6 @@ static uint32_t lanes_to_unvisited(const struct model *model, uint64_t first, ui
     return active;
 }
 
-/* The lanes touch their edge of this round. */
-static bool touch_edges(const struct model *model, struct ff__step *out, uint32_t pc,
-                        uint32_t instructions, const struct ff__array *array, uint64_t first,
-                        uint32_t mask, uint64_t round) {
-    uint64_t sector = UINT64_MAX;
-    ff__step_begin(out, FF__LOAD, pc, instructions);
-    for (; mask; mask &= mask - 1) {
-        uint64_t node = first + (uint64_t)__builtin_ctz(mask);
-        ff__step_lane(out, array, (model->graph.first[node] + round) * 4, &sector);
-    }
-    return true;
-}
-
-/* The lanes touch elements of `stride` bytes of the nodes that these edges lead to. */
-static bool touch_neighbours(const struct model *model, struct ff__step *out,
-                             enum ff__direction direction, uint32_t pc, uint32_t instructions,
-                             const struct ff__array *array, uint64_t first, uint32_t mask,
-                             uint64_t round, uint32_t stride) {
-    uint64_t sector = UINT64_MAX;
-    ff__step_begin(out, direction, pc, instructions);
-    for (; mask; mask &= mask - 1) {
-        uint64_t node = first + (uint64_t)__builtin_ctz(mask);
-        uint64_t neighbour = model->graph.to[model->graph.first[node] + round];
-        ff__step_lane(out, array, neighbour * stride, &sector);
-    }
-    return true;
-}
-
 /* The loop's body: the edge; whether its end was visited; the own cost; the end's cost and flag; and
  * again the bounds of the loop, which a store might have changed. */
 static bool expand_round(const struct ff__workload *workload, uint64_t first, uint32_t mask,
@@ -123,14 +69,14 @@ static bool expand_round(const struct ff__workload *workload, uint64_t first, ui
     uint32_t pc = ff__pc(1, 8 + place), to_new;
     switch (place) {
     case 0:
-        return touch_edges(model, out, pc, 4, &arrays[EDGES], first, mask, round);
+        return ff__step_edges(&model->graph, out, pc, 4, &arrays[EDGES], first, mask, round);
     case 1:
-        return touch_neighbours(model, out, FF__LOAD, pc, 3, &arrays[VISITED], first, mask, round,
-                                1);
+        return ff__step_neighbours(&model->graph, out, FF__LOAD, pc, 3, &arrays[VISITED], first,
+                                   mask, round, 1);
     case 5:
     case 6:
-        return touch_lanes(out, FF__LOAD, pc, 2, &arrays[NODES], first, mask, 8,
-                           place == 5 ? 4 : 0);
+        return ff__step_nodes(out, FF__LOAD, pc, 2, &arrays[NODES], first, mask, 8,
+                              place == 5 ? 4 : 0);
     default:
         break;
     }
@@ -138,11 +84,11 @@ static bool expand_round(const struct ff__workload *workload, uint64_t first, ui
     if (!to_new)
         return ff__step_compute(out, pc, 1);
     if (place == 2)
-        return touch_lanes(out, FF__LOAD, pc, 3, &arrays[COST], first, to_new, 4, 0);
-    return place == 3 ? touch_neighbours(model, out, FF__STORE, pc, 3, &arrays[COST], first, to_new,
-                                         round, 4)
-                      : touch_neighbours(model, out, FF__STORE, pc, 2, &arrays[UPDATING], first,
-                                         to_new, round, 1);
+        return ff__step_nodes(out, FF__LOAD, pc, 3, &arrays[COST], first, to_new, 4, 0);
+    return place == 3 ? ff__step_neighbours(&model->graph, out, FF__STORE, pc, 3, &arrays[COST],
+                                            first, to_new, round, 4)
+                      : ff__step_neighbours(&model->graph, out, FF__STORE, pc, 2, &arrays[UPDATING],
+                                            first, to_new, round, 1);
 }
 
 /* Nodes of the level look at their neighbours. 19 instructions for a thread without work. */
@@ -158,15 +104,16 @@ static bool expand(const struct ff__workload *workload, const struct ff__kernel 
     uint32_t level = (uint32_t)kernel->argument[LEVEL];
     uint32_t mask = lanes_on_level(model, first, level);
     if (index == 1)
-        return mask ? touch_lanes(out, FF__STORE, ff__pc(1, 2), 5, &arrays[MASK], first, mask, 1, 0)
+        return mask ? ff__step_nodes(out, FF__STORE, ff__pc(1, 2), 5, &arrays[MASK], first, mask, 1,
+                                     0)
                     : ff__step_compute(out, ff__pc(1, 3), 4);
     if (!mask)
         return false;
     if (index < 4)
-        return touch_lanes(out, FF__LOAD, ff__pc(1, 2 + index), 2, &arrays[NODES], first, mask, 8,
-                           index == 2 ? 0 : 4);
+        return ff__step_nodes(out, FF__LOAD, ff__pc(1, 2 + index), 2, &arrays[NODES], first, mask,
+                              8, index == 2 ? 0 : 4);
     uint64_t round = (index - 4) / 7;
-    mask = lanes_in_round(model, first, mask, round);
+    mask = ff__lanes_with_edge(&model->graph, first, mask, round);
     return mask && expand_round(workload, first, mask, round, (index - 4) % 7, level, out);
 }
 
@@ -184,8 +131,8 @@ static bool advance(const struct ff__workload *workload, const struct ff__kernel
     if (!mask)
         return index == 1 && ff__step_compute(out, ff__pc(2, 2), 3);
     return index <= sizeof stored &&
-           touch_lanes(out, FF__STORE, ff__pc(2, 2 + index), 2,
-                       &workload->arrays[stored[index - 1]], first, mask, 1, 0);
+           ff__step_nodes(out, FF__STORE, ff__pc(2, 2 + index), 2,
+                          &workload->arrays[stored[index - 1]], first, mask, 1, 0);
 }
 
 /* ---- the program ---- */

@@ -5,9 +5,7 @@
  * CTAs of 16 threads, half a warp. The flags of the frontier are cudaMalloc's and do not appear here,
  * but for the instructions (26, 20 and 22 a thread without work, as in the published log); the host copies them with cudaMemcpy, which moves no managed page. The
  * distances are set by a kernel: the host writes neither array. */
-#include "workload/model.h"
-
-#include "workload/graph/graph.h"
+#include "workload/graph/lanes.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -29,45 +27,6 @@ struct model {
 static uint32_t lanes_in(const struct model *model, uint32_t round, uint64_t first) {
     uint32_t word = model->frontier[round * model->words + first / 32];
     return word >> first % 32 & ((UINT32_C(1) << CTA_THREADS) - 1);
-}
-
-/* The lanes' own elements; `next`: those after them. */
-static bool touch_own(struct ff__step *out, enum ff__direction direction, uint32_t pc,
-                      uint32_t instructions, const struct ff__array *array, uint64_t first,
-                      uint32_t mask, uint32_t next) {
-    uint64_t sector = UINT64_MAX;
-    ff__step_begin(out, direction, pc, instructions);
-    for (; mask; mask &= mask - 1) {
-        uint64_t offset = (first + (uint64_t)__builtin_ctz(mask) + next) * 4;
-        if (offset < array->bytes)
-            ff__step_lane(out, array, offset, &sector);
-    }
-    return true;
-}
-
-/* The lanes' edge of this loop round, or the element of the node that it leads to. */
-static bool touch_edge(const struct model *model, struct ff__step *out,
-                       enum ff__direction direction, uint32_t pc, uint32_t instructions,
-                       const struct ff__array *array, uint64_t first, uint32_t mask, uint64_t loop,
-                       bool end) {
-    uint64_t sector = UINT64_MAX;
-    ff__step_begin(out, direction, pc, instructions);
-    for (; mask; mask &= mask - 1) {
-        uint64_t edge = model->graph.first[first + (uint64_t)__builtin_ctz(mask)] + loop;
-        ff__step_lane(out, array, (end ? model->graph.to[edge] : edge) * 4, &sector);
-    }
-    return true;
-}
-
-static uint32_t lanes_with_edge(const struct model *model, uint64_t first, uint32_t mask,
-                                uint64_t loop) {
-    uint32_t active = 0;
-    for (; mask; mask &= mask - 1) {
-        uint64_t node = first + (uint64_t)__builtin_ctz(mask);
-        if (model->graph.first[node + 1] - model->graph.first[node] > loop)
-            active |= mask & -mask;
-    }
-    return active;
 }
 
 static bool initialize(const struct ff__workload *workload, const struct ff__kernel *kernel,
@@ -97,24 +56,26 @@ static bool relax(const struct ff__workload *workload, const struct ff__kernel *
     if (!mask)
         return false;
     if (index < 3)
-        return touch_own(out, FF__LOAD, ff__pc(2, index), 5, &arrays[VERTICES], first, mask,
-                         index - 1);
+        return ff__step_nodes(out, FF__LOAD, ff__pc(2, index), 5, &arrays[VERTICES], first, mask, 4,
+                              4 * (index - 1));
     uint64_t loop = (index - 3) / 5;
     uint32_t place = (index - 3) % 5, pc = ff__pc(2, 3 + place);
-    mask = lanes_with_edge(model, first, mask, loop);
+    mask = ff__lanes_with_edge(&model->graph, first, mask, loop);
     if (!mask)
         return false;
     switch (place) {
     case 0:
-        return touch_edge(model, out, FF__LOAD, pc, 4, &arrays[EDGES], first, mask, loop, false);
+        return ff__step_edges(&model->graph, out, pc, 4, &arrays[EDGES], first, mask, loop);
     case 1:
-        return touch_own(out, FF__LOAD, pc, 3, &arrays[SHORTEST], first, mask, 0);
+        return ff__step_nodes(out, FF__LOAD, pc, 3, &arrays[SHORTEST], first, mask, 4, 0);
     case 2:
-        return touch_edge(model, out, FF__LOAD, pc, 2, &arrays[WEIGHTS], first, mask, loop, false);
+        return ff__step_edges(&model->graph, out, pc, 2, &arrays[WEIGHTS], first, mask, loop);
     case 3:
-        return touch_edge(model, out, FF__LOAD, pc, 4, &arrays[UPDATING], first, mask, loop, true);
+        return ff__step_neighbours(&model->graph, out, FF__LOAD, pc, 4, &arrays[UPDATING], first,
+                                   mask, loop, 4);
     default:
-        return touch_edge(model, out, FF__STORE, pc, 4, &arrays[UPDATING], first, mask, loop, true);
+        return ff__step_neighbours(&model->graph, out, FF__STORE, pc, 4, &arrays[UPDATING], first,
+                                   mask, loop, 4);
     }
 }
 
@@ -131,7 +92,8 @@ static bool settle(const struct ff__workload *workload, const struct ff__kernel 
         return ff__step_coalesced(out, FF__LOAD, ff__pc(3, index), index ? 2 : 16,
                                   &arrays[index ? UPDATING : SHORTEST], first * 4, lanes * 4);
     if (index == 2 && mask)
-        return touch_own(out, FF__STORE, ff__pc(3, 2), 4, &arrays[SHORTEST], first, mask, 0);
+        return ff__step_nodes(out, FF__STORE, ff__pc(3, 2), 4, &arrays[SHORTEST], first, mask, 4,
+                              0);
     return index == 2 + (mask != 0) && ff__step_coalesced(out, FF__STORE, ff__pc(3, 3), 4,
                                                           &arrays[UPDATING], first * 4, lanes * 4);
 }
