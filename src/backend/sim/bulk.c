@@ -1,18 +1,19 @@
 /* Kernels in bulk: a front goes through all operands at once.
  *
- * What all warps of the device touch at a time is a step: one load of a float by each lane. (Ours. With
- * four floats, as some kernels load, systems that live by faults are faster by a tenth.) A step whose
- * pages are all there takes its share of the kernel's time; otherwise one page of it faults on each SM,
- * until they have all come. Between two events nothing changes, so that what is in place is passed over
- * block by block, not page by page. */
+ * What all warps of the device touch at a time is a step: one load of a float of an operand by each
+ * lane. (Ours. With four floats, as some kernels load, systems that live by faults are faster by a
+ * tenth.) Where SMs share what they load, a step is so much less of the operand. A step whose pages are
+ * all there takes its share of the kernel's time; otherwise SMs fault until they have all come. Between
+ * two events nothing changes, so that what is in place is passed over block by block, not page by
+ * page. */
 #include "backend/sim/internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #define LANES      32u
 #define LANE_BYTES 4u
-#define HORIZON    16u /* steps */
+#define HORIZON    16u /* steps in which nothing is shared */
 
 /* ---- positions: bytes of an operand, in the order of its nest ---- */
 
@@ -30,6 +31,7 @@ static uint64_t turn_span(const struct ff__operand *operand) {
 
 /* Consecutive bytes from a position on, as pages of the managed space. */
 struct piece {
+    uint64_t start;      /* its first byte in the managed space */
     uint64_t first, end; /* pages */
     uint64_t bytes;
 };
@@ -43,9 +45,9 @@ static struct piece piece_at(const struct sim *sim, const struct ff__operand *op
                      run / loop[2].count % loop[1].count * loop[1].stride +
                      run / loop[2].count / loop[1].count * loop[0].stride;
     uint64_t bytes = left < limit - position ? left : limit - position;
-    uint64_t page = sim->workload->arrays[operand->array].first_page;
-    return (struct piece){page + start / FF_PAGE_SIZE,
-                          page + (start + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, bytes};
+    start += sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE;
+    return (struct piece){start, start / FF_PAGE_SIZE,
+                          (start + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, bytes};
 }
 
 /* ---- pages ---- */
@@ -90,32 +92,6 @@ static bool pass(struct sim *sim, struct device *device, const struct piece *pie
     return true;
 }
 
-static void collect(struct sim *sim, struct bulk *bulk, uint64_t page, bool write) {
-    if (bulk->missing_count == bulk->missing_capacity) {
-        uint32_t capacity = bulk->missing_capacity ? 2 * bulk->missing_capacity : 1024;
-        struct fault *missing = realloc(bulk->missing, capacity * sizeof *missing);
-        if (!missing) {
-            ff__sim_fail(sim, -ENOMEM, "faults");
-            return;
-        }
-        bulk->missing = missing;
-        bulk->missing_capacity = capacity;
-    }
-    bulk->missing[bulk->missing_count++] = (struct fault){.page = page, .write = write};
-}
-
-/* The pages of a piece that are not there. */
-static void collect_piece(struct sim *sim, struct device *device, const struct piece *piece,
-                          bool write) {
-    uint32_t block;
-    for (uint64_t page = piece->first; page < piece->end;) {
-        struct ff_mask pages = next_pages(&page, piece->end, &block);
-        struct ff_mask missing = missing_of(sim, device, block, &pages);
-        FF_MASK_FOR_EACH_PAGE(&missing, index)
-        collect(sim, &device->bulk, (uint64_t)block * FF_BLOCK_PAGES + index, write);
-    }
-}
-
 /* ---- the front ---- */
 
 /* Where an operand's step begins. */
@@ -133,11 +109,11 @@ static bool has_turns(const struct ff__operand *operand) {
 static uint64_t pass_turn(struct sim *sim, struct device *device, const struct ff__operand *operand,
                           uint64_t position) {
     uint64_t turn = size_of(operand) / operand->loop[0].count, number = position / turn;
-    uint64_t first = sim->workload->arrays[operand->array].first_page;
-    uint64_t start = operand->offset + number * operand->loop[0].stride;
+    uint64_t start = sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE +
+                     operand->offset + number * operand->loop[0].stride;
     uint64_t end = start + turn_span(operand);
-    const struct piece piece = {first + start / FF_PAGE_SIZE,
-                                first + (end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, turn};
+    const struct piece piece = {start, start / FF_PAGE_SIZE,
+                                (end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, turn};
     return pass(sim, device, &piece, operand->write) ? (number + 1) * turn : position;
 }
 
@@ -175,34 +151,92 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     return last;
 }
 
-/* The pages that the step is short of. */
-static void collect_step(struct sim *sim, struct device *device) {
+/* ---- faults ---- */
+
+/* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
+ * Sakharnykh): a fault an SM at a time. Each has it on the first page that it misses; CTAs, and so the
+ * parts of an operand, are dealt to SMs in turn. Parts smaller than a page, or read by several SMs,
+ * make several faults on one page. */
+struct slice {
+    const struct ff__operand *operand;
+    uint64_t from, to; /* positions: the step */
+    uint64_t part;     /* bytes */
+    uint64_t readers;
+};
+
+static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
+                             const struct ff__operand *operand) {
+    struct slice slice = {operand, position_of(bulk, operand, bulk->step),
+                          position_of(bulk, operand, bulk->step + 1), 0,
+                          ff__operand_readers(operand)};
+    slice.part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
+    if (operand->part && operand->part < slice.part)
+        slice.part = operand->part;
+    slice.part = slice.part ? slice.part : 1;
+    return slice;
+}
+
+/* Those of the SMs that touch these bytes and have no fault yet have one on the page. */
+static void raise_on(struct sim *sim, struct device *device, const struct slice *slice,
+                     uint64_t page, uint64_t first, uint64_t end) {
     struct bulk *bulk = &device->bulk;
-    const struct ff__kernel *kernel = &device->current.kernel;
-    bulk->missing_count = 0;
-    for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t end = position_of(bulk, operand, bulk->step + 1);
-        for (uint64_t at = position_of(bulk, operand, bulk->step); at < end;) {
-            struct piece piece = piece_at(sim, operand, at, end);
-            collect_piece(sim, device, &piece, operand->write);
-            at += piece.bytes;
-        }
+    uint64_t sm = (first - slice->from) / slice->part * slice->readers;
+    uint64_t last = ((end - 1 - slice->from) / slice->part + 1) * slice->readers;
+    if (last > sm + sim->gpu->sms)
+        last = sm + sim->gpu->sms;
+    for (; sm < last && bulk->idle > 0; sm++) {
+        uint64_t *word = &bulk->stalled[sm % sim->gpu->sms / 64];
+        uint64_t bit = UINT64_C(1) << (sm % sim->gpu->sms % 64);
+        if (*word & bit)
+            continue;
+        *word |= bit;
+        bulk->idle--;
+        ff__sim_raise_fault(sim, device, page, slice->operand->write, bulk->time + sim->visible);
     }
 }
 
-/* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
- * Sakharnykh): a fault an SM at a time, each somewhere else in the step. Returns how many pages the step
- * is short of. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`. */
+static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
+                           const struct piece *piece, uint64_t at, uint32_t block,
+                           const struct ff_mask *missing) {
+    FF_MASK_FOR_EACH_PAGE(missing, index) {
+        uint64_t page = (uint64_t)block * FF_BLOCK_PAGES + index, byte = page * FF_PAGE_SIZE;
+        uint64_t first = byte > piece->start ? byte - piece->start : 0;
+        uint64_t end = byte + FF_PAGE_SIZE - piece->start;
+        if (device->bulk.idle == 0)
+            return;
+        raise_on(sim, device, slice, page, at + first,
+                 at + (end < piece->bytes ? end : piece->bytes));
+    }
+}
+
+/* Returns how many pages of the operand the step is short of. */
+static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+    uint64_t missing_count = 0;
+    uint32_t block;
+    for (uint64_t at = slice->from; at < slice->to;) {
+        struct piece piece = piece_at(sim, slice->operand, at, slice->to);
+        for (uint64_t page = piece.first; page < piece.end;) {
+            struct ff_mask pages = next_pages(&page, piece.end, &block);
+            struct ff_mask missing = missing_of(sim, device, block, &pages);
+            missing_count += ff_mask_count(&missing);
+            raise_in_block(sim, device, slice, &piece, at, block, &missing);
+        }
+        at += piece.bytes;
+    }
+    return missing_count;
+}
+
+/* Returns how many pages the step is short of; once they have been counted, at least one. */
 static uint64_t raise_faults(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
-    collect_step(sim, device);
-    uint64_t missing = bulk->missing_count, count = missing;
-    if (count > sim->gpu->sms)
-        count = sim->gpu->sms;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct fault *fault = &bulk->missing[i * missing / count];
-        ff__sim_raise_fault(sim, device, fault->page, fault->write, bulk->time + sim->visible);
+    const struct ff__kernel *kernel = &device->current.kernel;
+    uint64_t missing = 0;
+    memset(bulk->stalled, 0, sizeof bulk->stalled);
+    bulk->idle = sim->gpu->sms;
+    for (uint32_t i = 0; i < kernel->operand_count && (bulk->idle > 0 || !bulk->faulted); i++) {
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
+        missing += raise_in_slice(sim, device, &slice);
     }
     return missing;
 }
@@ -222,17 +256,23 @@ static void count_pages(struct sim *sim, const struct ff__kernel *kernel) {
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     const struct ff__kernel *kernel = &device->current.kernel;
     const struct ff__gpu *gpu = sim->gpu;
-    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * LANES * LANE_BYTES, bytes = 1;
+    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * LANES * LANE_BYTES;
+    uint64_t bytes = 1, shared = 1;
     double seconds = kernel->flops / gpu->flops;
     if (kernel->traffic / gpu->memory_rate > seconds)
         seconds = kernel->traffic / gpu->memory_rate;
-    for (uint32_t i = 0; i < kernel->operand_count; i++)
-        bytes += size_of(&kernel->operands[i]);
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        uint64_t readers = ff__operand_readers(&kernel->operands[i]);
+        uint64_t loaded = size_of(&kernel->operands[i]) * readers;
+        bytes = loaded > bytes ? loaded : bytes;
+        shared = readers > shared ? readers : shared;
+    }
     struct bulk *bulk = &device->bulk;
     if (sim->recording)
         ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
     bulk->step = 0;
     bulk->steps = (bytes + window - 1) / window;
+    bulk->horizon = HORIZON * shared;
     bulk->time = time;
     bulk->waits = bulk->faulted = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
@@ -242,7 +282,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
 /* The step that the front can reach before `until`, or a little beyond: no further ahead than it pays
  * to look, because what is found there is looked at again after a stop. */
 static uint64_t reach(const struct bulk *bulk, uint64_t until) {
-    uint64_t left = bulk->steps - bulk->step, far = left < HORIZON ? left : HORIZON;
+    uint64_t left = bulk->steps - bulk->step, far = left < bulk->horizon ? left : bulk->horizon;
     if (until == NEVER)
         return bulk->step + far;
     double steps = (double)(until - bulk->time) / (bulk->ps_per_step + 1e-9) + 1;

@@ -75,12 +75,12 @@ struct launch {
 
 /* How far a kernel in bulk has come: bulk.c. */
 struct bulk {
-    uint64_t step, steps;
+    uint64_t step, steps, horizon;
     double ps_per_step;
     uint64_t time;
-    bool waits, faulted;   /* for pages; the step has been counted as short of them */
-    struct fault *missing; /* pages that it is short of */
-    uint32_t missing_count, missing_capacity;
+    bool waits, faulted; /* for pages; the step has been counted as short of them */
+    uint32_t idle;       /* SMs without a fault */
+    uint64_t stalled[FF__SMS_MAX / 64];
 };
 
 struct device {
