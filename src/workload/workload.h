@@ -53,7 +53,7 @@ struct ff__operand {
     } loop[FF__LOOPS];
 };
 
-static inline uint64_t ff__operand_readers(const struct ff__operand *operand) {
+static inline uint32_t ff__operand_readers(const struct ff__operand *operand) {
     return operand->readers ? operand->readers : 1;
 }
 

@@ -9,6 +9,7 @@
 #include "backend/sim/internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LANES      32u
@@ -21,14 +22,6 @@ static uint64_t size_of(const struct ff__operand *operand) {
     return ff__operand_runs(operand) * operand->run;
 }
 
-/* What one turn of the outermost loop lies in. */
-static uint64_t turn_span(const struct ff__operand *operand) {
-    uint64_t span = operand->run;
-    for (int i = 1; i < FF__LOOPS; i++)
-        span += (operand->loop[i].count - 1) * operand->loop[i].stride;
-    return span;
-}
-
 /* Consecutive bytes from a position on, as pages of the managed space. */
 struct piece {
     uint64_t start;      /* its first byte in the managed space */
@@ -36,18 +29,32 @@ struct piece {
     uint64_t bytes;
 };
 
-static struct piece piece_at(const struct sim *sim, const struct ff__operand *operand,
-                             uint64_t position, uint64_t limit) {
-    const struct ff__loop *loop = operand->loop;
-    uint64_t run = position / operand->run, inside = position % operand->run;
-    uint64_t left = operand->run - inside;
-    uint64_t start = operand->offset + inside + run % loop[2].count * loop[2].stride +
-                     run / loop[2].count % loop[1].count * loop[1].stride +
-                     run / loop[2].count / loop[1].count * loop[0].stride;
-    uint64_t bytes = left < limit - position ? left : limit - position;
-    start += sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE;
+static struct piece make_piece(uint64_t start, uint64_t bytes) {
     return (struct piece){start, start / FF_PAGE_SIZE,
                           (start + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, bytes};
+}
+
+/* Where the outer `level` loops' iteration `number` begins. */
+static uint64_t start_of(const struct sim *sim, const struct ff__operand *operand, int level,
+                         uint64_t number) {
+    uint64_t start =
+        sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE + operand->offset;
+    for (int i = level - 1; i > 0; i--) {
+        const struct ff__loop *loop = &operand->loop[i];
+        if (loop->count == 1) /* most are: no division */
+            continue;
+        start += number % loop->count * loop->stride;
+        number /= loop->count;
+    }
+    return start + number * operand->loop[0].stride;
+}
+
+static struct piece piece_at(const struct sim *sim, const struct ff__operand *operand,
+                             uint64_t position, uint64_t limit) {
+    uint64_t run = position / operand->run, inside = position % operand->run;
+    uint64_t left = operand->run - inside;
+    uint64_t start = start_of(sim, operand, FF__LOOPS, run) + inside;
+    return make_piece(start, left < limit - position ? left : limit - position);
 }
 
 /* ---- pages ---- */
@@ -100,29 +107,28 @@ static uint64_t position_of(const struct bulk *bulk, const struct ff__operand *o
     return (uint64_t)((double)size_of(operand) * (double)step / (double)bulk->steps);
 }
 
-/* Whether runs are so short that looking at all that a turn lies in is the shorter way. */
-static bool has_turns(const struct ff__operand *operand) {
-    return operand->run < FF_LEAF_SIZE && operand->loop[1].count * operand->loop[2].count > 1;
+/* The end of the iteration of the outer `level` loops that a position is in, if all between its first
+ * and its last byte is in place; else the position. */
+static uint64_t pass_level(struct sim *sim, struct device *device,
+                           const struct ff__operand *operand, int level, uint64_t position) {
+    uint64_t bytes = operand->run, span = operand->run;
+    for (int i = level; i < FF__LOOPS; i++) {
+        bytes *= operand->loop[i].count;
+        span += (operand->loop[i].count - 1) * operand->loop[i].stride;
+    }
+    uint64_t number = position / bytes;
+    const struct piece piece = make_piece(start_of(sim, operand, level, number), span);
+    return pass(sim, device, &piece, operand->write) ? (number + 1) * bytes : position;
 }
 
-/* The end of the turn that a position is in, if all that it lies in is in place; else the position. */
-static uint64_t pass_turn(struct sim *sim, struct device *device, const struct ff__operand *operand,
-                          uint64_t position) {
-    uint64_t turn = size_of(operand) / operand->loop[0].count, number = position / turn;
-    uint64_t start = sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE +
-                     operand->offset + number * operand->loop[0].stride;
-    uint64_t end = start + turn_span(operand);
-    const struct piece piece = {start, start / FF_PAGE_SIZE,
-                                (end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, turn};
-    return pass(sim, device, &piece, operand->write) ? (number + 1) * turn : position;
-}
-
-/* How far the operand is in place from `position` on, where it matters before `limit`. */
+/* How far the operand is in place from `position` on, where it matters before `limit`. Where runs are
+ * short, looking at all that many of them lie in is the shorter way. */
 static uint64_t clear_until(struct sim *sim, struct device *device,
                             const struct ff__operand *operand, uint64_t position, uint64_t limit) {
-    if (has_turns(operand))
-        for (uint64_t further; position < limit; position = further)
-            if ((further = pass_turn(sim, device, operand, position)) == position)
+    for (int level = 1; level < FF__LOOPS && operand->run < FF_LEAF_SIZE; level++)
+        for (uint64_t further = 0; position < limit && operand->loop[level].count > 1;
+             position = further)
+            if ((further = pass_level(sim, device, operand, level, position)) == position)
                 break;
     while (position < limit) {
         uint64_t near = position + FF_BLOCK_SIZE < limit ? position + FF_BLOCK_SIZE : limit;
@@ -131,24 +137,43 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
             return position;
         position += piece.bytes;
     }
-    return limit;
+    return position;
 }
 
-/* The first step from here to `last` that needs a page which is not there; `last` if none does. */
+/* The step that a position is in. */
+static uint64_t step_at(const struct bulk *bulk, const struct ff__operand *operand,
+                        uint64_t position) {
+    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / (double)size_of(operand));
+    while (step < bulk->steps && position_of(bulk, operand, step + 1) <= position)
+        step++;
+    return step;
+}
+
+/* The first step from here to `last` that needs a page which is not there; `last` if none does. What
+ * has been found in place stays so until something leaves. */
 static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last) {
     const struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     for (uint32_t i = 0; i < kernel->operand_count && last > bulk->step; i++) {
         const struct ff__operand *operand = &kernel->operands[i];
         uint64_t limit = position_of(bulk, operand, last);
-        uint64_t at =
-            clear_until(sim, device, operand, position_of(bulk, operand, bulk->step), limit);
-        if (at >= limit)
+        uint64_t *at = &bulk->fronts[i].clear, from = position_of(bulk, operand, bulk->step);
+        *at = clear_until(sim, device, operand, *at > from ? *at : from, limit);
+        if (*at >= limit)
             continue;
-        uint64_t step = (uint64_t)((double)at * (double)bulk->steps / (double)size_of(operand));
+        uint64_t step = step_at(bulk, operand, *at);
         last = step > bulk->step ? step : bulk->step;
     }
     return last;
+}
+
+void ff__bulk_left(struct device *device, uint32_t block) {
+    const struct bulk *bulk = &device->bulk;
+    if (!device->running || !ff__is_bulk(device))
+        return;
+    for (uint32_t i = 0; i < device->current.kernel.operand_count; i++)
+        if (block >= bulk->fronts[i].first && block <= bulk->fronts[i].last)
+            bulk->fronts[i].clear = 0;
 }
 
 /* ---- faults ---- */
@@ -160,8 +185,8 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
 struct slice {
     const struct ff__operand *operand;
     uint64_t from, to; /* positions: the step */
-    uint64_t part;     /* bytes */
-    uint64_t readers;
+    uint32_t part;     /* bytes */
+    uint32_t readers;
 };
 
 static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
@@ -169,44 +194,50 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     struct slice slice = {operand, position_of(bulk, operand, bulk->step),
                           position_of(bulk, operand, bulk->step + 1), 0,
                           ff__operand_readers(operand)};
-    slice.part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
-    if (operand->part && operand->part < slice.part)
-        slice.part = operand->part;
-    slice.part = slice.part ? slice.part : 1;
+    uint64_t part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
+    if (operand->part && operand->part < part)
+        part = operand->part;
+    slice.part = part == 0 ? 1 : part > UINT32_MAX ? UINT32_MAX : (uint32_t)part;
     return slice;
 }
 
-/* Those of the SMs that touch these bytes and have no fault yet have one on the page. */
-static void raise_on(struct sim *sim, struct device *device, const struct slice *slice,
-                     uint64_t page, uint64_t first, uint64_t end) {
+/* `count` SMs from number `sm` on have a fault on the page, if they have none yet. */
+static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
+                     uint64_t page, bool write) {
     struct bulk *bulk = &device->bulk;
-    uint64_t sm = (first - slice->from) / slice->part * slice->readers;
-    uint64_t last = ((end - 1 - slice->from) / slice->part + 1) * slice->readers;
-    if (last > sm + sim->gpu->sms)
-        last = sm + sim->gpu->sms;
-    for (; sm < last && bulk->idle > 0; sm++) {
-        uint64_t *word = &bulk->stalled[sm % sim->gpu->sms / 64];
-        uint64_t bit = UINT64_C(1) << (sm % sim->gpu->sms % 64);
+    uint32_t sms = sim->gpu->sms;
+    for (sm %= sms; count > 0 && bulk->idle > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
+        uint64_t *word = &bulk->stalled[sm / 64], bit = UINT64_C(1) << (sm % 64);
         if (*word & bit)
             continue;
         *word |= bit;
         bulk->idle--;
-        ff__sim_raise_fault(sim, device, page, slice->operand->write, bulk->time + sim->visible);
+        ff__sim_raise_fault(sim, device, page, write, bulk->time + sim->visible);
     }
 }
 
-/* Faults on one block's missing pages of a piece, which begins at position `at`. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
+ * first one that a part misses and its end are passed over. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing) {
-    FF_MASK_FOR_EACH_PAGE(missing, index) {
-        uint64_t page = (uint64_t)block * FF_BLOCK_PAGES + index, byte = page * FF_PAGE_SIZE;
-        uint64_t first = byte > piece->start ? byte - piece->start : 0;
-        uint64_t end = byte + FF_PAGE_SIZE - piece->start;
-        if (device->bulk.idle == 0)
-            return;
-        raise_on(sim, device, slice, page, at + first,
-                 at + (end < piece->bytes ? end : piece->bytes));
+    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
+    const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
+    for (uint32_t index = ff_mask_next(missing, 0);
+         index < FF_BLOCK_PAGES && device->bulk.idle > 0;) {
+        uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
+        first = first > piece->start ? first : piece->start;
+        end = end < piece_end ? end : piece_end;
+        uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
+        uint32_t last = (uint32_t)(end - 1 - piece->start + shift) / slice->part;
+        uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
+        raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
+                 base / FF_PAGE_SIZE + index, slice->operand->write);
+        uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
+        index++;
+        if (next > base + (uint64_t)index * FF_PAGE_SIZE)
+            index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
+        index = index < FF_BLOCK_PAGES ? ff_mask_next(missing, index) : index;
     }
 }
 
@@ -253,6 +284,27 @@ static void count_pages(struct sim *sim, const struct ff__kernel *kernel) {
     }
 }
 
+/* Nothing is known to be in place yet. */
+static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__kernel *kernel) {
+    if (kernel->operand_count > bulk->front_capacity) {
+        struct front *fronts = realloc(bulk->fronts, kernel->operand_count * sizeof *fronts);
+        if (!fronts) {
+            ff__sim_fail(sim, -ENOMEM, "a kernel's operands");
+            return;
+        }
+        bulk->fronts = fronts;
+        bulk->front_capacity = kernel->operand_count;
+    }
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        const struct ff__operand *operand = &kernel->operands[i];
+        uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
+        for (int j = 0; j < FF__LOOPS; j++)
+            last += (operand->loop[j].count - 1) * operand->loop[j].stride;
+        bulk->fronts[i] = (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE),
+                                         (uint32_t)(last / FF_BLOCK_SIZE)};
+    }
+}
+
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     const struct ff__kernel *kernel = &device->current.kernel;
     const struct ff__gpu *gpu = sim->gpu;
@@ -270,6 +322,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     struct bulk *bulk = &device->bulk;
     if (sim->recording)
         ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
+    start_fronts(sim, bulk, kernel);
     bulk->step = 0;
     bulk->steps = (bytes + window - 1) / window;
     bulk->horizon = HORIZON * shared;

@@ -583,6 +583,7 @@ static void close_sim(struct sim *sim) {
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
         ff__sms_fini(sim, &sim->devices[i]);
         ff__queue_fini(&sim->devices[i].advice);
+        free(sim->devices[i].bulk.fronts);
         free(sim->devices[i].batch);
         free(sim->devices[i].buffer);
         free(sim->devices[i].queue);
