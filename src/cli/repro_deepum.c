@@ -159,7 +159,7 @@ static double seconds_of(const struct run *run) {
 }
 
 static double faults_of(const struct run *run) {
-    return run->simulated.good ? (double)run->simulated.result.lap.faults : (double)NAN;
+    return run->simulated.good ? (double)run->simulated.result.lap.raised : (double)NAN;
 }
 
 static double megabytes_of(const struct run *run) {

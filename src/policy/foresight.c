@@ -28,9 +28,9 @@ int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t si
 
 static void mark(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t block,
                  bool used) {
-    uint64_t bit = UINT64_C(1) << (turn % FF__RING);
-    uint64_t *launches = &foresight->blocks[block].launches[tier];
-    *launches = used ? *launches | bit : *launches & ~bit;
+    uint64_t bit = UINT64_C(1) << (turn % 64);
+    uint64_t *word = &foresight->blocks[block].launches[tier][turn % FF__RING / 64];
+    *word = used ? *word | bit : *word & ~bit;
 }
 
 static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, bool used) {
@@ -230,20 +230,32 @@ static bool is_trusted(const struct ff__foresight *foresight, const struct ff__s
     return table != FF_NONE && foresight->tables.tables[table].runs > 0;
 }
 
-uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
-    const struct ff__sequence *sequence = &foresight->sequences[tier];
-    uint64_t launches = foresight->blocks[block].launches[tier];
-    if (!is_trusted(foresight, sequence))
-        return FF_TURN_NEVER;
-    uint32_t turn = (uint32_t)(sequence->now % FF__RING);
-    launches = turn ? launches >> turn | launches << (FF__RING - turn) : launches;
-    for (; launches; launches &= launches - 1) {
-        uint64_t at = sequence->now + (uint64_t)__builtin_ctzll(launches);
-        uint32_t step;
+/* The first launch from `turn` to `end` that uses the block, of those whose bits share a word with that
+ * of `turn`. */
+static uint64_t next_in_word(const struct ff__foresight *foresight,
+                             const struct ff__sequence *sequence, uint32_t block, uint64_t bits,
+                             uint64_t turn, uint64_t end) {
+    uint32_t step;
+    for (bits >>= turn % 64; bits; bits &= bits - 1) {
+        uint64_t at = turn + (uint64_t)__builtin_ctzll(bits);
+        if (at > end)
+            break;
         if (is_used(foresight, sequence, at, block, &step))
             return at << 32 | step;
     }
     return FF_TURN_NEVER;
+}
+
+uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    const uint64_t *launches = foresight->blocks[block].launches[tier];
+    uint64_t end = sequence->now + sequence->ahead, next = FF_TURN_NEVER;
+    if (!is_trusted(foresight, sequence))
+        return FF_TURN_NEVER;
+    for (uint64_t turn = sequence->now; turn <= end && next == FF_TURN_NEVER;
+         turn = (turn / 64 + 1) * 64)
+        next = next_in_word(foresight, sequence, block, launches[turn % FF__RING / 64], turn, end);
+    return next;
 }
 
 uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier) {

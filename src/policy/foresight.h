@@ -2,7 +2,7 @@
  * and in which order, each block will be used.
  *
  * A device's launches are numbered. Of the running one and the predicted ones after it, each block
- * keeps a bit in a ring of 64, so that a block's next use is a look-up in one table, whatever their
+ * keeps a bit in a ring of 256, so that a block's next use is a look-up of four words, whatever their
  * number. A kernel's blocks are marked when it is predicted and unmarked when it is over. */
 #ifndef FF_POLICY_FORESIGHT_H
 #define FF_POLICY_FORESIGHT_H
@@ -12,13 +12,15 @@
 
 #include <farfault/policy.h>
 
-#define FF__RING     64u
-#define FF__LOOK_MAX (FF__RING - 2) /* the greatest N */
+#define FF__RING       256u
+#define FF__RING_WORDS (FF__RING / 64)
+#define FF__LOOK_MAX   (FF__RING - 2) /* the greatest N */
 
 /* By block, zero at first. */
 struct ff__foreseen {
-    struct ff_mask touched;          /* pages that have ever faulted */
-    uint64_t launches[FF_TIERS_MAX]; /* [tier]; bit n: used by the launch with number n mod 64 */
+    struct ff_mask touched; /* pages that have ever faulted */
+    /* [tier]; bit n: used by the launch whose number is n mod FF__RING */
+    uint64_t launches[FF_TIERS_MAX][FF__RING_WORDS];
 };
 
 struct ff__launch {

@@ -45,11 +45,17 @@ struct ff__workload;
 struct ff__operand {
     uint32_t array;
     bool write;
+    uint32_t readers; /* SMs that touch the same bytes at the same time; 0: each its own */
+    uint64_t part;    /* bytes of it that one SM has before it at a time; 0: as many as it can load */
     uint64_t offset, run;
     struct ff__loop {
         uint64_t count, stride; /* at least 1; bytes */
     } loop[FF__LOOPS];
 };
+
+static inline uint32_t ff__operand_readers(const struct ff__operand *operand) {
+    return operand->readers ? operand->readers : 1;
+}
 
 static inline uint64_t ff__operand_runs(const struct ff__operand *operand) {
     return operand->loop[0].count * operand->loop[1].count * operand->loop[2].count;

@@ -1,18 +1,20 @@
 /* Kernels in bulk: a front goes through all operands at once.
  *
- * What all warps of the device touch at a time is a step: one load of a float by each lane. (Ours. With
- * four floats, as some kernels load, systems that live by faults are faster by a tenth.) A step whose
- * pages are all there takes its share of the kernel's time; otherwise one page of it faults on each SM,
- * until they have all come. Between two events nothing changes, so that what is in place is passed over
- * block by block, not page by page. */
+ * What all warps of the device touch at a time is a step: one load of a float of an operand by each
+ * lane. (Ours. With four floats, as some kernels load, systems that live by faults are faster by a
+ * tenth.) Where SMs share what they load, a step is so much less of the operand. A step whose pages are
+ * all there takes its share of the kernel's time; otherwise SMs fault until they have all come. Between
+ * two events nothing changes, so that what is in place is passed over block by block, not page by
+ * page. */
 #include "backend/sim/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LANES      32u
 #define LANE_BYTES 4u
-#define HORIZON    16u /* steps */
+#define HORIZON    16u /* steps in which nothing is shared */
 
 /* ---- positions: bytes of an operand, in the order of its nest ---- */
 
@@ -20,32 +22,39 @@ static uint64_t size_of(const struct ff__operand *operand) {
     return ff__operand_runs(operand) * operand->run;
 }
 
-/* What one turn of the outermost loop lies in. */
-static uint64_t turn_span(const struct ff__operand *operand) {
-    uint64_t span = operand->run;
-    for (int i = 1; i < FF__LOOPS; i++)
-        span += (operand->loop[i].count - 1) * operand->loop[i].stride;
-    return span;
-}
-
 /* Consecutive bytes from a position on, as pages of the managed space. */
 struct piece {
+    uint64_t start;      /* its first byte in the managed space */
     uint64_t first, end; /* pages */
     uint64_t bytes;
 };
 
+static struct piece make_piece(uint64_t start, uint64_t bytes) {
+    return (struct piece){start, start / FF_PAGE_SIZE,
+                          (start + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, bytes};
+}
+
+/* Where the outer `level` loops' iteration `number` begins. */
+static uint64_t start_of(const struct sim *sim, const struct ff__operand *operand, int level,
+                         uint64_t number) {
+    uint64_t start =
+        sim->workload->arrays[operand->array].first_page * FF_PAGE_SIZE + operand->offset;
+    for (int i = level - 1; i > 0; i--) {
+        const struct ff__loop *loop = &operand->loop[i];
+        if (loop->count == 1) /* most are: no division */
+            continue;
+        start += number % loop->count * loop->stride;
+        number /= loop->count;
+    }
+    return start + number * operand->loop[0].stride;
+}
+
 static struct piece piece_at(const struct sim *sim, const struct ff__operand *operand,
                              uint64_t position, uint64_t limit) {
-    const struct ff__loop *loop = operand->loop;
     uint64_t run = position / operand->run, inside = position % operand->run;
     uint64_t left = operand->run - inside;
-    uint64_t start = operand->offset + inside + run % loop[2].count * loop[2].stride +
-                     run / loop[2].count % loop[1].count * loop[1].stride +
-                     run / loop[2].count / loop[1].count * loop[0].stride;
-    uint64_t bytes = left < limit - position ? left : limit - position;
-    uint64_t page = sim->workload->arrays[operand->array].first_page;
-    return (struct piece){page + start / FF_PAGE_SIZE,
-                          page + (start + bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, bytes};
+    uint64_t start = start_of(sim, operand, FF__LOOPS, run) + inside;
+    return make_piece(start, left < limit - position ? left : limit - position);
 }
 
 /* ---- pages ---- */
@@ -90,32 +99,6 @@ static bool pass(struct sim *sim, struct device *device, const struct piece *pie
     return true;
 }
 
-static void collect(struct sim *sim, struct bulk *bulk, uint64_t page, bool write) {
-    if (bulk->missing_count == bulk->missing_capacity) {
-        uint32_t capacity = bulk->missing_capacity ? 2 * bulk->missing_capacity : 1024;
-        struct fault *missing = realloc(bulk->missing, capacity * sizeof *missing);
-        if (!missing) {
-            ff__sim_fail(sim, -ENOMEM, "faults");
-            return;
-        }
-        bulk->missing = missing;
-        bulk->missing_capacity = capacity;
-    }
-    bulk->missing[bulk->missing_count++] = (struct fault){.page = page, .write = write};
-}
-
-/* The pages of a piece that are not there. */
-static void collect_piece(struct sim *sim, struct device *device, const struct piece *piece,
-                          bool write) {
-    uint32_t block;
-    for (uint64_t page = piece->first; page < piece->end;) {
-        struct ff_mask pages = next_pages(&page, piece->end, &block);
-        struct ff_mask missing = missing_of(sim, device, block, &pages);
-        FF_MASK_FOR_EACH_PAGE(&missing, index)
-        collect(sim, &device->bulk, (uint64_t)block * FF_BLOCK_PAGES + index, write);
-    }
-}
-
 /* ---- the front ---- */
 
 /* Where an operand's step begins. */
@@ -124,29 +107,28 @@ static uint64_t position_of(const struct bulk *bulk, const struct ff__operand *o
     return (uint64_t)((double)size_of(operand) * (double)step / (double)bulk->steps);
 }
 
-/* Whether runs are so short that looking at all that a turn lies in is the shorter way. */
-static bool has_turns(const struct ff__operand *operand) {
-    return operand->run < FF_LEAF_SIZE && operand->loop[1].count * operand->loop[2].count > 1;
+/* The end of the iteration of the outer `level` loops that a position is in, if all between its first
+ * and its last byte is in place; else the position. */
+static uint64_t pass_level(struct sim *sim, struct device *device,
+                           const struct ff__operand *operand, int level, uint64_t position) {
+    uint64_t bytes = operand->run, span = operand->run;
+    for (int i = level; i < FF__LOOPS; i++) {
+        bytes *= operand->loop[i].count;
+        span += (operand->loop[i].count - 1) * operand->loop[i].stride;
+    }
+    uint64_t number = position / bytes;
+    const struct piece piece = make_piece(start_of(sim, operand, level, number), span);
+    return pass(sim, device, &piece, operand->write) ? (number + 1) * bytes : position;
 }
 
-/* The end of the turn that a position is in, if all that it lies in is in place; else the position. */
-static uint64_t pass_turn(struct sim *sim, struct device *device, const struct ff__operand *operand,
-                          uint64_t position) {
-    uint64_t turn = size_of(operand) / operand->loop[0].count, number = position / turn;
-    uint64_t first = sim->workload->arrays[operand->array].first_page;
-    uint64_t start = operand->offset + number * operand->loop[0].stride;
-    uint64_t end = start + turn_span(operand);
-    const struct piece piece = {first + start / FF_PAGE_SIZE,
-                                first + (end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE, turn};
-    return pass(sim, device, &piece, operand->write) ? (number + 1) * turn : position;
-}
-
-/* How far the operand is in place from `position` on, where it matters before `limit`. */
+/* How far the operand is in place from `position` on, where it matters before `limit`. Where runs are
+ * short, looking at all that many of them lie in is the shorter way. */
 static uint64_t clear_until(struct sim *sim, struct device *device,
                             const struct ff__operand *operand, uint64_t position, uint64_t limit) {
-    if (has_turns(operand))
-        for (uint64_t further; position < limit; position = further)
-            if ((further = pass_turn(sim, device, operand, position)) == position)
+    for (int level = 1; level < FF__LOOPS && operand->run < FF_LEAF_SIZE; level++)
+        for (uint64_t further = 0; position < limit && operand->loop[level].count > 1;
+             position = further)
+            if ((further = pass_level(sim, device, operand, level, position)) == position)
                 break;
     while (position < limit) {
         uint64_t near = position + FF_BLOCK_SIZE < limit ? position + FF_BLOCK_SIZE : limit;
@@ -155,54 +137,137 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
             return position;
         position += piece.bytes;
     }
-    return limit;
+    return position;
 }
 
-/* The first step from here to `last` that needs a page which is not there; `last` if none does. */
+/* The step that a position is in. */
+static uint64_t step_at(const struct bulk *bulk, const struct ff__operand *operand,
+                        uint64_t position) {
+    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / (double)size_of(operand));
+    while (step < bulk->steps && position_of(bulk, operand, step + 1) <= position)
+        step++;
+    return step;
+}
+
+/* The first step from here to `last` that needs a page which is not there; `last` if none does. What
+ * has been found in place stays so until something leaves. */
 static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last) {
     const struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     for (uint32_t i = 0; i < kernel->operand_count && last > bulk->step; i++) {
         const struct ff__operand *operand = &kernel->operands[i];
         uint64_t limit = position_of(bulk, operand, last);
-        uint64_t at =
-            clear_until(sim, device, operand, position_of(bulk, operand, bulk->step), limit);
-        if (at >= limit)
+        uint64_t *at = &bulk->fronts[i].clear, from = position_of(bulk, operand, bulk->step);
+        *at = clear_until(sim, device, operand, *at > from ? *at : from, limit);
+        if (*at >= limit)
             continue;
-        uint64_t step = (uint64_t)((double)at * (double)bulk->steps / (double)size_of(operand));
+        uint64_t step = step_at(bulk, operand, *at);
         last = step > bulk->step ? step : bulk->step;
     }
     return last;
 }
 
-/* The pages that the step is short of. */
-static void collect_step(struct sim *sim, struct device *device) {
+void ff__bulk_left(struct device *device, uint32_t block) {
+    const struct bulk *bulk = &device->bulk;
+    if (!device->running || !ff__is_bulk(device))
+        return;
+    for (uint32_t i = 0; i < device->current.kernel.operand_count; i++)
+        if (block >= bulk->fronts[i].first && block <= bulk->fronts[i].last)
+            bulk->fronts[i].clear = 0;
+}
+
+/* ---- faults ---- */
+
+/* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
+ * Sakharnykh): a fault an SM at a time. Each has it on the first page that it misses; CTAs, and so the
+ * parts of an operand, are dealt to SMs in turn. Parts smaller than a page, or read by several SMs,
+ * make several faults on one page. */
+struct slice {
+    const struct ff__operand *operand;
+    uint64_t from, to; /* positions: the step */
+    uint32_t part;     /* bytes */
+    uint32_t readers;
+};
+
+static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
+                             const struct ff__operand *operand) {
+    struct slice slice = {operand, position_of(bulk, operand, bulk->step),
+                          position_of(bulk, operand, bulk->step + 1), 0,
+                          ff__operand_readers(operand)};
+    uint64_t part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
+    if (operand->part && operand->part < part)
+        part = operand->part;
+    slice.part = part == 0 ? 1 : part > UINT32_MAX ? UINT32_MAX : (uint32_t)part;
+    return slice;
+}
+
+/* `count` SMs from number `sm` on have a fault on the page, if they have none yet. */
+static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
+                     uint64_t page, bool write) {
     struct bulk *bulk = &device->bulk;
-    const struct ff__kernel *kernel = &device->current.kernel;
-    bulk->missing_count = 0;
-    for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t end = position_of(bulk, operand, bulk->step + 1);
-        for (uint64_t at = position_of(bulk, operand, bulk->step); at < end;) {
-            struct piece piece = piece_at(sim, operand, at, end);
-            collect_piece(sim, device, &piece, operand->write);
-            at += piece.bytes;
-        }
+    uint32_t sms = sim->gpu->sms;
+    for (sm %= sms; count > 0 && bulk->idle > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
+        uint64_t *word = &bulk->stalled[sm / 64], bit = UINT64_C(1) << (sm % 64);
+        if (*word & bit)
+            continue;
+        *word |= bit;
+        bulk->idle--;
+        ff__sim_raise_fault(sim, device, page, write, bulk->time + sim->visible);
     }
 }
 
-/* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
- * Sakharnykh): a fault an SM at a time, each somewhere else in the step. Returns how many pages the step
- * is short of. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
+ * first one that a part misses and its end are passed over. */
+static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
+                           const struct piece *piece, uint64_t at, uint32_t block,
+                           const struct ff_mask *missing) {
+    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
+    const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
+    for (uint32_t index = ff_mask_next(missing, 0);
+         index < FF_BLOCK_PAGES && device->bulk.idle > 0;) {
+        uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
+        first = first > piece->start ? first : piece->start;
+        end = end < piece_end ? end : piece_end;
+        uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
+        uint32_t last = (uint32_t)(end - 1 - piece->start + shift) / slice->part;
+        uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
+        raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
+                 base / FF_PAGE_SIZE + index, slice->operand->write);
+        uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
+        index++;
+        if (next > base + (uint64_t)index * FF_PAGE_SIZE)
+            index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
+        index = index < FF_BLOCK_PAGES ? ff_mask_next(missing, index) : index;
+    }
+}
+
+/* Returns how many pages of the operand the step is short of. */
+static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+    uint64_t missing_count = 0;
+    uint32_t block;
+    for (uint64_t at = slice->from; at < slice->to;) {
+        struct piece piece = piece_at(sim, slice->operand, at, slice->to);
+        for (uint64_t page = piece.first; page < piece.end;) {
+            struct ff_mask pages = next_pages(&page, piece.end, &block);
+            struct ff_mask missing = missing_of(sim, device, block, &pages);
+            missing_count += ff_mask_count(&missing);
+            raise_in_block(sim, device, slice, &piece, at, block, &missing);
+        }
+        at += piece.bytes;
+    }
+    return missing_count;
+}
+
+/* Returns how many pages the step is short of; once they have been counted, at least one. */
 static uint64_t raise_faults(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
-    collect_step(sim, device);
-    uint64_t missing = bulk->missing_count, count = missing;
-    if (count > sim->gpu->sms)
-        count = sim->gpu->sms;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct fault *fault = &bulk->missing[i * missing / count];
-        ff__sim_raise_fault(sim, device, fault->page, fault->write, bulk->time + sim->visible);
+    const struct ff__kernel *kernel = &device->current.kernel;
+    uint64_t missing = 0;
+    memset(bulk->stalled, 0, sizeof bulk->stalled);
+    bulk->idle = sim->gpu->sms;
+    for (uint32_t i = 0; i < kernel->operand_count && (bulk->idle > 0 || !bulk->faulted); i++) {
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
+        missing += raise_in_slice(sim, device, &slice);
     }
     return missing;
 }
@@ -219,20 +284,48 @@ static void count_pages(struct sim *sim, const struct ff__kernel *kernel) {
     }
 }
 
+/* Nothing is known to be in place yet. */
+static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__kernel *kernel) {
+    if (kernel->operand_count > bulk->front_capacity) {
+        struct front *fronts = realloc(bulk->fronts, kernel->operand_count * sizeof *fronts);
+        if (!fronts) {
+            ff__sim_fail(sim, -ENOMEM, "a kernel's operands");
+            return;
+        }
+        bulk->fronts = fronts;
+        bulk->front_capacity = kernel->operand_count;
+    }
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        const struct ff__operand *operand = &kernel->operands[i];
+        uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
+        for (int j = 0; j < FF__LOOPS; j++)
+            last += (operand->loop[j].count - 1) * operand->loop[j].stride;
+        bulk->fronts[i] = (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE),
+                                         (uint32_t)(last / FF_BLOCK_SIZE)};
+    }
+}
+
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     const struct ff__kernel *kernel = &device->current.kernel;
     const struct ff__gpu *gpu = sim->gpu;
-    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * LANES * LANE_BYTES, bytes = 1;
+    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * LANES * LANE_BYTES;
+    uint64_t bytes = 1, shared = 1;
     double seconds = kernel->flops / gpu->flops;
     if (kernel->traffic / gpu->memory_rate > seconds)
         seconds = kernel->traffic / gpu->memory_rate;
-    for (uint32_t i = 0; i < kernel->operand_count; i++)
-        bytes += size_of(&kernel->operands[i]);
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        uint64_t readers = ff__operand_readers(&kernel->operands[i]);
+        uint64_t loaded = size_of(&kernel->operands[i]) * readers;
+        bytes = loaded > bytes ? loaded : bytes;
+        shared = readers > shared ? readers : shared;
+    }
     struct bulk *bulk = &device->bulk;
     if (sim->recording)
         ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
+    start_fronts(sim, bulk, kernel);
     bulk->step = 0;
     bulk->steps = (bytes + window - 1) / window;
+    bulk->horizon = HORIZON * shared;
     bulk->time = time;
     bulk->waits = bulk->faulted = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
@@ -242,7 +335,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
 /* The step that the front can reach before `until`, or a little beyond: no further ahead than it pays
  * to look, because what is found there is looked at again after a stop. */
 static uint64_t reach(const struct bulk *bulk, uint64_t until) {
-    uint64_t left = bulk->steps - bulk->step, far = left < HORIZON ? left : HORIZON;
+    uint64_t left = bulk->steps - bulk->step, far = left < bulk->horizon ? left : bulk->horizon;
     if (until == NEVER)
         return bulk->step + far;
     double steps = (double)(until - bulk->time) / (bulk->ps_per_step + 1e-9) + 1;

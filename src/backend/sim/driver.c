@@ -86,6 +86,7 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
+    sim->maps_remotely = sim->maps_remotely || !ff_mask_empty(&job->job.remote);
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))
@@ -424,7 +425,7 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
     for (uint32_t i = 0; i < job->job.out_count; i++)
-        sim->generation[job->job.out[i].block]++;
+        ff__sim_left(sim, job->job.out[i].tier, job->job.out[i].block);
     observe_job(sim, &job->job);
     if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);

@@ -36,6 +36,8 @@ struct ff__link_model {
     double bytes[FF__LINK_POINTS], rate[FF__LINK_POINTS]; /* ascending bytes; bytes per second */
 };
 
+#define FF__SMS_MAX 1024u
+
 struct ff__gpu {
     char name[32], summary[96];
     uint64_t memory; /* bytes; what --memory shares are not of, only the default */

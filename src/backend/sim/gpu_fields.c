@@ -33,7 +33,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     WORD(host, "faults", "synchronizes"), /* in the order of enum ff__host_kind */
     WORD(ranges, "exact", "trees"),       /* in the order of enum ff__ranges_kind */
     NUMBER(memory, WHOLE, 0x1p21, 0x1p50, ANY),
-    NUMBER(sms, COUNT, 1, 1024, ANY),
+    NUMBER(sms, COUNT, 1, FF__SMS_MAX, ANY),
     NUMBER(warps_per_sm, COUNT, 1, 256, ANY),
     NUMBER(ctas_per_sm, COUNT, 1, 256, ANY),
     NUMBER(clock_hz, REAL, 1e6, 1e11, ANY),

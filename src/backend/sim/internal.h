@@ -73,14 +73,22 @@ struct launch {
     uint64_t offset, bytes;
 };
 
+/* Of an operand of a kernel in bulk. */
+struct front {
+    uint64_t clear;       /* up to this position all is known to be in place; 0: nothing is known */
+    uint32_t first, last; /* blocks that it lies in */
+};
+
 /* How far a kernel in bulk has come: bulk.c. */
 struct bulk {
-    uint64_t step, steps;
+    uint64_t step, steps, horizon;
     double ps_per_step;
     uint64_t time;
-    bool waits, faulted;   /* for pages; the step has been counted as short of them */
-    struct fault *missing; /* pages that it is short of */
-    uint32_t missing_count, missing_capacity;
+    bool waits, faulted; /* for pages; the step has been counted as short of them */
+    uint32_t idle;       /* SMs without a fault */
+    uint64_t stalled[FF__SMS_MAX / 64];
+    struct front *fronts; /* [operand] */
+    uint32_t front_capacity;
 };
 
 struct device {
@@ -229,6 +237,8 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time);
 /* As ff__sms_run(). */
 uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
 void ff__bulk_wake(struct device *device, uint64_t time);
+/* Some of the block's pages are not there any more. */
+void ff__bulk_left(struct device *device, uint32_t block);
 
 /* ---- the future: future.c ---- */
 
@@ -264,6 +274,7 @@ struct sim {
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
+    bool maps_remotely; /* some page has been used over a link */
     bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time; /* the host itself is at work until then */
@@ -307,6 +318,12 @@ static inline uint64_t ff__sim_ns(uint64_t ps) {
 
 static inline bool ff__sim_flat(const struct sim *sim) {
     return sim->gpu->fault_cost == FF__FAULT_FLAT;
+}
+
+/* Pages of the block have left the device: what was looked up before is void. */
+static inline void ff__sim_left(struct sim *sim, uint32_t tier, uint32_t block) {
+    sim->generation[block]++;
+    ff__bulk_left(&sim->devices[tier - 1], block);
 }
 
 /* Faults that are taken at a time, at most. */

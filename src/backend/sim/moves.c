@@ -101,7 +101,7 @@ static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint6
     sim->result->evicted_clean += ff_mask_count(&live) - dirty_count;
     sim->result->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
     sim->dirty[out->block] = ff_mask_minus(&sim->dirty[out->block], &out->pages);
-    sim->generation[out->block]++;
+    ff__sim_left(sim, out->tier, out->block);
     return send(sim, device, copied, time);
 }
 
@@ -113,7 +113,7 @@ static uint64_t schedule_fetch(struct sim *sim, struct job *job, uint32_t i, uin
     job->job.copied[i] = out->pages; /* the host's copy may be out of date */
     job->fetched = ff_mask_or(&job->fetched, &out->pages);
     sim->result->bytes_peer += bytes;
-    sim->generation[out->block]++;
+    ff__sim_left(sim, out->tier, out->block);
     return transfer_between(sim, from, to, bytes, time);
 }
 
@@ -170,6 +170,8 @@ static uint64_t bring(struct sim *sim, struct job *job, uint64_t time) {
 
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
     ff_mask_clear(&job->fetched);
+    if (job->job.has_in && sim->maps_remotely) /* what was used over the link is on its way */
+        ff__sim_left(sim, job->job.in.tier, job->job.in.block);
     uint64_t end = make_room(sim, job, time);
     if (job->job.has_in)
         end = bring(sim, job, end);

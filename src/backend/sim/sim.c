@@ -303,12 +303,14 @@ static void note(struct sim *sim, const struct ff__action *action) {
 
 static void end_lap(struct sim *sim, uint64_t time) {
     const struct ff_stats *stats = &sim->engine.space.stats;
-    struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->pages_in,
-                              stats->pages_out};
+    const struct ff__sim_lap *start = &sim->lap_start;
+    struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->raised,
+                              sim->result->pages_in, stats->pages_out};
     sim->result->laps++;
-    sim->result->lap = (struct ff__sim_lap){
-        now.time_ns - sim->lap_start.time_ns, now.faults - sim->lap_start.faults,
-        now.pages_in - sim->lap_start.pages_in, now.pages_out - sim->lap_start.pages_out};
+    sim->result->lap =
+        (struct ff__sim_lap){now.time_ns - start->time_ns, now.faults - start->faults,
+                             now.raised - start->raised, now.pages_in - start->pages_in,
+                             now.pages_out - start->pages_out};
     sim->lap_start = now;
 }
 
@@ -582,7 +584,7 @@ static void close_sim(struct sim *sim) {
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
         ff__sms_fini(sim, &sim->devices[i]);
         ff__queue_fini(&sim->devices[i].advice);
-        free(sim->devices[i].bulk.missing);
+        free(sim->devices[i].bulk.fronts);
         free(sim->devices[i].batch);
         free(sim->devices[i].buffer);
         free(sim->devices[i].queue);

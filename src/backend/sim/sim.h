@@ -31,7 +31,7 @@ struct ff__sim_config {
 
 /* One round of the program. */
 struct ff__sim_lap {
-    uint64_t time_ns, faults, pages_in, pages_out;
+    uint64_t time_ns, faults, raised, pages_in, pages_out;
 };
 
 /* All times are virtual. */
@@ -48,6 +48,7 @@ struct ff__sim_result {
     uint64_t remote;       /* of these, over a link */
     uint64_t walks;        /* TLB misses */
     uint64_t faults;       /* far faults as the device counts them: pages, merged ones left out */
+    uint64_t raised;       /* with the merged ones: entries of the device's fault buffer */
     uint64_t batches;
     uint64_t pages_in, pages_out, pages_dropped;
     uint64_t bytes_in, bytes_out, bytes_peer;

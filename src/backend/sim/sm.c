@@ -282,6 +282,7 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
 void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
                          uint64_t time) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    sim->result->raised++;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
     ff_mask_set(&device->pending[block], index);

@@ -27,6 +27,7 @@ static void read_planes(struct ff__tape *tape, uint32_t x, const uint64_t *size,
                         uint64_t across) {
     uint64_t c = size[out ? OUT : IN], plane = size[out ? OUT_PLANE : IN_PLANE];
     struct ff__operand nest = ff__nest_planes(size[N], c, plane, CHANNELS_A_STEP, across);
+    nest.readers = ff__nest_readers(across);
     ff__kernel_nest(tape, x, false, 1, &nest);
 }
 

@@ -32,13 +32,19 @@ struct ff__operand ff__nest_planes(uint64_t n, uint64_t c, uint64_t plane, uint6
     uint64_t wide = between(1, pixels / plane, n), waves = between(1, n / wide, n);
     uint64_t steps = between(1, c / step, c);
     return (struct ff__operand){
+        .part = c / steps * TILE * FF__FLOAT,
         .run = c / steps * bytes,
         .loop = {{waves, n / waves * image}, {steps, c / steps * bytes}, {n / waves, image}}};
 }
 
+uint32_t ff__nest_readers(uint64_t across) {
+    return (uint32_t)between(1, ff__ceil_div(across, TILE), SMS);
+}
+
 struct ff__operand ff__nest_channels(uint64_t n, uint64_t c, uint64_t plane) {
     uint64_t bytes = plane * FF__FLOAT, waves = between(1, c / SMS, c);
-    return (struct ff__operand){.run = c / waves * bytes,
+    return (struct ff__operand){.part = bytes,
+                                .run = c / waves * bytes,
                                 .loop = {{waves, c / waves * bytes}, {n, c * bytes}, {1, 0}}};
 }
 

@@ -15,6 +15,9 @@ struct ff__operand ff__nest_rows(uint64_t rows, uint64_t width, uint64_t across)
 struct ff__operand ff__nest_planes(uint64_t n, uint64_t c, uint64_t plane, uint64_t step,
                                    uint64_t across);
 
+/* How many SMs read the same part of an operand of a convolution: one a tile of its results. */
+uint32_t ff__nest_readers(uint64_t across);
+
 /* Some planes of all images, then the next ones: a CTA a channel, as batch normalisation has. */
 struct ff__operand ff__nest_channels(uint64_t n, uint64_t c, uint64_t plane);
 
