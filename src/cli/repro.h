@@ -20,7 +20,7 @@ struct ff__repro {
     int (*run)(const struct ff__repro_plan *plan, json_t *tables);
 };
 
-extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum;
+extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh;
 
 /* The new table is borrowed from `tables`. */
 json_t *ff__repro_table(json_t *tables, const char *id, const char *what);

@@ -201,8 +201,9 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
     if (count > sim->gpu->sms)
         count = sim->gpu->sms;
     for (uint64_t i = 0; i < count; i++) {
-        const struct fault *fault = &bulk->missing[i * missing / count];
-        ff__sim_raise_fault(sim, device, fault->page, fault->write, bulk->time + sim->visible);
+        struct fault fault = bulk->missing[i * missing / count];
+        fault.time = bulk->time + sim->visible;
+        ff__sim_raise_fault(sim, device, &fault);
     }
     return missing;
 }

@@ -252,8 +252,10 @@ static void host_prefetch(struct sim *sim, const struct ff__action *action, uint
     while (count > 0) {
         uint32_t first = page % FF_BLOCK_PAGES;
         uint32_t end = first + count < FF_BLOCK_PAGES ? (uint32_t)(first + count) : FF_BLOCK_PAGES;
-        struct ff_advice advice = {(uint32_t)(page / FF_BLOCK_PAGES), 1 + action->device, FF_NONE,
-                                   ff_mask_of_run(first, end)};
+        struct ff_advice advice = {.block = (uint32_t)(page / FF_BLOCK_PAGES),
+                                   .tier = 1 + action->device,
+                                   .launch = FF_NONE,
+                                   .pages = ff_mask_of_run(first, end)};
         ff__sim_advise(sim, &advice, time);
         page += end - first;
         count -= end - first;
@@ -417,6 +419,9 @@ static void handle(struct sim *sim, const struct event *event) {
     case EVENT_RETRY:
         ff__sim_retry(sim, event->job, event->time);
         break;
+    case EVENT_ADVICE:
+        ff__sim_advised(sim, event->job, event->time);
+        break;
     case EVENT_HOST:
     default:
         run_host(sim, event->time);
@@ -470,8 +475,8 @@ static void run(struct sim *sim) {
     while (!sim->failure) {
         uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
         uint64_t target = event_time < next ? event_time : next;
-        if (target == NEVER)
-            break;
+        if (target == NEVER || (sim->host_ended && sim->jobs_at_work == 0))
+            break; /* advice on a program that is over may still come */
         if (target > sim->now)
             sim->now = target;
         struct event event;
@@ -516,6 +521,7 @@ static int open_engine(struct sim *sim, const struct ff_future *future) {
                  (future ? FF_SEES_FUTURE : 0u),
         .seed = config->seed,
         .check = config->check,
+        .virtual_time = true,
         .future = future,
         .system = config->system,
     };
