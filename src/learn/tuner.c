@@ -89,7 +89,7 @@ static struct ff__tuned *tune(struct ff__tuner *tuner) {
     bool learned = ff__corpus_close(&tuner->lesson) == 0 &&
                    ff__finetune(&tuner->model, &tuner->lesson, tuner->steps) == 0;
     ff__corpus_fini(&tuner->lesson);
-    reserve(&tuner->lesson); /* without memory nothing more is noted */
+    reserve(&tuner->lesson);
     return learned ? make_tuned(&tuner->model) : NULL;
 }
 
@@ -196,11 +196,13 @@ void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access) {
 }
 
 bool ff__tuner_begin(struct ff__tuner *tuner) {
-    if (!tuner->has_thread || tuner->at_work)
+    if (!tuner->has_thread || tuner->at_work || tuner->notes.count < FF__TUNER_LEAST)
         return false;
-    struct ff__corpus next = tuner->lesson;
-    tuner->lesson = tuner->notes;
-    tuner->notes = next;
+    if (tuner->lesson.capacity < tuner->notes.count)
+        return false; /* it had no memory for another one */
+    memcpy(tuner->lesson.accesses, tuner->notes.accesses,
+           tuner->notes.count * sizeof *tuner->notes.accesses);
+    tuner->lesson.count = tuner->notes.count;
     tuner->at_work = true;
     sem_post(&tuner->work);
     return true;

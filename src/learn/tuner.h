@@ -13,6 +13,7 @@
 #include <semaphore.h>
 
 #define FF__TUNER_ACCESSES 65536u /* kept for one tuning: whole streams, chosen by hash; ours */
+#define FF__TUNER_LEAST    8192u  /* with fewer there is nothing to learn yet; ours */
 
 /* What predicting needs of a model. Does not change. */
 struct ff__tuned {
@@ -54,7 +55,9 @@ uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__strea
 /* Remembers an access. */
 void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access);
 
-/* Hands what was noted over to the thread and begins anew. False: it is still at work. */
+/* Hands a copy of what was noted over to the thread. The notes go on, since between two tunings a
+ * stream may have fewer accesses than the window and the distance are long. False: it is still at work, or
+ * too little was noted. */
 bool ff__tuner_begin(struct ff__tuner *tuner);
 
 /* What has come of it: NULL if nothing has, or not yet. `wait`: until it has. In exchange for `used`,

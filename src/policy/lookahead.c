@@ -1,5 +1,7 @@
 #include "policy/lookahead.h"
 
+#include "policy/prefetch/neighbours.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,7 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
     ahead->latency_ns = (uint64_t)value[FF__LOOKAHEAD_LATENCY];
     ahead->learning_ns = (uint64_t)value[FF__LOOKAHEAD_LEARNING];
     ahead->measured = value[FF__LOOKAHEAD_MEASURED] != 0;
-    ahead->whole = value[FF__LOOKAHEAD_LEAF] != 0;
+    ahead->bring = (enum ff__bring)value[FF__LOOKAHEAD_BRING];
     ahead->fresh = new_window();
     if (!ahead->fresh)
         return -ENOMEM;
@@ -96,6 +98,17 @@ void ff__lookahead_note(struct ff__lookahead *ahead, uint32_t number,
     ff__stream_push(&ahead->tuned->predictor, &stream->window, ids);
 }
 
+/* ---- what comes ---- */
+
+static enum ff__neighbours neighbours_of(const struct ff__lookahead *ahead) {
+    return ahead->bring == FF__BRING_TREE ? FF__NEIGHBOURS_TREE : FF__NEIGHBOURS_SEQUENTIAL;
+}
+
+void ff__lookahead_fault(const struct ff__lookahead *ahead, const struct ff_view *view,
+                         const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    ff__neighbours_advise(neighbours_of(ahead), view, group, NULL, advice);
+}
+
 /* ---- predictions ---- */
 
 /* When the core has it; false: it has too much to do. */
@@ -121,10 +134,14 @@ static bool place(const struct ff__lookahead *ahead, const struct ff_view *view,
     uint32_t count = view->blocks[block].page_count;
     if (view->blocks[block].range % FF__ARRAYS != array || index >= count)
         return false;
-    uint32_t leaf = index - index % FF_LEAF_PAGES, end = leaf + FF_LEAF_PAGES;
     advice->block = block;
-    advice->pages = ahead->whole ? ff_mask_of_run(leaf, end < count ? end : count)
-                                 : ff_mask_of_run(index, index + 1);
+    advice->pages = ff_mask_of_run(index, index + 1);
+    if (ahead->bring == FF__BRING_PAGE)
+        return true;
+    struct ff_mask there = ff_view_expected(view, advice->tier, block);
+    struct ff_mask more =
+        ff__neighbours_of(neighbours_of(ahead), &advice->pages, &there, count, NULL);
+    advice->pages = ff_mask_or(&advice->pages, &more);
     return true;
 }
 

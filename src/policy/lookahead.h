@@ -16,6 +16,14 @@
 
 struct ff__lookahead_stream;
 
+/* What comes: the first is the paper's, the others are ours. */
+enum ff__bring {
+    FF__BRING_PAGE, /* with a fault its leaf; what is predicted, a page */
+    FF__BRING_LEAF, /* the predicted page's leaf, too */
+    FF__BRING_TREE, /* with both, what UVMSmart's tree fills up */
+    FF__BRINGS
+};
+
 struct ff__lookahead {
     struct ff__tuner tuner;
     struct ff__tuned *tuned;  /* NULL: nothing is known yet */
@@ -26,7 +34,8 @@ struct ff__lookahead {
     uint64_t latency_ns, free_ns; /* the predictor is at work until then */
     uint64_t tuned_ns;            /* when what is being learned takes effect; virtual time */
     uint64_t learning_ns;
-    bool virtual_time, measured, whole; /* the whole leaf of a predicted page */
+    bool virtual_time, measured;
+    enum ff__bring bring;
     uint64_t predictions, passed_over;
 };
 
@@ -38,41 +47,27 @@ enum ff__lookahead_param {
     FF__LOOKAHEAD_MEASURED,
     FF__LOOKAHEAD_STEPS,
     FF__LOOKAHEAD_LEARNING,
-    FF__LOOKAHEAD_LEAF,
+    FF__LOOKAHEAD_BRING,
     FF__LOOKAHEAD_PARAMS
 };
 
+#define FF__LOOKAHEAD_ROW(which, ...) [FF__LOOKAHEAD_##which] = {__VA_ARGS__}
 #define FF__LOOKAHEAD_ROWS                                                                         \
-    [FF__LOOKAHEAD_MODEL] = {"model",                                                              \
-                             FF_PARAM_TEXT,                                                        \
-                             0,                                                                    \
-                             0,                                                                    \
-                             400,                                                                  \
-                             "a file of farfault train; none: it learns from what it sees"},       \
-    [FF__LOOKAHEAD_DISTANCE] = {"distance", FF_PARAM_INT,                                          \
-                                0,          0,                                                     \
-                                1000,       "accesses ahead; 0: the model's, or 30 without one"},  \
-    [FF__LOOKAHEAD_LATENCY] = {"latency", FF_PARAM_NS, 1000,                                       \
-                               0,         1000000000,  "modelled time of one prediction"},         \
-    [FF__LOOKAHEAD_MEASURED] = {"measured",                                                        \
-                                FF_PARAM_BOOL,                                                     \
-                                0,                                                                 \
-                                0,                                                                 \
-                                1,                                                                 \
-                                "the time that this machine takes, in place of latency"},          \
-    [FF__LOOKAHEAD_STEPS] = {"steps", FF_PARAM_INT,                                                \
-                             100,     0,                                                           \
-                             1000000, "batches of one fine-tuning; 0: it does not learn"},         \
-    [FF__LOOKAHEAD_LEARNING] = {"learning",                                                        \
-                                FF_PARAM_NS,                                                       \
-                                0,                                                                 \
-                                0,                                                                 \
-                                INT64_C(1) << 60,                                                  \
-                                "modelled time of one fine-tuning; the paper charges none"},       \
-    [FF__LOOKAHEAD_LEAF] = {                                                                       \
-        "leaf", FF_PARAM_BOOL,                                                                     \
-        0,      0,                                                                                 \
-        1,      "bring the whole 64 KiB leaf of a predicted page, not it alone"}
+    FF__LOOKAHEAD_ROW(MODEL, "model", FF_PARAM_TEXT, 0, 0, 400,                                    \
+                      "a file of farfault train; none: it learns from what it sees"),              \
+        FF__LOOKAHEAD_ROW(DISTANCE, "distance", FF_PARAM_INT, 0, 0, 1000,                          \
+                          "accesses ahead; 0: the model's, or 30 without one"),                    \
+        FF__LOOKAHEAD_ROW(LATENCY, "latency", FF_PARAM_NS, 1000, 0, 1000000000,                    \
+                          "modelled time of one prediction"),                                      \
+        FF__LOOKAHEAD_ROW(MEASURED, "measured", FF_PARAM_BOOL, 0, 0, 1,                            \
+                          "what this machine takes, in place of latency"),                         \
+        FF__LOOKAHEAD_ROW(STEPS, "steps", FF_PARAM_INT, 25, 0, 1000000,                            \
+                          "batches of one fine-tuning; 0: it does not learn"),                     \
+        FF__LOOKAHEAD_ROW(LEARNING, "learning", FF_PARAM_NS, 0, 0, 1000000000000,                  \
+                          "modelled time of one fine-tuning; the paper charges none"),             \
+        FF__LOOKAHEAD_ROW(BRING, "bring", FF_PARAM_INT, FF__BRING_PAGE, 0, FF__BRINGS - 1,         \
+                          "with a prediction: 0 a page, 1 its leaf, 2 its tree; with a fault: "    \
+                          "its leaf, or tree")
 
 /* Bytes of the arena for so many streams. */
 size_t ff__lookahead_arena(uint32_t streams);
@@ -80,6 +75,10 @@ size_t ff__lookahead_arena(uint32_t streams);
 int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env *env,
                         uint32_t streams);
 void ff__lookahead_stop(struct ff__lookahead *ahead);
+
+/* What a fault brings, whatever is predicted. */
+void ff__lookahead_fault(const struct ff__lookahead *ahead, const struct ff_view *view,
+                         const struct ff_fault_group *group, struct ff_fault_advice *advice);
 
 /* One more access of a stream. */
 void ff__lookahead_note(struct ff__lookahead *ahead, uint32_t stream,

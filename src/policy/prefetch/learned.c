@@ -12,7 +12,6 @@
  * Fine-tuning takes place every `tune` instructions of threads (section 7.1), on what was accessed since
  * the last time. */
 #include "policy/lookahead.h"
-#include "policy/prefetch/neighbours.h"
 #include "policy/registry.h"
 
 #define WARPS   64u /* of an SM, at most */
@@ -21,7 +20,7 @@
 
 /* Of a block. */
 struct record {
-    struct ff_mask asked; /* a prediction was made for the page's fault */
+    struct ff_mask asked; /* a prediction was made for the fault of the page's leaf */
     struct ff_mask ahead; /* it came without a fault, and has not been accessed */
     uint64_t ready_ns;    /* when the last of those predictions is known */
 };
@@ -82,7 +81,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     struct learned *learned = state;
     const struct record *record = &learned->records[group->block];
-    ff__neighbours_advise(FF__NEIGHBOURS_SEQUENTIAL, view, group, NULL, advice);
+    ff__lookahead_fault(&learned->ahead, view, group, advice);
     if (!learned->wait || record->ready_ns <= view->now_ns)
         return;
     advice->throttle = ff_mask_and(&group->faulted, &record->asked);
@@ -106,7 +105,8 @@ static bool asks(struct learned *learned, const struct ff_access *access) {
     struct record *record = &learned->records[access->block];
     bool missed = access->flags & FF_ACCESS_MISS, first = false;
     if (missed && !ff_mask_test(&record->asked, access->page)) {
-        ff_mask_set(&record->asked, access->page);
+        uint32_t leaf = access->page - access->page % FF_LEAF_PAGES;
+        ff_mask_set_run(&record->asked, leaf, leaf + FF_LEAF_PAGES);
         first = true;
     } else if (!missed && ff_mask_test(&record->ahead, access->page)) {
         ff_mask_unset(&record->ahead, access->page);

@@ -6,7 +6,6 @@
  * its leaf, whatever is predicted. What is learned comes from faults alone, and so from other streams
  * than those that farfault train makes models of: without a model it learns while running. */
 #include "policy/lookahead.h"
-#include "policy/prefetch/neighbours.h"
 #include "policy/registry.h"
 
 #define STREAMS 1792u /* threads told apart: as many as the paper's device has warps */
@@ -44,8 +43,7 @@ static void fini(void *state) {
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    (void)state;
-    ff__neighbours_advise(FF__NEIGHBOURS_SEQUENTIAL, view, group, NULL, advice);
+    ff__lookahead_fault(&((struct learned *)state)->ahead, view, group, advice);
 }
 
 /* The oldest one makes room. */
