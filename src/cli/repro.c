@@ -90,7 +90,7 @@ static void value_cell(struct ff__table *table, double value) {
     if (isnan(value))
         ff__table_cell(table, "-");
     else
-        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : 1, value);
+        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : value < 10 ? 3 : 1, value);
 }
 
 static void show_row(struct ff__table *table, const char *name, const json_t *row) {

@@ -1,8 +1,8 @@
 /* Long, Gong, Zhou and Zhang, arXiv 2203.12672, section 7: the simulator's tables and figures.
  *
  * A predictor is pre-trained on five of the programs, at other sizes than those that are then run, and
- * fine-tuned while it runs. IPC is that of GPGPU-Sim, whose cycles leave out what a far fault costs
- * beyond its transfer (UVMSmart adds 45 us a fault afterwards); the tables "total" have it in. */
+ * fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault costs beyond
+ * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards). */
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/lesson.h"
@@ -41,18 +41,13 @@ enum column {
     UVMSMART,
     NVIDIA,
     NVIDIA_1,
+    ORACLE,
     LEAF, /* without any prediction */
-    HLSH,
-    HLSH_2,
-    HLSH_5,
-    HLSH_10,
-    MEASURED,
-    WAITS,
-    WAITS_2,
-    WAITS_5,
-    WAITS_10,
-    OWN,   /* not pre-trained */
-    AHEAD, /* leaves, at first touches, too: ours */
+    HLSH, /* at 1, 2, 5, 10 us, as the others */
+    WAITS = HLSH + 4,
+    TREE = WAITS + 4,
+    MEASURED = TREE + 4,
+    OWN, /* not pre-trained */
     FAULTS,
     COLUMNS
 };
@@ -66,19 +61,23 @@ static const struct {
     [UVMSMART] = {"uvmsmart", false},
     [NVIDIA] = {"nvidia", false},
     [NVIDIA_1] = {"nvidia-1", false},
+    [ORACLE] = {"oracle", false},
     [LEAF] = {"demand:prefetch=sequential,evict=lru-2m", false},
     [HLSH] = {"hlsh:latency=1us", true},
-    [HLSH_2] = {"hlsh:latency=2us", true},
-    [HLSH_5] = {"hlsh:latency=5us", true},
-    [HLSH_10] = {"hlsh:latency=10us", true},
-    [MEASURED] = {"hlsh:measured=1", true},
+    [HLSH + 1] = {"hlsh:latency=2us", true},
+    [HLSH + 2] = {"hlsh:latency=5us", true},
+    [HLSH + 3] = {"hlsh:latency=10us", true},
     [WAITS] = {"hlsh:latency=1us,wait=1", true},
-    [WAITS_2] = {"hlsh:latency=2us,wait=1", true},
-    [WAITS_5] = {"hlsh:latency=5us,wait=1", true},
-    [WAITS_10] = {"hlsh:latency=10us,wait=1", true},
-    [OWN] = {"hlsh", false},
-    [AHEAD] = {"hlsh:leaf=1,touches=1", true},
-    [FAULTS] = {"hlsh-faults", false},
+    [WAITS + 1] = {"hlsh:latency=2us,wait=1", true},
+    [WAITS + 2] = {"hlsh:latency=5us,wait=1", true},
+    [WAITS + 3] = {"hlsh:latency=10us,wait=1", true},
+    [TREE] = {"hlsh-tree:latency=1us", true},
+    [TREE + 1] = {"hlsh-tree:latency=2us", true},
+    [TREE + 2] = {"hlsh-tree:latency=5us", true},
+    [TREE + 3] = {"hlsh-tree:latency=10us", true},
+    [MEASURED] = {"hlsh-tree:measured=1", true},
+    [OWN] = {"hlsh-tree", false},
+    [FAULTS] = {"hlsh-faults:bring=2", false},
 };
 
 struct run {
@@ -301,16 +300,16 @@ static const struct made by_program[] = {
     {"11.coverage.hlsh", "coverage: hlsh", "coverage_r", HLSH, coverage},
     {"11.unity.uvmsmart", "unity: uvmsmart", "unity_u", UVMSMART, unity},
     {"11.unity.hlsh", "unity: hlsh", "unity_r", HLSH, unity},
-    {"figure10.1us", "IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, ipc},
-    {"figure10.10us", "IPC, uvmsmart = 1: hlsh at 10 us", NULL, HLSH_10, ipc},
-    {"figure10.leaf", "IPC, uvmsmart = 1: the leaf alone", NULL, LEAF, ipc},
-    {"figure10.ahead", "IPC, uvmsmart = 1: hlsh with leaves at first touches", NULL, AHEAD, ipc},
-    {"figure12", "link traffic, uvmsmart = 1: hlsh", NULL, HLSH, traffic},
+    {"11.unity.tree", "unity: hlsh-tree", "unity_r", TREE, unity},
+    {"figure10.hlsh", "total IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, total},
+    {"figure10.tree", "total IPC, uvmsmart = 1: hlsh-tree at 1 us", "ipc", TREE, total},
+    {"figure12.hlsh", "link traffic, uvmsmart = 1: hlsh", NULL, HLSH, traffic},
+    {"figure12.demand", "link traffic, uvmsmart = 1: only what is asked for", NULL, DEMAND,
+     traffic},
     {"faults.uvmsmart", "far faults: uvmsmart", NULL, UVMSMART, faults},
     {"faults.leaf", "far faults: the leaf alone", NULL, LEAF, faults},
     {"faults.hlsh", "far faults: hlsh", NULL, HLSH, faults},
-    {"faults.ahead", "far faults: hlsh with leaves at first touches", NULL, AHEAD, faults},
-    {"accuracy.faults", "accuracy: hlsh-faults", NULL, FAULTS, accuracy},
+    {"faults.tree", "far faults: hlsh-tree", NULL, TREE, faults},
 };
 
 static void program_table(const struct work *work, const struct made *made, json_t *tables) {
@@ -347,12 +346,14 @@ static void latency_table(const struct work *work, const struct ff__repro_plan *
                       geomean(work, ours, (enum column)(first + i)));
 }
 
-/* Everything against uvmsmart, geometric means over the programs. */
-static void system_table(const struct work *work, json_t *tables, const char *id, const char *what,
-                         figure *ours) {
+/* Everything against uvmsmart, geometric means over the programs; the paper's is for its own. */
+static void system_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
+                         const char *id, const char *what, const char *member, figure *ours) {
+    const json_t *means = json_object_get(plan->published, "means");
     json_t *table = ff__repro_table(tables, id, what);
     for (unsigned c = 0; c < COLUMNS; c++)
-        ff__repro_row(table, columns[c].system, (double)NAN, geomean(work, ours, (enum column)c));
+        ff__repro_row(table, columns[c].system, c == HLSH ? number_of(means, member) : (double)NAN,
+                      geomean(work, ours, (enum column)c));
 }
 
 static void mean_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
@@ -369,9 +370,13 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
         {"coverage, hlsh", "coverage_r", HLSH, coverage},
         {"unity, uvmsmart", "unity_u", UVMSMART, unity},
         {"unity, hlsh", "unity_r", HLSH, unity},
-        {"unity, hlsh with leaves at first touches", NULL, AHEAD, unity},
-        {"hit rate, hlsh with leaves at first touches", NULL, AHEAD, hit_rate},
+        {"hit rate, hlsh-tree", "hit_r", TREE, hit_rate},
+        {"accuracy, hlsh-tree", "accuracy_r", TREE, accuracy},
+        {"coverage, hlsh-tree", "coverage_r", TREE, coverage},
+        {"unity, hlsh-tree", "unity_r", TREE, unity},
+        {"hit rate, oracle", NULL, ORACLE, hit_rate},
         {"accuracy, hlsh-faults", NULL, FAULTS, accuracy},
+        {"unity, hlsh-faults", NULL, FAULTS, unity},
     };
     const json_t *means = json_object_get(plan->published, "means");
     json_t *table = ff__repro_table(tables, "means", "arithmetic means over the programs");
@@ -381,30 +386,27 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
                       mean(work, rows[i].ours, rows[i].column));
 }
 
-static void traffic_table(const struct work *work, const struct ff__repro_plan *plan,
-                          json_t *tables) {
-    const json_t *means = json_object_get(plan->published, "means");
-    json_t *table = ff__repro_table(tables, "figure12.mean", "link traffic, uvmsmart = 1");
-    ff__repro_row(table, "hlsh", number_of(means, "traffic"), geomean(work, traffic, HLSH));
-    ff__repro_row(table, "hlsh with leaves at first touches", (double)NAN,
-                  geomean(work, traffic, AHEAD));
-    ff__repro_row(table, "nvidia", (double)NAN, geomean(work, traffic, NVIDIA));
-    ff__repro_row(table, "nvidia-1", (double)NAN, geomean(work, traffic, NVIDIA_1));
-}
-
 static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
                         json_t *tables) {
     for (size_t i = 0; i < sizeof by_program / sizeof by_program[0]; i++)
         program_table(work, &by_program[i], tables);
-    latency_table(work, plan, tables, "figure10.mean", "IPC, uvmsmart = 1", HLSH, ipc);
-    latency_table(work, plan, tables, "figure10.waits",
-                  "IPC, uvmsmart = 1: faults wait for their predictions", WAITS, ipc);
-    latency_table(work, plan, tables, "figure10.total", "the same with 45 us for every far fault",
-                  HLSH, total);
-    system_table(work, tables, "systems", "IPC, uvmsmart = 1", ipc);
-    system_table(work, tables, "systems.total", "the same with 45 us for every far fault", total);
+    latency_table(work, plan, tables, "figure10.hlsh.kernels", "IPC, uvmsmart = 1: hlsh", HLSH,
+                  ipc);
+    latency_table(work, plan, tables, "figure10.waits.kernels",
+                  "IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, ipc);
+    latency_table(work, plan, tables, "figure10.tree.kernels", "IPC, uvmsmart = 1: hlsh-tree", TREE,
+                  ipc);
+    latency_table(work, plan, tables, "figure10.hlsh.total", "total IPC, uvmsmart = 1: hlsh", HLSH,
+                  total);
+    latency_table(work, plan, tables, "figure10.waits.total",
+                  "total IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, total);
+    latency_table(work, plan, tables, "figure10.tree.total", "total IPC, uvmsmart = 1: hlsh-tree",
+                  TREE, total);
     mean_table(work, plan, tables);
-    traffic_table(work, plan, tables);
+    system_table(work, plan, tables, "systems.ipc", "IPC, uvmsmart = 1", "ipc", ipc);
+    system_table(work, plan, tables, "systems.total", "total IPC, uvmsmart = 1", "ipc", total);
+    system_table(work, plan, tables, "systems.traffic", "link traffic, uvmsmart = 1", "traffic",
+                 traffic);
 }
 
 /* ---- all ---- */

@@ -46,14 +46,10 @@ static int unite_all(struct ff__features *out, const struct ff__features *now,
 
 /* ---- parameters ---- */
 
-/* What a number of `now` was in `before`; NO_NUMBER: nothing. */
-#define NO_NUMBER UINT32_MAX
+/* What a number of `now` was in `before`: a value that is new was the escape. */
 static uint32_t number_before(const struct ff__vocab *now, const struct ff__vocab *before,
                               uint32_t number) {
-    if (number == FF__ESCAPE)
-        return FF__ESCAPE;
-    uint32_t old = ff__vocab_number(before, now->value[number]);
-    return old == FF__ESCAPE ? NO_NUMBER : old;
+    return number == FF__ESCAPE ? FF__ESCAPE : ff__vocab_number(before, now->value[number]);
 }
 
 /* A table has a row for padding before those of the vocabulary. */
@@ -63,8 +59,7 @@ static void keep_rows(float *to, const float *from, const struct ff__vocab *now,
     memcpy(to, from, row);
     for (uint32_t number = 0; number < now->size; number++) {
         uint32_t old = number_before(now, before, number);
-        if (old != NO_NUMBER)
-            memcpy(to + (number + 1) * FF__PART, from + (old + 1) * FF__PART, row);
+        memcpy(to + (number + 1) * FF__PART, from + (old + 1) * FF__PART, row);
     }
 }
 
@@ -72,8 +67,6 @@ static void keep_classes(struct ff__hlsh_weights *to, const struct ff__hlsh_weig
                          const struct ff__vocab *now, const struct ff__vocab *before) {
     for (uint32_t number = 0; number < now->size; number++) {
         uint32_t old = number_before(now, before, number);
-        if (old == NO_NUMBER)
-            continue;
         for (uint32_t i = 0; i < FF__HIDDEN; i++)
             to->of[FF__HLSH_CLASSES][(size_t)i * now->size + number] =
                 from->of[FF__HLSH_CLASSES][(size_t)i * before->size + old];

@@ -3,7 +3,8 @@
  * The paper fine-tunes a pre-trained predictor every 50 million instructions and says no more
  * (section 7.1). Ours: vocabularies take in the values of the new accesses, the most frequent first,
  * and then as many of the old ones as there is room for; the network is one of that shape, in which
- * every value that was known before keeps its numbers. */
+ * a value that was known before keeps its parameters, and a new one begins with those of the escape, which it
+ * was. */
 #ifndef FF_LEARN_FINETUNE_H
 #define FF_LEARN_FINETUNE_H
 
