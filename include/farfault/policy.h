@@ -28,7 +28,9 @@
 #include <farfault/mask.h>
 #include <stddef.h>
 
-#define FF_POLICY_API 3u
+struct ff_error;
+
+#define FF_POLICY_API 4u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -55,6 +57,7 @@ enum ff_param_type {
     FF_PARAM_BOOL, /* 0, 1, on, off */
     FF_PARAM_SIZE, /* bytes, with units: 64K, 2M */
     FF_PARAM_NS,   /* a time in nanoseconds, with units: 500us, 1s */
+    FF_PARAM_TEXT, /* empty by default; the value is its place in env->text. `max`: its length */
 };
 
 /* One declared parameter. A policy's table ends with a row whose name is NULL. */
@@ -117,6 +120,7 @@ struct ff_view {
     /* In on_access only: so many accesses follow the last one in the same array. They have not
      * happened, and what they will find is not known; a policy may fetch what it will need for them. */
     uint32_t foreseen;
+    uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
     /* [block]; pages that the application does not use at present, and whose content it will not ask
      * for again (DeepUM, section 5.2: inactive blocks of an allocator). */
     const struct ff_mask *inactive;
@@ -164,10 +168,11 @@ struct ff_fault_group {
     uint32_t launch;        /* execution ID of the kernel running there, FF_NONE if unknown */
     struct ff_mask faulted; /* never empty */
     struct ff_mask written; /* the faulted pages that were to be written */
+    uint32_t thread;        /* who met the first of them: a thread, an SM; 0 if unknown */
 };
 
 enum ff_event_kind {
-    FF_EVENT_FAULT,      /* block, page, tier, launch: a far fault, as served */
+    FF_EVENT_FAULT,      /* block, page, tier, launch, thread: a far fault, as served */
     FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
     FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
     FF_EVENT_EVICTED,    /* block, tier: it has left the device, or some of its pages have */
@@ -178,6 +183,7 @@ struct ff_event {
     enum ff_event_kind kind;
     uint32_t tier, block, page;
     uint32_t launch;
+    uint32_t thread; /* of a fault: as in struct ff_fault_group */
     uint64_t now_ns;
 };
 
@@ -219,6 +225,9 @@ struct ff_advice {
     uint32_t block, tier;
     uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
     struct ff_mask pages;
+    /* When the policy has come to this: a decision that takes time is known, and carried out, no
+     * sooner. 0, or what is past: now. Only where time is modelled. */
+    uint64_t ready_ns;
 };
 
 /* Owned by the caller; bounded. */
@@ -270,7 +279,11 @@ struct ff_policy_env {
     void *arena; /* arena_size bytes, zero at first, and paid for as touched */
     size_t arena_size;
     uint64_t seed;
-    const int64_t *params;          /* values, in the order of the declared table */
+    const int64_t *params; /* values, in the order of the declared table */
+    const char *text;      /* text parameters begin at text + params[i] */
+    /* Time is modelled: what takes time has to say how much, and waiting takes none. */
+    bool virtual_time;
+    struct ff_error *error; /* farfault.h; `init` may leave one line here that says why it fails */
     const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
 };
 

@@ -124,6 +124,7 @@ int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned 
     struct recorder recorder = {.corpus = corpus};
     int status = 0;
     ff__corpus_init(corpus, lesson->by, ACCESSES);
+    corpus->threshold >>= lesson->halvings;
     for (unsigned i = 0; i < count && !status; i++) {
         recorder.program = (uint16_t)(lesson->program + i);
         status = record(lesson, lesson->workloads.items[first + i], &recorder, &error);

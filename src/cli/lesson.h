@@ -17,7 +17,8 @@ struct ff__lesson {
     uint32_t distance;
     enum ff__cluster by;
     enum ff__split split;
-    uint16_t program; /* the number of the first one that is recorded */
+    uint16_t program;  /* the number of the first one that is recorded */
+    uint32_t halvings; /* keep one of 2^halvings streams, of each program */
 };
 
 /* From the command line; returns 0 or, with one line on stderr, an exit status. `list`: the

@@ -61,6 +61,8 @@ static const char *value_text(char out[FF__QUANTITY], const struct ff_param *par
         return ff__size_text(out, (uint64_t)value);
     case FF_PARAM_NS:
         return ff__time_text(out, (uint64_t)value);
+    case FF_PARAM_TEXT:
+        return "-";
     case FF_PARAM_INT:
     default:
         snprintf(out, FF__QUANTITY, "%lld", (long long)value);
@@ -98,10 +100,8 @@ static void show_policies(void) {
 
 static json_t *params_json(const struct ff_param *params) {
     static const char *const types[] = {
-        [FF_PARAM_INT] = "int",
-        [FF_PARAM_BOOL] = "bool",
-        [FF_PARAM_SIZE] = "size",
-        [FF_PARAM_NS] = "ns",
+        [FF_PARAM_INT] = "int", [FF_PARAM_BOOL] = "bool", [FF_PARAM_SIZE] = "size",
+        [FF_PARAM_NS] = "ns",   [FF_PARAM_TEXT] = "text",
     };
     json_t *list = ff__must(json_array());
     for (const struct ff_param *param = params; param && param->name; param++)

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum};
+static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum,
+                                                 &ff__repro_hlsh};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
@@ -34,7 +35,8 @@ static const struct argp_option repro_options[] = {
 static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
     "There is: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
-    "al., ASPLOS 2023; takes several minutes).\n"
+    "al., ASPLOS 2023; takes several minutes), hlsh (Long et al., arXiv 2203.12672; trains a "
+    "predictor first: several minutes).\n"
     "\n"
     "The exit status is 0 whenever everything was run, however far apart the numbers are.\n"
     "\n"

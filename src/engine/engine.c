@@ -27,6 +27,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         free(born);
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
     }
+    struct ff_error why = {""};
     struct ff_policy_env env = {
         .tier_count = engine->space.tier_count,
         .tier = tier,
@@ -36,13 +37,16 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .arena_size = arena_size,
         .seed = config->seed,
         .params = engine->system.params[slot],
+        .text = engine->system.text,
+        .virtual_time = config->virtual_time,
+        .error = &why,
         .future = config->future,
     };
     int status = policy->init ? policy->init(born, &env) : 0;
     if (status) {
         free(born);
         return ff__fail(error, status, "policy '%s' could not start: %s", policy->name,
-                        strerror(-status));
+                        why.message[0] ? why.message : strerror(-status));
     }
     *state = born;
     return 0;

@@ -51,6 +51,7 @@ struct ff__engine_config {
     uint32_t shows;     /* the backend's visibility */
     uint64_t seed;
     bool check;
+    bool virtual_time;              /* time is modelled */
     const struct ff_future *future; /* NULL: not known */
     struct ff__system system;
 };

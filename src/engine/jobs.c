@@ -55,8 +55,11 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
         return false;
     struct ff__late *late = &engine->late[block];
     uint32_t tier = late_tier(engine, block, late->tier);
-    *group =
-        (struct ff_fault_group){block, tier, FF_NONE, late->faulted[tier], late->written[tier]};
+    *group = (struct ff_fault_group){.block = block,
+                                     .tier = tier,
+                                     .launch = FF_NONE,
+                                     .faulted = late->faulted[tier],
+                                     .written = late->written[tier]};
     clear_late(engine, block, tier);
     late->tier = tier + 1; /* what is late once more waits for the next job's end */
     if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
@@ -167,6 +170,7 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
                              .block = absent->block,
                              .page = ff_mask_next(&absent->faulted, 0),
                              .launch = absent->launch,
+                             .thread = absent->thread,
                              .now_ns = engine->view.now_ns};
     ff__engine_tell(engine, &event);
 }

@@ -172,8 +172,10 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
             continue;
         }
         if (group_count == 0 || groups[group_count - 1].block != block)
-            groups[group_count++] =
-                (struct ff_fault_group){.block = block, .tier = FF_NONE, .launch = FF_NONE};
+            groups[group_count++] = (struct ff_fault_group){.block = block,
+                                                            .tier = FF_NONE,
+                                                            .launch = FF_NONE,
+                                                            .thread = (uint32_t)faults[i].thread};
         ff_mask_set(&groups[group_count - 1].faulted, page);
         if (faults[i].write)
             ff_mask_set(&groups[group_count - 1].written, page);
@@ -220,7 +222,11 @@ static bool take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group
     if (*link == FF_NONE)
         return false;
     struct ff__delayed *slot = &pipeline->delayed[*link];
-    *group = (struct ff_fault_group){*link, slot->tier, FF_NONE, slot->faulted, slot->written};
+    *group = (struct ff_fault_group){.block = *link,
+                                     .tier = slot->tier,
+                                     .launch = FF_NONE,
+                                     .faulted = slot->faulted,
+                                     .written = slot->written};
     slot->queued = false;
     __atomic_store_n(link, slot->next, __ATOMIC_RELAXED);
     return true;

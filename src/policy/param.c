@@ -18,6 +18,7 @@ static int parse_value(const struct ff_param *param, const char *text, int64_t *
         status = ff__parse_ns(text, &wide);
         break;
     case FF_PARAM_INT:
+    case FF_PARAM_TEXT: /* registry.c */
     default:
         return ff__parse_int(text, out);
     }

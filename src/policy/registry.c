@@ -219,6 +219,17 @@ static int unknown_key(const struct ff__system *system, const char *key, struct 
                     system->name, list[0] ? list : " none");
 }
 
+static int set_text(struct ff__system *system, const struct ff_param *param, const char *value,
+                    int64_t *out, struct ff_error *error) {
+    size_t length = strlen(value), used = system->text_used + 1;
+    if (length > (uint64_t)param->max || used + length + 1 > sizeof system->text)
+        return ff__fail(error, -EINVAL, "%s: a text this long does not fit", param->name);
+    memcpy(system->text + used, value, length + 1);
+    *out = (int64_t)used;
+    system->text_used = (uint32_t)(used + length);
+    return 0;
+}
+
 /* Two policies of a system may have a parameter of the same name, for what both need to know: it is
  * set for both. */
 static int set_param(struct ff__system *system, const char *key, const char *value,
@@ -229,7 +240,9 @@ static int set_param(struct ff__system *system, const char *key, const char *val
             const struct ff_param *param = &system->policy[slot]->params[i];
             if (strcmp(param->name, key) != 0)
                 continue;
-            int status = ff__param_set(param, value, &system->params[slot][i], error);
+            int status = param->type == FF_PARAM_TEXT
+                             ? set_text(system, param, value, &system->params[slot][i], error)
+                             : ff__param_set(param, value, &system->params[slot][i], error);
             if (status)
                 return status;
             found = true;

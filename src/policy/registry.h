@@ -17,11 +17,15 @@
 
 enum ff__slot { FF__PREFETCH, FF__EVICT, FF__PLACE, FF__DISCARD, FF__SLOTS };
 
+#define FF__TEXT 512u
+
 /* A system with every parameter resolved. `policy[slot]` points at the head of the slot's table. */
 struct ff__system {
     char name[64];
     const struct ff_policy *policy[FF__SLOTS];
     int64_t params[FF__SLOTS][FF_PARAMS_MAX];
+    char text[FF__TEXT]; /* text parameters, one after the other; the first one is empty */
+    uint32_t text_used;
 };
 
 /* A row of systems.def. */

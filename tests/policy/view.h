@@ -67,6 +67,8 @@ static inline void fake_close(struct fake *fake) {
 struct instance {
     const struct ff_policy *policy;
     int64_t params[FF_PARAMS_MAX];
+    const char *text; /* text parameters; NULL: all are empty */
+    bool virtual_time;
     void *state, *block_state, *arena;
 };
 
@@ -98,7 +100,9 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .block_state = instance->block_state,
                                 .arena = instance->arena,
                                 .arena_size = arena_size,
-                                .params = instance->params};
+                                .params = instance->params,
+                                .text = instance->text ? instance->text : "",
+                                .virtual_time = instance->virtual_time};
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;

@@ -212,7 +212,10 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
             continue;
         *word |= bit;
         bulk->idle--;
-        ff__sim_raise_fault(sim, device, page, write, bulk->time + sim->visible);
+        ff__sim_raise_fault(
+            sim, device,
+            &(struct fault){
+                .time = bulk->time + sim->visible, .page = page, .thread = sm + 1, .write = write});
     }
 }
 
@@ -300,8 +303,8 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
         uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
         for (int j = 0; j < FF__LOOPS; j++)
             last += (operand->loop[j].count - 1) * operand->loop[j].stride;
-        bulk->fronts[i] = (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE),
-                                         (uint32_t)(last / FF_BLOCK_SIZE)};
+        bulk->fronts[i] =
+            (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE), (uint32_t)(last / FF_BLOCK_SIZE)};
     }
 }
 

@@ -19,10 +19,23 @@
 
 /* ---- learning ---- */
 
-/* Puts a piece of advice down for the device that it is for; NULL: none of these. */
-static struct device *note_advice(struct sim *sim, const struct ff_advice *advice) {
+/* The policy is still deciding. */
+static void put_off(struct sim *sim, const struct ff_advice *advice) {
+    struct job *job = ff__sim_job(sim);
+    if (!job)
+        return;
+    job->advice = *advice;
+    ff__sim_post(sim, advice->ready_ns * PS_PER_NS, EVENT_ADVICE, advice->tier - 1, job);
+}
+
+/* Puts a piece of advice down for the device that it is for; NULL: none of these, or not yet. */
+static struct device *note_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
     if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
         return NULL;
+    if (advice->ready_ns > ff__sim_ns(time) && !sim->config->untimed) {
+        put_off(sim, advice);
+        return NULL;
+    }
     struct device *device = &sim->devices[advice->tier - 1];
     if (!ff__queue_push(&device->advice, advice))
         sim->engine.space.stats.advice_dropped++;
@@ -40,7 +53,7 @@ static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_advice_list advice = {items, 0, 64};
     ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)
-        note_advice(sim, &items[i]);
+        note_advice(sim, &items[i], time);
 }
 
 void ff__sim_learn(struct sim *sim, uint64_t time) {
@@ -175,7 +188,8 @@ static uint32_t take_faults(struct device *device, uint64_t time, struct fault *
 static struct ff_fault_group next_group(const struct device *device, const struct fault *faults,
                                         uint32_t count, uint32_t *next) {
     uint32_t block = (uint32_t)(faults[*next].page / FF_BLOCK_PAGES);
-    struct ff_fault_group group = {.block = block, .tier = device->tier, .launch = FF_NONE};
+    struct ff_fault_group group = {
+        .block = block, .tier = device->tier, .launch = FF_NONE, .thread = faults[*next].thread};
     for (; *next < count && faults[*next].page / FF_BLOCK_PAGES == block; ++*next) {
         ff_mask_set(&group.faulted, faults[*next].page % FF_BLOCK_PAGES);
         if (faults[*next].write)
@@ -291,9 +305,16 @@ void ff__sim_replay(struct sim *sim, struct device *device, uint64_t time) {
 /* ---- prefetches and pre-evictions ---- */
 
 void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
-    struct device *device = note_advice(sim, advice);
+    struct device *device = note_advice(sim, advice, time);
     if (device)
         ff__sim_idle(sim, device, time);
+}
+
+void ff__sim_advised(struct sim *sim, struct job *job, uint64_t time) {
+    struct ff_advice advice = job->advice;
+    ff__sim_job_free(sim, job);
+    advice.ready_ns = 0;
+    ff__sim_advise(sim, &advice, time);
 }
 
 static uint64_t prefetch_cost(const struct sim *sim, const struct job *job) {

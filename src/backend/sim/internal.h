@@ -59,6 +59,7 @@ struct sm {
 struct fault {
     uint64_t time; /* when it is seen outside the SM */
     uint64_t page;
+    uint32_t thread; /* its SM + 1; 0: unknown */
     bool write;
     bool served; /* in a batch: its page was brought */
 };
@@ -132,6 +133,7 @@ enum event_kind {
     EVENT_FINISH, /* a job's last byte has come */
     EVENT_IDLE,   /* nothing may move over the links any more */
     EVENT_RETRY,  /* throttled faults are due: block, pages in `job` */
+    EVENT_ADVICE, /* a policy has come to its advice, in `job` */
     EVENT_HOST,   /* the host goes on */
 };
 
@@ -172,6 +174,7 @@ struct job {
     uint32_t device;
     struct ff_mask fetched;      /* pages that come from another device */
     struct ff_fault_group group; /* of a retry */
+    struct ff_advice advice;     /* of EVENT_ADVICE */
     struct job *next;            /* free */
 };
 
@@ -198,8 +201,9 @@ void ff__sim_retry(struct sim *sim, struct job *job, uint64_t time);
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time);
 /* Whether nothing moves, or waits to be moved. */
 bool ff__sim_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
-/* Gives advice to be carried out. */
+/* Gives advice to be carried out, when it is known. */
 void ff__sim_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
+void ff__sim_advised(struct sim *sim, struct job *job, uint64_t time);
 
 /* ---- SMs: sm.c ---- */
 
@@ -223,9 +227,8 @@ void ff__sms_show(struct sim *sim, struct device *device);
 /* Runs a whole kernel. */
 void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
 
-/* Raises a fault, unless the page's last one is still unanswered. */
-void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
-                         uint64_t time);
+/* Raises a fault, at its time, unless the page's last one is still unanswered. */
+void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault);
 
 /* ---- kernels in bulk: bulk.c ---- */
 

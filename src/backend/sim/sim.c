@@ -253,8 +253,10 @@ static void host_prefetch(struct sim *sim, const struct ff__action *action, uint
     while (count > 0) {
         uint32_t first = page % FF_BLOCK_PAGES;
         uint32_t end = first + count < FF_BLOCK_PAGES ? (uint32_t)(first + count) : FF_BLOCK_PAGES;
-        struct ff_advice advice = {(uint32_t)(page / FF_BLOCK_PAGES), 1 + action->device, FF_NONE,
-                                   ff_mask_of_run(first, end)};
+        struct ff_advice advice = {.block = (uint32_t)(page / FF_BLOCK_PAGES),
+                                   .tier = 1 + action->device,
+                                   .launch = FF_NONE,
+                                   .pages = ff_mask_of_run(first, end)};
         ff__sim_advise(sim, &advice, time);
         page += end - first;
         count -= end - first;
@@ -307,10 +309,9 @@ static void end_lap(struct sim *sim, uint64_t time) {
     struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->raised,
                               sim->result->pages_in, stats->pages_out};
     sim->result->laps++;
-    sim->result->lap =
-        (struct ff__sim_lap){now.time_ns - start->time_ns, now.faults - start->faults,
-                             now.raised - start->raised, now.pages_in - start->pages_in,
-                             now.pages_out - start->pages_out};
+    sim->result->lap = (struct ff__sim_lap){
+        now.time_ns - start->time_ns, now.faults - start->faults, now.raised - start->raised,
+        now.pages_in - start->pages_in, now.pages_out - start->pages_out};
     sim->lap_start = now;
 }
 
@@ -420,6 +421,9 @@ static void handle(struct sim *sim, const struct event *event) {
     case EVENT_RETRY:
         ff__sim_retry(sim, event->job, event->time);
         break;
+    case EVENT_ADVICE:
+        ff__sim_advised(sim, event->job, event->time);
+        break;
     case EVENT_HOST:
     default:
         run_host(sim, event->time);
@@ -473,8 +477,8 @@ static void run(struct sim *sim) {
     while (!sim->failure) {
         uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
         uint64_t target = event_time < next ? event_time : next;
-        if (target == NEVER)
-            break;
+        if (target == NEVER || (sim->host_ended && sim->jobs_at_work == 0))
+            break; /* advice on a program that is over may still come */
         if (target > sim->now)
             sim->now = target;
         struct event event;
@@ -519,6 +523,7 @@ static int open_engine(struct sim *sim, const struct ff_future *future) {
                  (future ? FF_SEES_FUTURE : 0u),
         .seed = config->seed,
         .check = config->check,
+        .virtual_time = true,
         .future = future,
         .system = config->system,
     };

@@ -151,10 +151,11 @@ static void end_warp(struct sim *sim, struct device *device, struct sm *sm, uint
 /* ---- showing accesses ---- */
 
 void ff__sms_show(struct sim *sim, struct device *device) {
-    struct ff_advice items[16];
-    struct ff_advice_list advice = {items, 0, 16};
+    struct ff_advice items[FF__ACCESSES_MAX];
+    struct ff_advice_list advice = {items, 0, FF__ACCESSES_MAX};
     if (device->access_count == 0)
         return;
+    sim->engine.view.instructions = sim->result->instructions;
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, device->accesses,
                       device->access_count, &advice);
     device->access_count = 0;
@@ -279,9 +280,9 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     return true;
 }
 
-void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
-                         uint64_t time) {
-    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault) {
+    uint32_t block = (uint32_t)(fault->page / FF_BLOCK_PAGES);
+    uint32_t index = fault->page % FF_BLOCK_PAGES;
     sim->result->raised++;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
@@ -297,9 +298,16 @@ void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, 
         device->buffer_capacity = capacity;
     }
     uint32_t at = device->buffer_count++;
-    for (; at > 0 && device->buffer[at - 1].time > time; at--)
+    for (; at > 0 && device->buffer[at - 1].time > fault->time; at--)
         device->buffer[at] = device->buffer[at - 1];
-    device->buffer[at] = (struct fault){.time = time, .page = page, .write = write};
+    device->buffer[at] = *fault;
+}
+
+/* A fault that is seen outside the SM after `time`. */
+static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, bool write,
+                             uint64_t time) {
+    return (struct fault){
+        .time = time + sim->visible, .page = page, .thread = sm + 1, .write = write};
 }
 
 /* A remote access takes its share of the link. */
@@ -368,7 +376,9 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
         } else if (end_wait(sim, device, *link - 1, time)) {
             *link = next;
         } else {
-            ff__sim_raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
+            uint32_t sm = (*link - 1) / WARP_WAITS / sim->warps_per_sm;
+            struct fault fault = fault_of(sim, sm, wait->page, wait->write, time);
+            ff__sim_raise_fault(sim, device, &fault);
             link = &wait->next;
         }
     }
@@ -393,7 +403,9 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             uint64_t end = use_remotely(sim, device, time);
             done = end > done ? end : done;
         } else if (touch.missed) {
-            ff__sim_raise_fault(sim, device, page, step->write, time + sim->visible);
+            struct fault fault =
+                fault_of(sim, (uint32_t)(sm - device->sms), page, step->write, time);
+            ff__sim_raise_fault(sim, device, &fault);
             wait_for(sim, device, sm, slot, page, step->write);
         }
         sim->result->hits += !touch.missed;

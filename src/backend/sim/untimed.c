@@ -114,6 +114,7 @@ static void show(struct turn *turn, uint32_t end) {
     if (!sim->shows_accesses || first == end)
         return;
     sim->engine.view.foreseen = device->access_count - end;
+    sim->engine.view.instructions = sim->result->instructions;
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
                       end - first, &advice);
     for (uint32_t i = 0; i < advice.count; i++)

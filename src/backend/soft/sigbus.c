@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define CONTEXTS_MAX 16
 
@@ -48,7 +50,10 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     if (block == FF_NONE) {
         pass_on(signal_number, info, ucontext);
     } else {
-        struct ff_fault_group group = {.block = block, .tier = FF_NONE, .launch = FF_NONE};
+        struct ff_fault_group group = {.block = block,
+                                       .tier = FF_NONE,
+                                       .launch = FF_NONE,
+                                       .thread = (uint32_t)syscall(SYS_gettid)};
         ff_mask_set(&group.faulted, page);
         if (context->soft.recorder) /* the signal does not tell reads from writes */
             ff__record_faults(context->soft.recorder, &(struct ff__fault){.address = address}, 1,

@@ -1,0 +1,447 @@
+/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, section 7: the simulator's tables and figures.
+ *
+ * A predictor is pre-trained on five of the programs, at other sizes than those that are then run, and
+ * fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault costs beyond
+ * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards). */
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/lesson.h"
+#include "cli/pool.h"
+#include "cli/repro_hlsh.h"
+#include "cli/simulate.h"
+#include "cli/specs.h"
+#include "learn/finetune.h"
+#include "report/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GPU      "gtx1080ti" /* the paper's Table 9 */
+#define DISTANCE 30u
+#define STEPS    1500u /* of pre-training, as farfault train's own */
+#define LANES    32    /* the paper counts instructions of threads */
+
+/* ---- what runs ---- */
+
+/* Pre-training: a quarter less memory than what is run, so that rows and strides are others. */
+static const char corpus_list[] =
+    "atax:n=1040,backprop:inputs=98304,bicg:n=1040,hotspot:n=896,nw:n=880";
+
+/* The order is that of the corpus, for those in it. */
+static const char *const taught[] = {"atax", "backprop", "bicg", "hotspot", "nw"};
+#define TAUGHT  (sizeof taught / sizeof taught[0])
+#define UNKNOWN 60000u /* a program whose code the predictor has never seen */
+
+enum column {
+    DEMAND,
+    UVMSMART,
+    NVIDIA,
+    NVIDIA_1,
+    ORACLE,
+    LEAF, /* without any prediction */
+    HLSH, /* at 1, 2, 5, 10 us, as the others */
+    WAITS = HLSH + 4,
+    TREE = WAITS + 4,
+    MEASURED = TREE + 4,
+    OWN, /* not pre-trained */
+    FAULTS,
+    COLUMNS
+};
+
+/* `learned`: the model and the program are put behind it. */
+static const struct {
+    const char *system;
+    bool learned;
+} columns[COLUMNS] = {
+    [DEMAND] = {"demand:evict=lru-2m", false},
+    [UVMSMART] = {"uvmsmart", false},
+    [NVIDIA] = {"nvidia", false},
+    [NVIDIA_1] = {"nvidia-1", false},
+    [ORACLE] = {"oracle", false},
+    [LEAF] = {"demand:prefetch=sequential,evict=lru-2m", false},
+    [HLSH] = {"hlsh:latency=1us", true},
+    [HLSH + 1] = {"hlsh:latency=2us", true},
+    [HLSH + 2] = {"hlsh:latency=5us", true},
+    [HLSH + 3] = {"hlsh:latency=10us", true},
+    [WAITS] = {"hlsh:latency=1us,wait=1", true},
+    [WAITS + 1] = {"hlsh:latency=2us,wait=1", true},
+    [WAITS + 2] = {"hlsh:latency=5us,wait=1", true},
+    [WAITS + 3] = {"hlsh:latency=10us,wait=1", true},
+    [TREE] = {"hlsh-tree:latency=1us", true},
+    [TREE + 1] = {"hlsh-tree:latency=2us", true},
+    [TREE + 2] = {"hlsh-tree:latency=5us", true},
+    [TREE + 3] = {"hlsh-tree:latency=10us", true},
+    [MEASURED] = {"hlsh-tree:measured=1", true},
+    [OWN] = {"hlsh-tree", false},
+    [FAULTS] = {"hlsh-faults:bring=2", false},
+};
+
+struct run {
+    const json_t *program; /* the published row */
+    enum column column;
+    char *name;
+    struct ff__system system;
+    struct ff__simulated simulated;
+};
+
+struct work {
+    struct ff__gpu gpu;
+    uint64_t seed;
+    char model[64];   /* a file */
+    struct run *runs; /* [program][column] */
+    unsigned programs;
+    struct ff__progress progress;
+};
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* ---- pre-training ---- */
+
+static int learn(struct work *work, struct ff__lesson *lesson, struct ff__model *model) {
+    struct ff__corpus corpus;
+    struct ff_error error;
+    int status = ff__lesson_record(lesson, 0, lesson->workloads.count, &corpus);
+    if (status)
+        return status;
+    status = ff__finetune(model, &corpus, STEPS);
+    ff__corpus_fini(&corpus);
+    if (status)
+        return ff__complain(FF__EXIT_FAILURE, "pre-training: %s", strerror(-status));
+    snprintf(model->subject, sizeof model->subject, "%s", corpus_list);
+    if (ff__model_write(model, work->model, &error))
+        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    return 0;
+}
+
+static int pretrain(struct work *work) {
+    struct ff__lesson lesson = {
+        .gpu = work->gpu, .seed = work->seed, .distance = DISTANCE, .halvings = 1};
+    struct ff__model model = {.distance = DISTANCE, .seed = work->seed};
+    struct ff_error error;
+    if (ff__specs_split(corpus_list, &lesson.workloads, &error))
+        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    int status = learn(work, &lesson, &model);
+    ff__model_fini(&model);
+    ff__lesson_free(&lesson);
+    return status;
+}
+
+/* ---- runs ---- */
+
+static unsigned program_number(const char *workload) {
+    for (unsigned i = 0; i < TAUGHT; i++)
+        if (strcmp(taught[i], workload) == 0)
+            return i;
+    return UNKNOWN;
+}
+
+static void plan_runs(struct work *work, const json_t *programs) {
+    size_t i;
+    json_t *program;
+    work->programs = (unsigned)json_array_size(programs);
+    work->runs = ff__must(calloc((size_t)work->programs * COLUMNS + 1, sizeof *work->runs));
+    json_array_foreach(programs, i, program) for (unsigned c = 0; c < COLUMNS; c++) {
+        struct run *run = &work->runs[i * COLUMNS + c];
+        const char *system = columns[c].system;
+        *run = (struct run){.program = program, .column = (enum column)c};
+        run->name = columns[c].learned ? ff__text("%s%cmodel=%s,program=%u", system,
+                                                  strchr(system, ':') ? ',' : ':', work->model,
+                                                  program_number(text_of(program, "workload")))
+                                       : ff__text("%s", system);
+    }
+}
+
+static void run_job(void *self, unsigned index) {
+    struct work *work = self;
+    struct run *run = &work->runs[index];
+    struct ff_error error;
+    const struct ff__simulation simulation = {
+        .subject = {text_of(run->program, "workload"), false, work->seed},
+        .gpu = &work->gpu,
+        .system = &run->system,
+        .devices = 1,
+    };
+    if (ff__system_parse(run->name, &run->system, &error))
+        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
+    else
+        ff__simulate(&simulation, &run->simulated);
+}
+
+static void finish_job(void *self, unsigned index) {
+    struct work *work = self;
+    const struct run *run = &work->runs[index];
+    if (run->simulated.good)
+        return;
+    ff__progress_hide(&work->progress);
+    ff__complain(0, "%s under %s failed: %s", text_of(run->program, "program"), run->name,
+                 run->simulated.reason);
+}
+
+static void show_progress(void *self, unsigned ended, unsigned index) {
+    struct work *work = self;
+    work->progress.done = ended;
+    ff__progress_show(&work->progress, "%s: %s", text_of(work->runs[index].program, "program"),
+                      columns[work->runs[index].column].system);
+}
+
+static int run_all(struct work *work, unsigned jobs) {
+    unsigned count = work->programs * COLUMNS;
+    const struct ff__pool pool = {count, jobs, run_job, finish_job, show_progress, work};
+    ff__progress_start(&work->progress, count);
+    int status = ff__pool_run(&pool);
+    ff__progress_hide(&work->progress);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
+                  : 0;
+}
+
+/* ---- figures ---- */
+
+typedef double figure(const struct work *work, unsigned program, enum column column);
+
+static const struct ff__sim_result *result_of(const struct work *work, unsigned program,
+                                              enum column column) {
+    const struct ff__simulated *simulated = &work->runs[program * COLUMNS + column].simulated;
+    return simulated->good ? &simulated->result : NULL;
+}
+
+static double kernel_speed(const struct ff__sim_result *r) {
+    return r ? (double)r->instructions / (double)r->kernel_ns : (double)NAN;
+}
+
+static double total_speed(const struct ff__sim_result *r) {
+    return r ? (double)r->instructions / (double)(r->kernel_ns + r->fault_ns) : (double)NAN;
+}
+
+static double ipc(const struct work *work, unsigned program, enum column column) {
+    return kernel_speed(result_of(work, program, column)) /
+           kernel_speed(result_of(work, program, UVMSMART));
+}
+
+static double total(const struct work *work, unsigned program, enum column column) {
+    return total_speed(result_of(work, program, column)) /
+           total_speed(result_of(work, program, UVMSMART));
+}
+
+static double hit_rate(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? ff__sim_hit_rate(r) : (double)NAN;
+}
+
+/* As UVMSmart counts: of all walks of the page table, those that find a valid page. */
+static double walk_hits(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? 1 - (double)(r->accesses - r->hits) / (double)r->walks : (double)NAN;
+}
+
+static double accuracy(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? ff__sim_accuracy(r) : (double)NAN;
+}
+
+static double coverage(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    const struct ff__sim_result *without = result_of(work, program, DEMAND);
+    return r && without ? ff__sim_coverage(r, without) : (double)NAN;
+}
+
+static double unity(const struct work *work, unsigned program, enum column column) {
+    return cbrt(accuracy(work, program, column) * coverage(work, program, column) *
+                hit_rate(work, program, column));
+}
+
+static double bytes(const struct ff__sim_result *r) {
+    return r ? (double)(r->bytes_in + r->bytes_out) : (double)NAN;
+}
+
+static double traffic(const struct work *work, unsigned program, enum column column) {
+    return bytes(result_of(work, program, column)) / bytes(result_of(work, program, UVMSMART));
+}
+
+static double instructions(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? (double)r->instructions * LANES : (double)NAN;
+}
+
+static double faults(const struct work *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? (double)r->faults : (double)NAN;
+}
+
+/* ---- tables ---- */
+
+/* A row a program; `member`: of the published row, or NULL. */
+struct made {
+    const char *id, *what, *member;
+    enum column column;
+    figure *ours;
+};
+
+static const struct made by_program[] = {
+    {"10.instructions", "instructions of threads", "instructions", HLSH, instructions},
+    {"10.hit.uvmsmart", "hit rate: uvmsmart", "hit_u", UVMSMART, hit_rate},
+    {"10.hit.hlsh", "hit rate: hlsh", "hit_r", HLSH, hit_rate},
+    {"10.walks.uvmsmart", "hit rate of walks: uvmsmart", "hit_u", UVMSMART, walk_hits},
+    {"10.walks.hlsh", "hit rate of walks: hlsh", "hit_r", HLSH, walk_hits},
+    {"11.accuracy.uvmsmart", "accuracy: uvmsmart", "accuracy_u", UVMSMART, accuracy},
+    {"11.accuracy.hlsh", "accuracy: hlsh", "accuracy_r", HLSH, accuracy},
+    {"11.coverage.uvmsmart", "coverage: uvmsmart", "coverage_u", UVMSMART, coverage},
+    {"11.coverage.hlsh", "coverage: hlsh", "coverage_r", HLSH, coverage},
+    {"11.unity.uvmsmart", "unity: uvmsmart", "unity_u", UVMSMART, unity},
+    {"11.unity.hlsh", "unity: hlsh", "unity_r", HLSH, unity},
+    {"11.unity.tree", "unity: hlsh-tree", "unity_r", TREE, unity},
+    {"figure10.hlsh", "total IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, total},
+    {"figure10.tree", "total IPC, uvmsmart = 1: hlsh-tree at 1 us", "ipc", TREE, total},
+    {"figure12.hlsh", "link traffic, uvmsmart = 1: hlsh", NULL, HLSH, traffic},
+    {"figure12.demand", "link traffic, uvmsmart = 1: only what is asked for", NULL, DEMAND,
+     traffic},
+    {"faults.uvmsmart", "far faults: uvmsmart", NULL, UVMSMART, faults},
+    {"faults.leaf", "far faults: the leaf alone", NULL, LEAF, faults},
+    {"faults.hlsh", "far faults: hlsh", NULL, HLSH, faults},
+    {"faults.tree", "far faults: hlsh-tree", NULL, TREE, faults},
+};
+
+static void program_table(const struct work *work, const struct made *made, json_t *tables) {
+    json_t *table = ff__repro_table(tables, made->id, made->what);
+    for (unsigned i = 0; i < work->programs; i++) {
+        const json_t *program = work->runs[i * COLUMNS].program;
+        ff__repro_row(table, text_of(program, "program"),
+                      made->member ? number_of(program, made->member) : (double)NAN,
+                      made->ours(work, i, made->column));
+    }
+}
+
+static double geomean(const struct work *work, figure *ours, enum column column) {
+    double logs = 0;
+    for (unsigned i = 0; i < work->programs; i++)
+        logs += log(ours(work, i, column));
+    return exp(logs / work->programs);
+}
+
+static double mean(const struct work *work, figure *ours, enum column column) {
+    double sum = 0;
+    for (unsigned i = 0; i < work->programs; i++)
+        sum += ours(work, i, column);
+    return sum / work->programs;
+}
+
+static void latency_table(const struct work *work, const struct ff__repro_plan *plan,
+                          json_t *tables, const char *id, const char *what, enum column first,
+                          figure *ours) {
+    json_t *table = ff__repro_table(tables, id, what), *latency;
+    size_t i;
+    json_array_foreach(json_object_get(plan->published, "latencies"), i, latency)
+        ff__repro_row(table, text_of(latency, "latency"), number_of(latency, "ipc"),
+                      geomean(work, ours, (enum column)(first + i)));
+}
+
+/* Everything against uvmsmart, geometric means over the programs; the paper's is for its own. */
+static void system_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
+                         const char *id, const char *what, const char *member, figure *ours) {
+    const json_t *means = json_object_get(plan->published, "means");
+    json_t *table = ff__repro_table(tables, id, what);
+    for (unsigned c = 0; c < COLUMNS; c++)
+        ff__repro_row(table, columns[c].system, c == HLSH ? number_of(means, member) : (double)NAN,
+                      geomean(work, ours, (enum column)c));
+}
+
+static void mean_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+    static const struct {
+        const char *name, *member;
+        enum column column;
+        figure *ours;
+    } rows[] = {
+        {"hit rate, uvmsmart", "hit_u", UVMSMART, hit_rate},
+        {"hit rate, hlsh", "hit_r", HLSH, hit_rate},
+        {"accuracy, uvmsmart", "accuracy_u", UVMSMART, accuracy},
+        {"accuracy, hlsh", "accuracy_r", HLSH, accuracy},
+        {"coverage, uvmsmart", NULL, UVMSMART, coverage},
+        {"coverage, hlsh", "coverage_r", HLSH, coverage},
+        {"unity, uvmsmart", "unity_u", UVMSMART, unity},
+        {"unity, hlsh", "unity_r", HLSH, unity},
+        {"hit rate, hlsh-tree", "hit_r", TREE, hit_rate},
+        {"accuracy, hlsh-tree", "accuracy_r", TREE, accuracy},
+        {"coverage, hlsh-tree", "coverage_r", TREE, coverage},
+        {"unity, hlsh-tree", "unity_r", TREE, unity},
+        {"hit rate, oracle", NULL, ORACLE, hit_rate},
+        {"accuracy, hlsh-faults", NULL, FAULTS, accuracy},
+        {"unity, hlsh-faults", NULL, FAULTS, unity},
+    };
+    const json_t *means = json_object_get(plan->published, "means");
+    json_t *table = ff__repro_table(tables, "means", "arithmetic means over the programs");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ff__repro_row(table, rows[i].name,
+                      rows[i].member ? number_of(means, rows[i].member) : (double)NAN,
+                      mean(work, rows[i].ours, rows[i].column));
+}
+
+static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
+                        json_t *tables) {
+    for (size_t i = 0; i < sizeof by_program / sizeof by_program[0]; i++)
+        program_table(work, &by_program[i], tables);
+    latency_table(work, plan, tables, "figure10.hlsh.kernels", "IPC, uvmsmart = 1: hlsh", HLSH,
+                  ipc);
+    latency_table(work, plan, tables, "figure10.waits.kernels",
+                  "IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, ipc);
+    latency_table(work, plan, tables, "figure10.tree.kernels", "IPC, uvmsmart = 1: hlsh-tree", TREE,
+                  ipc);
+    latency_table(work, plan, tables, "figure10.hlsh.total", "total IPC, uvmsmart = 1: hlsh", HLSH,
+                  total);
+    latency_table(work, plan, tables, "figure10.waits.total",
+                  "total IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, total);
+    latency_table(work, plan, tables, "figure10.tree.total", "total IPC, uvmsmart = 1: hlsh-tree",
+                  TREE, total);
+    mean_table(work, plan, tables);
+    system_table(work, plan, tables, "systems.ipc", "IPC, uvmsmart = 1", "ipc", ipc);
+    system_table(work, plan, tables, "systems.total", "total IPC, uvmsmart = 1", "ipc", total);
+    system_table(work, plan, tables, "systems.traffic", "link traffic, uvmsmart = 1", "traffic",
+                 traffic);
+}
+
+/* ---- all ---- */
+
+static int prepare(struct work *work) {
+    struct ff_error error;
+    char folder[PATH_MAX];
+    int status = ff__find_data("gpus", folder);
+    if (!status && ff__gpu_read(GPU, folder, &work->gpu, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    if (status)
+        return status;
+    snprintf(work->model, sizeof work->model, "/tmp/farfault-hlsh-XXXXXX");
+    int file = mkstemp(work->model);
+    if (file < 0)
+        return ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
+    close(file);
+    return 0;
+}
+
+int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
+    struct work work = {.seed = plan->seed};
+    int status = prepare(&work);
+    if (status)
+        return status;
+    status = pretrain(&work);
+    if (!status) {
+        plan_runs(&work, json_object_get(plan->published, "programs"));
+        status = run_all(&work, plan->jobs);
+    }
+    if (!status)
+        make_tables(&work, plan, tables);
+    remove(work.model);
+    for (unsigned i = 0; work.runs && i < work.programs * COLUMNS; i++)
+        free(work.runs[i].name);
+    free(work.runs);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* Training goes on with what a program is doing now.
+ *
+ * The paper fine-tunes a pre-trained predictor every 50 million instructions and says no more
+ * (section 7.1). Ours: vocabularies take in the values of the new accesses, the most frequent first,
+ * and then as many of the old ones as there is room for; the network is one of that shape, in which
+ * a value that was known before keeps its parameters, and a new one begins with those of the escape, which it
+ * was. */
+#ifndef FF_LEARN_FINETUNE_H
+#define FF_LEARN_FINETUNE_H
+
+#include "learn/model.h"
+
+#define FF__FINETUNE_BATCH 128u
+
+/* Trains `model`, an hlsh network or an empty one (then it becomes one), on a closed corpus for `steps`
+ * batches. 0; -ENODATA: too little to learn from, nothing has changed; or -ENOMEM: the model is as it
+ * was. */
+int ff__finetune(struct ff__model *model, const struct ff__corpus *corpus, uint32_t steps);
+
+#endif

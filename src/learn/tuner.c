@@ -1,0 +1,224 @@
+#include "learn/tuner.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAPER_DISTANCE 30u
+#define TIMINGS        1001u
+
+/* ---- what predicts ---- */
+
+void ff__tuned_free(struct ff__tuned *tuned) {
+    if (!tuned)
+        return;
+    ff__predictor_fini(&tuned->predictor);
+    ff__features_fini(&tuned->features);
+    free(tuned);
+}
+
+static int copy_vocab(struct ff__vocab *to, const struct ff__vocab *from) {
+    return from->size ? ff__vocab_of(to, from->value, from->size) : 0;
+}
+
+static int copy_features(struct ff__features *to, const struct ff__features *from) {
+    int status = copy_vocab(&to->pc, &from->pc);
+    if (!status)
+        status = copy_vocab(&to->delta, &from->delta);
+    if (!status)
+        status = copy_vocab(&to->leaf_delta, &from->leaf_delta);
+    if (!status)
+        status = copy_vocab(&to->root_delta, &from->root_delta);
+    return status ? status : copy_vocab(&to->classes, &from->classes);
+}
+
+/* NULL: no memory. */
+static struct ff__tuned *make_tuned(const struct ff__model *model) {
+    size_t size = (sizeof(struct ff__tuned) + 63) / 64 * 64;
+    struct ff__tuned *tuned = aligned_alloc(64, size);
+    if (!tuned)
+        return NULL;
+    memset(tuned, 0, size);
+    tuned->distance = model->distance;
+    if (copy_features(&tuned->features, &model->features) ||
+        ff__predictor_init(&tuned->predictor, &model->net)) {
+        ff__tuned_free(tuned);
+        return NULL;
+    }
+    return tuned;
+}
+
+static int by_value(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window) {
+    struct ff__stream stream = *window;
+    uint64_t times[TIMINGS];
+    for (uint32_t i = 0; i < TIMINGS; i++) {
+        const uint16_t ids[3] = {
+            (uint16_t)(i % tuned->predictor.pages),
+            (uint16_t)(i % tuned->predictor.deltas),
+            (uint16_t)(i % tuned->predictor.pcs),
+        };
+        uint64_t start = ff__clock_ns();
+        ff__stream_push(&tuned->predictor, &stream, ids);
+        ff__stream_predict(&tuned->predictor, &stream, NULL);
+        times[i] = ff__clock_ns() - start;
+    }
+    qsort(times, TIMINGS, sizeof *times, by_value);
+    return times[TIMINGS / 2];
+}
+
+/* ---- the thread ---- */
+
+/* Room for all that will be noted, so that noting needs no memory. */
+static int reserve(struct ff__corpus *corpus) {
+    ff__corpus_init(corpus, FF__CLUSTER_SM_WARP, FF__TUNER_ACCESSES);
+    corpus->accesses = malloc((FF__TUNER_ACCESSES + 1) * sizeof *corpus->accesses);
+    corpus->capacity = corpus->accesses ? FF__TUNER_ACCESSES + 1 : 0;
+    return corpus->accesses ? 0 : -ENOMEM;
+}
+
+static struct ff__tuned *tune(struct ff__tuner *tuner) {
+    bool learned = ff__corpus_close(&tuner->lesson) == 0 &&
+                   ff__finetune(&tuner->model, &tuner->lesson, tuner->steps) == 0;
+    ff__corpus_fini(&tuner->lesson);
+    reserve(&tuner->lesson);
+    return learned ? make_tuned(&tuner->model) : NULL;
+}
+
+static void *work(void *argument) {
+    struct ff__tuner *tuner = argument;
+    for (;;) {
+        while (sem_wait(&tuner->work))
+            ;
+        if (tuner->stop)
+            return NULL;
+        ff__tuned_free(tuner->used);
+        tuner->used = NULL;
+        tuner->made = tune(tuner);
+        sem_post(&tuner->done);
+    }
+}
+
+/* Signals stay with the application's threads. */
+static int start(struct ff__tuner *tuner) {
+    sigset_t all, before;
+    if (sem_init(&tuner->work, 0, 0) || sem_init(&tuner->done, 0, 0))
+        return -errno;
+    tuner->has_semaphores = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(&tuner->thread, NULL, work, tuner);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tuner->has_thread = status == 0;
+    if (tuner->has_thread)
+        pthread_setname_np(tuner->thread, "ff-tune");
+    return -status;
+}
+
+/* ---- making ---- */
+
+static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tuned **first,
+                      struct ff_error *error) {
+    int status = ff__model_read(&tuner->model, path, FF__FINETUNE_BATCH, error);
+    if (status)
+        return status;
+    ff__training_fini(&tuner->model.training);
+    if (tuner->model.net.type != &ff__net_hlsh)
+        return ff__fail(error, -EINVAL, "%s: a model of type %s; only hlsh is fast enough", path,
+                        tuner->model.net.type->name);
+    *first = make_tuned(&tuner->model);
+    return *first ? 0 : ff__fail(error, -ENOMEM, "%s: no memory", path);
+}
+
+static int prepare(struct ff__tuner *tuner) {
+    int status = reserve(&tuner->notes);
+    if (!status)
+        status = reserve(&tuner->lesson);
+    return status ? status : start(tuner);
+}
+
+int ff__tuner_init(struct ff__tuner *tuner, const struct ff__tuner_plan *plan,
+                   struct ff__tuned **first, struct ff_error *error) {
+    int status = 0;
+    *first = NULL;
+    memset(tuner, 0, sizeof *tuner);
+    tuner->steps = plan->steps;
+    if (plan->path && plan->path[0])
+        status = read_model(tuner, plan->path, first, error);
+    else
+        tuner->model = (struct ff__model){.distance = PAPER_DISTANCE, .seed = plan->seed};
+    if (!status && plan->distance && *first && (*first)->distance != plan->distance)
+        status = ff__fail(error, -EINVAL, "%s: predicts %u accesses ahead, not %u", plan->path,
+                          (*first)->distance, plan->distance);
+    if (plan->distance)
+        tuner->model.distance = plan->distance;
+    if (!status && plan->steps > 0 && (status = prepare(tuner)))
+        ff__fail(error, status, "fine-tuning: %s", strerror(-status));
+    if (status) {
+        ff__tuned_free(*first);
+        *first = NULL;
+        ff__tuner_fini(tuner);
+    }
+    return status;
+}
+
+void ff__tuner_fini(struct ff__tuner *tuner) {
+    if (tuner->has_thread) {
+        ff__tuned_free(ff__tuner_take(tuner, true, NULL));
+        tuner->stop = true;
+        sem_post(&tuner->work);
+        pthread_join(tuner->thread, NULL);
+    }
+    if (tuner->has_semaphores) {
+        sem_destroy(&tuner->work);
+        sem_destroy(&tuner->done);
+    }
+    ff__tuned_free(tuner->used);
+    ff__corpus_fini(&tuner->notes);
+    ff__corpus_fini(&tuner->lesson);
+    ff__model_fini(&tuner->model);
+    memset(tuner, 0, sizeof *tuner);
+}
+
+/* ---- the owner's side ---- */
+
+void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access) {
+    if (tuner->has_thread && tuner->notes.count < tuner->notes.capacity)
+        ff__corpus_add(&tuner->notes, access);
+}
+
+bool ff__tuner_begin(struct ff__tuner *tuner) {
+    if (!tuner->has_thread || tuner->at_work || tuner->notes.count < FF__TUNER_LEAST)
+        return false;
+    if (tuner->lesson.capacity < tuner->notes.count)
+        return false; /* it had no memory for another one */
+    memcpy(tuner->lesson.accesses, tuner->notes.accesses,
+           tuner->notes.count * sizeof *tuner->notes.accesses);
+    tuner->lesson.count = tuner->notes.count;
+    tuner->at_work = true;
+    sem_post(&tuner->work);
+    return true;
+}
+
+struct ff__tuned *ff__tuner_take(struct ff__tuner *tuner, bool wait, struct ff__tuned *used) {
+    if (!tuner->at_work)
+        return NULL;
+    if (wait)
+        while (sem_wait(&tuner->done))
+            ;
+    else if (sem_trywait(&tuner->done))
+        return NULL;
+    tuner->at_work = false;
+    struct ff__tuned *made = tuner->made;
+    tuner->made = NULL;
+    tuner->used = made ? used : NULL;
+    return made;
+}

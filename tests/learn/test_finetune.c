@@ -1,0 +1,167 @@
+/* Fine-tuning: what is new is learned, what was known keeps its numbers; and the thread that does it. */
+#include "base/cases.h"
+
+#include "learn/hlsh.h"
+#include "learn/tuner.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Warps that walk over array 1 with one stride; `pc` tells who walks. */
+static struct ff__access access_of(uint32_t warp, uint32_t turn, uint32_t stride, uint32_t pc) {
+    return (struct ff__access){
+        .page = 5000 + warp * 7 + turn * stride, .pc = pc, .warp = (uint16_t)warp, .array = 1};
+}
+
+static void record(struct ff__corpus *corpus, uint32_t turns, uint32_t stride, uint32_t pc) {
+    ff__corpus_init(corpus, FF__CLUSTER_SM_WARP, 100000);
+    for (uint32_t turn = 0; turn < turns; turn++)
+        for (uint32_t warp = 0; warp < 20; warp++) {
+            struct ff__access access = access_of(warp, turn, stride, pc);
+            assert_int_equal(ff__corpus_add(corpus, &access), 0);
+        }
+    assert_int_equal(ff__corpus_close(corpus), 0);
+}
+
+static void tune(struct ff__model *model, uint32_t stride, uint32_t pc, uint32_t steps) {
+    struct ff__corpus corpus;
+    record(&corpus, 200, stride, pc);
+    assert_int_equal(ff__finetune(model, &corpus, steps), 0);
+    ff__corpus_fini(&corpus);
+}
+
+static double top1(struct ff__model *model, uint32_t stride, uint32_t pc) {
+    struct ff__corpus corpus;
+    struct ff__dataset dataset;
+    struct ff__score score;
+    record(&corpus, 200, stride, pc);
+    assert_int_equal(
+        ff__dataset_build(&dataset, &model->features, &corpus, model->distance, model->split, 1),
+        0);
+    assert_int_equal(ff__net_score(&model->net, &dataset, 2000, &score), 0);
+    ff__dataset_fini(&dataset);
+    ff__corpus_fini(&corpus);
+    return score.top1;
+}
+
+static void test_learns(void **state) {
+    struct ff__model model = {.distance = 4, .seed = 1};
+    (void)state;
+    tune(&model, 3, 8, 60);
+    assert_true(top1(&model, 3, 8) > 0.95);
+    assert_true(top1(&model, 11, 16) < 0.1);
+    uint32_t classes = model.features.classes.size;
+    tune(&model, 11, 16, 60);
+    assert_true(top1(&model, 11, 16) > 0.95);
+    assert_true(model.features.classes.size > classes);
+    ff__model_fini(&model);
+}
+
+static const float *delta_row(const struct ff__model *model, int64_t value) {
+    struct ff__hlsh_weights weights;
+    uint32_t number = ff__vocab_number(&model->features.delta, value);
+    assert_int_not_equal(number, FF__ESCAPE);
+    ff__hlsh_map(&weights, &model->net.shape, model->net.params);
+    return weights.of[FF__HLSH_DELTA] + (size_t)(number + 1) * FF__PART;
+}
+
+/* Without a step of training, a network with more values says of the old ones what it said. */
+static void test_keeps(void **state) {
+    struct ff__model model = {.distance = 4, .seed = 1};
+    float row[FF__PART];
+    int64_t value = 3 * FF__ARRAYS + 1;
+    (void)state;
+    tune(&model, 3, 8, 60);
+    memcpy(row, delta_row(&model, value), sizeof row);
+    double before = top1(&model, 3, 8);
+    tune(&model, 11, 16, 0);
+    assert_memory_equal(row, delta_row(&model, value), sizeof row);
+    assert_true(top1(&model, 3, 8) >= before);
+    ff__model_fini(&model);
+}
+
+/* Too little to learn from changes nothing. */
+static void test_too_little(void **state) {
+    struct ff__model model = {.distance = 30, .seed = 1};
+    struct ff__corpus corpus;
+    (void)state;
+    record(&corpus, 20, 3, 8);
+    assert_int_equal(ff__finetune(&model, &corpus, 10), -ENODATA);
+    assert_null(model.net.type);
+    ff__corpus_fini(&corpus);
+    ff__model_fini(&model);
+}
+
+/* ---- the thread ---- */
+
+static void note(struct ff__tuner *tuner, uint32_t first, uint32_t end) {
+    for (uint32_t turn = first; turn < end; turn++)
+        for (uint32_t warp = 0; warp < 20; warp++) {
+            struct ff__access access = access_of(warp, turn, 3, 8);
+            ff__tuner_note(tuner, &access);
+        }
+}
+
+static struct ff__tuned *taught(bool at_once) {
+    const struct ff__tuner_plan plan = {.distance = 4, .steps = 20, .seed = 1};
+    struct ff__tuner tuner;
+    struct ff__tuned *first, *made = NULL;
+    struct ff_error error;
+    assert_int_equal(ff__tuner_init(&tuner, &plan, &first, &error), 0);
+    assert_null(first);
+    note(&tuner, 0, 100);
+    assert_false(ff__tuner_begin(&tuner)); /* too little */
+    assert_null(ff__tuner_take(&tuner, true, NULL));
+    note(&tuner, 100, 600);
+    assert_true(ff__tuner_begin(&tuner));
+    assert_false(ff__tuner_begin(&tuner)); /* at work */
+    if (!at_once)
+        note(&tuner, 600, 5000); /* meanwhile; more than there is room for */
+    while (!at_once && !(made = ff__tuner_take(&tuner, false, NULL)))
+        usleep(1000);
+    if (at_once)
+        made = ff__tuner_take(&tuner, true, NULL);
+    assert_non_null(made);
+    ff__tuner_fini(&tuner);
+    return made;
+}
+
+/* The same, whenever it is taken. */
+static void test_thread(void **state) {
+    struct ff__tuned *a = taught(true), *b = taught(false);
+    (void)state;
+    assert_int_equal(a->predictor.classes, b->predictor.classes);
+    assert_memory_equal(a->predictor.mix, b->predictor.mix, sizeof a->predictor.mix);
+    assert_memory_equal(a->predictor.to_key, b->predictor.to_key, sizeof a->predictor.to_key);
+    ff__tuned_free(a);
+    ff__tuned_free(b);
+}
+
+/* Many rounds, each in exchange for the last one; and an end in the middle of one. */
+static void test_rounds(void **state) {
+    const struct ff__tuner_plan plan = {.distance = 4, .steps = 2, .seed = 1};
+    struct ff__tuner tuner;
+    struct ff__tuned *used;
+    struct ff_error error;
+    (void)state;
+    assert_int_equal(ff__tuner_init(&tuner, &plan, &used, &error), 0);
+    for (uint32_t round = 0; round < 5; round++) {
+        note(&tuner, round * 500, round * 500 + 500);
+        assert_true(ff__tuner_begin(&tuner));
+        struct ff__tuned *made = ff__tuner_take(&tuner, true, used);
+        assert_non_null(made);
+        used = made;
+    }
+    assert_true(ff__tuner_begin(&tuner));
+    ff__tuner_fini(&tuner);
+    ff__tuned_free(used);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_learns),     cmocka_unit_test(test_keeps),
+        cmocka_unit_test(test_too_little), cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_rounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
