@@ -13,21 +13,22 @@
 #define MB (UINT64_C(1) << 20)
 
 static void reads_zeros_and_keeps_data(struct ff_context *context) {
-    size_t words = 64 * MB / sizeof(uint64_t);
-    uint64_t *data = alloc(context, 64 * MB);
+    size_t words = 32 * MB / sizeof(uint64_t), wrong = 0;
+    uint64_t *data = alloc(context, 32 * MB);
     for (size_t i = 0; i < words; i += 512)
-        assert_int_equal(data[i], 0);
+        wrong += data[i] != 0;
     for (size_t i = 0; i < words; i++)
         data[i] = i * 3;
     for (size_t i = 0; i < words; i++)
-        assert_int_equal(data[i], i * 3);
+        wrong += data[i] != i * 3;
+    assert_int_equal(wrong, 0);
     assert_int_equal(ff_mem_free(context, data), 0);
     assert_within_budget(context);
 }
 
 static void test_keeps_data(void **state) {
     (void)state;
-    FOR_EACH_CONFIG(config, 16 * MB) {
+    FOR_EACH_CONFIG(config, 8 * MB) {
         struct ff_context *context = open_or_skip(&config);
         reads_zeros_and_keeps_data(context);
         ff_close(context);
