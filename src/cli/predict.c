@@ -62,8 +62,9 @@ static uint32_t time_all(const struct ff__predictor *predictor, const struct ff_
             uint64_t at = corpus->first[s] + turn;
             if (at >= corpus->first[s + 1])
                 continue;
+            const uint16_t ids[3] = {dataset->ids[at][0], dataset->ids[at][1], dataset->ids[at][2]};
             uint64_t start = ff__clock_ns();
-            ff__stream_push(predictor, &streams[s], dataset->ids[at]);
+            ff__stream_push(predictor, &streams[s], ids);
             ff__stream_predict(predictor, &streams[s], NULL);
             uint64_t took = ff__clock_ns() - start;
             times[count++] = took > cost ? took - cost : 0;

@@ -63,7 +63,12 @@ void ff__repro_row(json_t *table, const char *name, double paper, double ours) {
     json_array_append_new(json_object_get(table, "rows"), row);
 }
 
-static double value_of(const json_t *object, const char *name) {
+const char *ff__repro_text(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+double ff__repro_number(const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
@@ -74,7 +79,7 @@ static void summarize(json_t *table) {
     size_t i;
     json_t *row, *summary = ff__must(json_object());
     json_array_foreach(json_object_get(table, "rows"), i, row) {
-        double theirs = value_of(row, "paper"), mine = value_of(row, "ours");
+        double theirs = ff__repro_number(row, "paper"), mine = ff__repro_number(row, "ours");
         if (!(theirs > 0) || !(mine > 0))
             continue;
         paper += log(theirs);
@@ -96,7 +101,7 @@ static void value_cell(struct ff__table *table, double value) {
 }
 
 static void show_row(struct ff__table *table, const char *name, const json_t *row) {
-    double paper = value_of(row, "paper"), ours = value_of(row, "ours");
+    double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
     ff__table_cell(table, "%s", name);
     value_cell(table, paper);
     value_cell(table, ours);

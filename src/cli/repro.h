@@ -26,6 +26,10 @@ extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hl
 /* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
 int ff__repro_published(const char *name, json_t **out);
 
+/* A member of a published row: "" or NaN where it is missing. */
+const char *ff__repro_text(const json_t *object, const char *name);
+double ff__repro_number(const json_t *object, const char *name);
+
 /* The new table is borrowed from `tables`. */
 json_t *ff__repro_table(json_t *tables, const char *id, const char *what);
 

@@ -42,18 +42,8 @@ struct work {
     struct ff__progress progress;
 };
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static enum ff__cluster cluster_of(const json_t *row) {
-    const char *name = text_of(row, "cluster");
+    const char *name = ff__repro_text(row, "cluster");
     for (unsigned i = 0; i < FF__CLUSTERS; i++)
         if (strcmp(name, ff__cluster_name((enum ff__cluster)i)) == 0)
             return (enum ff__cluster)i;
@@ -64,8 +54,8 @@ static enum ff__cluster cluster_of(const json_t *row) {
 static struct pupil *pupil_of(struct work *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
     const struct pupil asked = {
-        .program = text_of(row, "program"),
-        .type = ff__net_type_find(text_of(row, "network")),
+        .program = ff__repro_text(row, "program"),
+        .type = ff__net_type_find(ff__repro_text(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
     };
@@ -88,7 +78,7 @@ static int plan_all(struct work *work, const json_t *published) {
         row) if (!pupil_of(work, row)->type) return ff__complain(FF__EXIT_FAILURE,
                                                                  "published/hlsh_predict.json: %s: "
                                                                  "unknown network",
-                                                                 text_of(table, "id"));
+                                                                 ff__repro_text(table, "id"));
     return 0;
 }
 
@@ -224,14 +214,14 @@ static char *name_of(const json_t *row, const struct pupil *pupil) {
 
 static void make_table(json_t *tables, struct work *work, const json_t *published,
                        const char *metric) {
-    char *id = ff__text("%s.%s", text_of(published, "id"), metric);
-    char *what = ff__text("%s: %s", text_of(published, "what"), metric);
+    char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metric);
+    char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metric);
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {
         const struct pupil *pupil = pupil_of(work, row);
         char *name = name_of(row, pupil);
-        ff__repro_row(table, name, number_of(row, metric), metric_of(pupil, metric));
+        ff__repro_row(table, name, ff__repro_number(row, metric), metric_of(pupil, metric));
         free(name);
     }
     free(id);
@@ -246,9 +236,9 @@ static void make_mean(json_t *means, struct work *work, const json_t *rows, cons
     size_t i;
     json_t *row;
     json_array_foreach(rows, i, row) {
-        if (strcmp(text_of(row, "network"), network) != 0)
+        if (strcmp(ff__repro_text(row, "network"), network) != 0)
             continue;
-        paper += number_of(row, metric);
+        paper += ff__repro_number(row, metric);
         ours += metric_of(pupil_of(work, row), metric);
         count++;
     }
@@ -266,7 +256,7 @@ static void make_tables(struct work *work, const json_t *published, json_t *tabl
         const json_t *rows = json_object_get(table, "rows");
         json_array_foreach(json_object_get(table, "metrics"), j, metric)
             make_table(tables, work, table, json_string_value(metric));
-        if (strcmp(text_of(table, "id"), "table8") != 0)
+        if (strcmp(ff__repro_text(table, "id"), "table8") != 0)
             continue;
         means = ff__repro_table(tables, "table8.mean", "arithmetic means of Table 8");
         for (unsigned n = 0; ff__net_type_at(n); n++)

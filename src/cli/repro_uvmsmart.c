@@ -109,11 +109,6 @@ struct work {
     struct ff__progress progress;
 };
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static const char *system_of(const char *table, const char *config) {
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
         if (strcmp(systems[i].table, table) == 0 && strcmp(systems[i].config, config) == 0)
@@ -132,13 +127,14 @@ static int plan_run(struct work *work, const struct ff__repro_plan *plan, const 
                     const json_t *row, struct run *run) {
     struct ff_error error;
     uint64_t memory;
-    *run = (struct run){.config = text_of(row, "config"), .bench = text_of(row, "bench")};
-    const char *system = system_of(text_of(table, "id"), run->config);
+    *run = (struct run){.config = ff__repro_text(row, "config"),
+                        .bench = ff__repro_text(row, "bench")};
+    const char *system = system_of(ff__repro_text(table, "id"), run->config);
     const char *workload = workload_of(run->bench);
-    if (!system || !workload || ff__parse_size(text_of(row, "memory"), &memory))
+    if (!system || !workload || ff__parse_size(ff__repro_text(row, "memory"), &memory))
         return ff__complain(FF__EXIT_FAILURE,
                             "published/uvmsmart.json: %s: unknown configuration '%s' of '%s'",
-                            text_of(table, "id"), run->config, run->bench);
+                            ff__repro_text(table, "id"), run->config, run->bench);
     run->simulation = (struct ff__simulation){
         .subject = {workload, false, plan->seed},
         .gpu = &work->gpu,
@@ -200,8 +196,8 @@ static int run_all(struct work *work, unsigned jobs) {
 
 static void make_table(json_t *tables, const json_t *published, size_t metric,
                        const struct run *runs) {
-    char *id = ff__text("%s.%s", text_of(published, "id"), metrics[metric].id);
-    char *what = ff__text("%s: %s", text_of(published, "what"), metrics[metric].what);
+    char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metrics[metric].id);
+    char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metrics[metric].what);
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {

@@ -27,16 +27,7 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     return pieces.used;
 }
 
-static size_t param_count(const struct ff__shape *shape) {
-    struct ff__rival_weights w;
-    return ff__rival_map(&w, &rival, shape, NULL);
-}
-
-static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
-    struct work work;
-    (void)shape;
-    return map_work(&work, capacity, NULL);
-}
+FF__RIVAL_SIZES
 
 static void init(struct ff__net *net, struct ff__random *random) {
     ff__rival_init(net, &rival, random);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER (-(1 << 19)) /* the bias of a class that is only there to fill a vector */
+#define CACHE_LINE 64u
+#define NEVER      (-(1 << 19)) /* the bias of a class that is only there to fill a vector */
 
 /* ---- code ---- */
 
@@ -284,8 +285,11 @@ void ff__stream_start(const struct ff__predictor *predictor, struct ff__stream *
         ff__stream_push(predictor, stream, nothing);
 }
 
+/* Streams are seldom in the nearest cache: all of one is asked for at once. */
 void ff__stream_push(const struct ff__predictor *predictor, struct ff__stream *stream,
                      const uint16_t ids[3]) {
+    for (size_t at = 0; at < sizeof *stream; at += CACHE_LINE)
+        __builtin_prefetch((const char *)stream + at);
     predictor->code->push(predictor, stream, ids);
 }
 

@@ -23,6 +23,18 @@ struct ff__embedding ff__rival_embedding(const struct ff__shape *shape);
 size_t ff__rival_map(struct ff__rival_weights *weights, const struct ff__rival *rival,
                      const struct ff__shape *shape, float *params);
 
+/* A rival's `params` and `work`, of its `rival` and map_work(). */
+#define FF__RIVAL_SIZES                                                                            \
+    static size_t param_count(const struct ff__shape *shape) {                                     \
+        struct ff__rival_weights w;                                                                \
+        return ff__rival_map(&w, &rival, shape, NULL);                                             \
+    }                                                                                              \
+    static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {                    \
+        struct work work;                                                                          \
+        (void)shape;                                                                               \
+        return map_work(&work, capacity, NULL);                                                    \
+    }
+
 void ff__rival_init(struct ff__net *net, const struct ff__rival *rival, struct ff__random *random);
 
 #endif
