@@ -6,8 +6,9 @@
 
 #include <errno.h>
 
-#define AHEAD_USES    32u /* accesses: the page's record is fetched */
-#define AHEAD_RECORDS 64u /* uses in the log: that of a page that may be the coldest is */
+#define AHEAD_USES    32u  /* accesses: the page's record is fetched */
+#define AHEAD_RECORDS 64u  /* uses in the log: that of a page that may be the coldest is */
+#define AHEAD_ENTRIES 128u /* more uses: the log itself is */
 
 struct lru {
     struct ff__evictor evictor;
@@ -121,20 +122,28 @@ static uint32_t first_of(struct lru *lru) {
     return log->first;
 }
 
-/* Who is likely to be next has not been used for long, so that it is far from the processor. */
-static void fetch_second(struct lru *lru, const struct ff_view *view) {
+/* Pages that will be the coldest have not been used for long, so that what tells of them is far from the
+ * processor. */
+FF__FETCHES fetch_coldest(struct lru *lru) {
     const struct ff__use_log *log = &lru->log;
     uint32_t far = log->first + AHEAD_RECORDS;
     uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
+    __builtin_prefetch(ff__use_log_entry(log, far + AHEAD_ENTRIES));
     for (; use < far && use < log->end; use++)
         __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
     lru->fetched_to = use;
+}
+
+/* Who would be next goes on the list as well, for the engine to know. A block has one entry. */
+static void name_second(struct lru *lru, struct ff__naming *naming) {
+    const struct ff__use_log *log = &lru->log;
+    const struct ff_advice_list *victims = naming->victims;
     lru->second = ff__use_log_next(log, log->first + 1);
-    if (lru->second == log->end)
+    if (lru->second == log->end || victims->count != 1)
         return;
-    uint32_t block = ff__use_log_page(log, lru->second) / FF_BLOCK_PAGES;
-    __builtin_prefetch(&view->resident[lru->evictor.tier][block], 1);
-    __builtin_prefetch(&view->resident[FF_TIER_HOST][block], 1);
+    uint32_t page = ff__use_log_page(log, lru->second), block = page / FF_BLOCK_PAGES;
+    if (block != victims->items[0].block)
+        ff__name_page(naming, block, page % FF_BLOCK_PAGES);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
@@ -146,8 +155,10 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     name_run(lru, &naming, from, lru->log.end);
     if (naming.named == 0)
         name_run(lru, &naming, first, from);
-    if (first < lru->log.end)
-        fetch_second(lru, view);
+    if (view->by_page && lru->log.percent == 0 && first < lru->log.end) {
+        fetch_coldest(lru);
+        name_second(lru, &naming);
+    }
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {
