@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#define HOT_LEAST ((size_t)4 << 20) /* two huge pages: less is not held up by page tables */
-
 void *ff__lazy_map(size_t size) {
     if (size == 0)
         size = 1;
@@ -12,13 +10,6 @@ void *ff__lazy_map(size_t size) {
     if (array == MAP_FAILED)
         return NULL;
     madvise(array, size, MADV_DONTDUMP); /* keeps core files as small as what was touched */
-    return array;
-}
-
-void *ff__lazy_map_hot(size_t size) {
-    void *array = ff__lazy_map(size);
-    if (array && size >= HOT_LEAST)
-        madvise(array, size, MADV_HUGEPAGE);
     return array;
 }
 

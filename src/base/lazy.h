@@ -8,9 +8,6 @@
 
 /* Zeroed bytes, or NULL when the addresses are not to be had. `size` may be 0. */
 void *ff__lazy_map(size_t size);
-/* The same, in huge pages where it is large and the system has them: what is touched here and there, all
- * the time. Costs up to 2 MiB for each place that is touched alone. */
-void *ff__lazy_map_hot(size_t size);
 void ff__lazy_unmap(void *array, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
     const struct ff_policy *policy = engine->system.policy[slot];
     uint32_t at = tier == FF_NONE ? 0 : tier;
     engine->block_state[slot][at] =
-        ff__lazy_map_hot(policy->block_state_size * engine->space.block_limit);
+        ff__lazy_map(policy->block_state_size * engine->space.block_limit);
     size_t arena_size = policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0;
     engine->arena[slot][at] = ff__lazy_map(arena_size);
     void *born = calloc(1, policy->state_size ? policy->state_size : 1);

@@ -143,7 +143,6 @@ struct ff__page_job {
     bool written;
     bool held, back;              /* the host has its content; it was evicted before */
     uint32_t victim, victim_page; /* the block FF_NONE: there was room */
-    uint32_t second;              /* whose page is likely to leave next, where one leaves */
     bool copied;                  /* set by the backend: the host gets the victim's content */
 };
 

@@ -50,10 +50,8 @@ static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
         i++;
     if (single <= 0)
         return false;
+    ff__engine_page_fetch(engine, job->victim);
     leave(engine, job, &leaving);
-    job->second = i + 1 < victims.count ? items[i + 1].block : job->victim;
-    ff__engine_page_fetch(engine, job->second);
-    __builtin_prefetch(&engine->space.resident[job->tier][job->second], 1);
     return true;
 }
 

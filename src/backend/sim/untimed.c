@@ -59,7 +59,6 @@ static void carry_out(struct sim *sim, struct ff__page_job *job) {
     sim->result->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
     if (written)
         ff_mask_unset(dirty, job->victim_page);
-    __builtin_prefetch(&sim->dirty[job->second], 1);
 }
 
 /* The short way. */

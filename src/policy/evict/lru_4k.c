@@ -95,11 +95,6 @@ static void on_leave(void *state, const struct ff_view *view, uint32_t block,
     }
 }
 
-static void block_freed(void *state, uint32_t block) {
-    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
-        ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
-}
-
 /* Names the pages whose last uses are from `from` on, before `end`. */
 static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t from,
                      uint32_t end) {
@@ -124,7 +119,7 @@ static uint32_t first_of(struct lru *lru) {
 
 /* Pages that will be the coldest have not been used for long, so that what tells of them is far from the
  * processor. */
-FF__FETCHES fetch_coldest(struct lru *lru) {
+FF__FETCHES fetch_coldest(struct lru *lru, const struct ff_view *view) {
     const struct ff__use_log *log = &lru->log;
     uint32_t far = log->first + AHEAD_RECORDS;
     uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
@@ -132,18 +127,12 @@ FF__FETCHES fetch_coldest(struct lru *lru) {
     for (; use < far && use < log->end; use++)
         __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
     lru->fetched_to = use;
-}
-
-/* Who would be next goes on the list as well, for the engine to know. A block has one entry. */
-static void name_second(struct lru *lru, struct ff__naming *naming) {
-    const struct ff__use_log *log = &lru->log;
-    const struct ff_advice_list *victims = naming->victims;
     lru->second = ff__use_log_next(log, log->first + 1);
-    if (lru->second == log->end || victims->count != 1)
+    if (lru->second == log->end)
         return;
-    uint32_t page = ff__use_log_page(log, lru->second), block = page / FF_BLOCK_PAGES;
-    if (block != victims->items[0].block)
-        ff__name_page(naming, block, page % FF_BLOCK_PAGES);
+    uint32_t block = ff__use_log_page(log, lru->second) / FF_BLOCK_PAGES;
+    __builtin_prefetch(&view->resident[lru->evictor.tier][block], 1);
+    __builtin_prefetch(&view->resident[FF_TIER_HOST][block], 1);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
@@ -155,10 +144,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     name_run(lru, &naming, from, lru->log.end);
     if (naming.named == 0)
         name_run(lru, &naming, first, from);
-    if (view->by_page && lru->log.percent == 0 && first < lru->log.end) {
-        fetch_coldest(lru);
-        name_second(lru, &naming);
-    }
+    if (first < lru->log.end)
+        fetch_coldest(lru, view);
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {
@@ -171,8 +158,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
             .state_size = sizeof(struct lru),
             .block_state_size = FF__USE_LOG_BLOCK,
             .params = ff__evictor_params,
-            .init = init,
-            .block_freed = block_freed,
+            .init = init, /* when a block is freed, its pages have left */
         },
     .on_used = on_used,
     .on_access = on_access,
