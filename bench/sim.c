@@ -28,10 +28,11 @@ static void give_up(const char *what) {
 
 /* ---- accesses made beforehand ---- */
 
-/* One warp accesses `pages`, again and again, `stride` pages apart. */
+/* One warp accesses `pages`, again and again. Every `unit` pages in a row lie `apart` times as far from
+ * the next ones as they would. */
 struct ready {
     const uint32_t *pages; /* [FORESEEN] */
-    uint64_t accesses, stride;
+    uint64_t accesses, unit, apart;
 };
 
 static bool ready_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
@@ -48,7 +49,7 @@ static bool ready_step(const struct ff__workload *workload, const struct ff__ker
     out->page_count = GATHER;
     const uint32_t *pages = &ready->pages[at % FORESEEN];
     for (uint32_t i = 0; i < GATHER; i++)
-        out->page[i] = pages[i] * ready->stride;
+        out->page[i] = pages[i] + pages[i] / ready->unit * ready->unit * (ready->apart - 1);
     return true;
 }
 
@@ -204,7 +205,7 @@ static void measure(const char *name, const struct trial *trial) {
 
 static void measure_ready(const char *name, const struct ready *ready, uint64_t pages,
                           struct trial *trial) {
-    struct ff__array array = {.name = "data", .bytes = pages * ready->stride * FF_PAGE_SIZE};
+    struct ff__array array = {.name = "data", .bytes = pages * ready->apart * FF_PAGE_SIZE};
     struct ff__workload workload = {.type = &ready_type,
                                     .name = "ready",
                                     .arrays = &array,
@@ -223,7 +224,7 @@ static void measure_model(const char *name, const char *spec, const char *gpu) {
 
 void bench_untimed(void) {
     const uint32_t *pages = make_pages("zipf:pages=1048576,accesses=20000000,ctas=1,warps=1");
-    const struct ready ready = {pages, FORESEEN, 1};
+    const struct ready ready = {pages, FORESEEN, 1, 1};
     struct trial trial = {.gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .untimed = true};
     static const struct {
         const char *name;
@@ -247,22 +248,28 @@ void bench_timed(void) {
 
 /* ---- series ---- */
 
+static void measure_footprints(const char *what, const uint32_t *pages, uint64_t unit,
+                               struct trial *trial) {
+    char name[64];
+    for (uint64_t gib = 1; gib <= 1024; gib *= 32) {
+        const struct ready ready = {pages, 20000000, unit, gib};
+        snprintf(name, sizeof name, "sim.scale.%s.%lluG", what, (unsigned long long)gib);
+        trial->share = 0.25 / (double)gib;
+        measure_ready(name, &ready, 1 << 18, trial);
+    }
+}
+
 void bench_scale(void) {
     const uint32_t *pages = make_pages("zipf:pages=262144,accesses=20000000,ctas=1,warps=1");
-    struct trial trial = {
-        .gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .share = 0.25, .untimed = true};
+    struct trial trial = {.gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .untimed = true};
     char name[64];
-    /* the same pages, and as much memory, in ever more address space */
-    for (uint64_t gib = 1; gib <= 1024; gib *= 32) {
-        const struct ready ready = {pages, 20000000, gib};
-        snprintf(name, sizeof name, "sim.scale.footprint.%lluG", (unsigned long long)gib);
-        trial.share = 0.25 / (double)gib;
-        measure_ready(name, &ready, 1 << 18, &trial);
-    }
+    /* the same pages, and as much memory, in ever more address space: in as many blocks, or not */
+    measure_footprints("blocks", pages, FF_BLOCK_PAGES, &trial);
+    measure_footprints("pages", pages, 1, &trial);
     /* with the memory of a footprint of 1 GiB again */
     trial.share = 0.25;
     for (uint64_t accesses = 1000000; accesses <= 1000000000; accesses *= 10) {
-        const struct ready ready = {pages, accesses, 1};
+        const struct ready ready = {pages, accesses, 1, 1};
         snprintf(name, sizeof name, "sim.scale.accesses.%lluM",
                  (unsigned long long)(accesses / 1000000));
         measure_ready(name, &ready, 1 << 18, &trial);

@@ -29,9 +29,13 @@ static uint32_t late_tier(const struct ff__engine *engine, uint32_t block, uint3
     return tier;
 }
 
+/* Only what is not clear: blocks without late faults, which are most, keep their records untouched. */
 static void clear_late(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    ff_mask_clear(&engine->late[block].faulted[tier]);
-    ff_mask_clear(&engine->late[block].written[tier]);
+    struct ff__late *late = &engine->late[block];
+    if (ff_mask_empty(&late->faulted[tier]))
+        return;
+    ff_mask_clear(&late->faulted[tier]);
+    ff_mask_clear(&late->written[tier]);
 }
 
 /* The block's job has ended: faults that came meanwhile can be served. */

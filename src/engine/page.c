@@ -26,26 +26,33 @@ static void leave(struct ff__engine *engine, const struct ff__page_job *job,
     ff__memory_release_if_empty(engine, job->victim, job->tier);
 }
 
+/* The victim if it is one page that can go. -1: it cannot; 0: it is more than a page. */
+static int single_page(const struct ff__engine *engine, const struct ff_advice *victim,
+                       struct ff__page_job *job, struct ff_mask *leaving) {
+    *leaving = ff__memory_leavable(engine, job->tier, victim);
+    job->victim = victim->block;
+    job->victim_page = ff_mask_next(leaving, 0);
+    if (job->victim_page == FF_BLOCK_PAGES)
+        return -1;
+    return ff_mask_next(leaving, job->victim_page + 1) == FF_BLOCK_PAGES;
+}
+
 /* The policy's first victim that can go leaves. False: there is none, or it is more than a page. */
 static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     struct ff_evict_request request = {FF_EVICT_FOR_FAULT, job->tier, job->block, 1};
+    struct ff_mask leaving;
+    int single = -1;
+    uint32_t i = 0;
     engine->evict->pick(engine->evict_state[job->tier], &engine->view, &request, &victims);
-    for (uint32_t i = 0; i < victims.count; i++) {
-        struct ff_mask leaving = ff__memory_leavable(engine, job->tier, &items[i]);
-        uint32_t page = ff_mask_next(&leaving, 0);
-        if (page == FF_BLOCK_PAGES)
-            continue;
-        if (ff_mask_next(&leaving, page + 1) < FF_BLOCK_PAGES)
-            return false;
-        job->victim = items[i].block;
-        job->victim_page = page;
-        ff__engine_page_fetch(engine, job->victim);
-        leave(engine, job, &leaving);
-        return true;
-    }
-    return false;
+    while (i < victims.count && (single = single_page(engine, &items[i], job, &leaving)) < 0)
+        i++;
+    if (single <= 0)
+        return false;
+    ff__engine_page_fetch(engine, job->victim);
+    leave(engine, job, &leaving);
+    return true;
 }
 
 bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job) {

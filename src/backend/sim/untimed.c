@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FETCH_AHEAD 16u /* accesses */
-
 struct lane {
     uint32_t cta, warp, step;
 };
@@ -23,7 +21,7 @@ struct turn {
     struct lane *lanes;
     uint32_t lane_count;
     uint64_t next_warp, warp_count; /* of all CTAs, in order */
-    uint32_t shown, fetched;        /* of the gathered accesses: to the policies, ahead */
+    uint32_t shown;                 /* of the gathered accesses, to the policies */
 };
 
 /* ---- misses ---- */
@@ -127,6 +125,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     struct ff_access *access = &turn->device->accesses[index];
     uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
     bool write = access->flags & FF_ACCESS_WRITE;
+    ff__engine_page_fetch(&sim->engine, access->block); /* while the policies look */
     access->flags |= FF_ACCESS_MISS;
     if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
@@ -138,32 +137,15 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     ff__sim_use(sim, page, write);
 }
 
-/* Has the processor fetch what accesses to come will need: more for pages that are not there. */
-FF__FETCHES fetch_absent(const struct turn *turn, uint32_t from, uint32_t end) {
-    const struct sim *sim = turn->sim;
-    const struct ff_access *accesses = turn->device->accesses;
-    const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
-    for (uint32_t i = from; i < end; i++)
-        if (!ff_mask_test(&resident[accesses[i].block], accesses[i].page))
-            ff__engine_page_fetch(&sim->engine, accesses[i].block);
-}
-
-/* Keeps FETCH_AHEAD to 2 * FETCH_AHEAD accesses fetched from `index` on. */
-static void fetch(struct turn *turn, uint32_t index) {
-    uint32_t count = turn->device->access_count, end = index + 2 * FETCH_AHEAD;
-    end = end < count ? end : count;
-    fetch_absent(turn, turn->fetched, end);
-    turn->fetched = end;
-}
-
-/* Passes over accesses to pages that are there, before `end`; returns where that was over. */
-static uint32_t touch_present(const struct turn *turn, uint32_t index, uint32_t end) {
+/* Passes over accesses to pages that are there; returns where it ended. */
+static uint32_t touch_present(const struct turn *turn, uint32_t index) {
     struct sim *sim = turn->sim;
     struct ff_mask *dirty = sim->dirty;
     const struct ff_access *accesses = turn->device->accesses;
     const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
+    uint32_t count = turn->device->access_count;
     bool ahead = sim->engine.space.stats.prefetched > 0;
-    for (; index < end; index++) {
+    for (; index < count; index++) {
         uint32_t block = accesses[index].block, page = accesses[index].page;
         if (!ff_mask_test(&resident[block], page))
             break;
@@ -189,17 +171,13 @@ static void touch_all(struct turn *turn) {
     uint32_t count = device->access_count;
     if (sim->recording)
         record(sim, device->accesses, count);
-    turn->shown = turn->fetched = 0;
-    for (uint32_t i = 0; i < count && !sim->failure;) {
-        if (turn->fetched < i + FETCH_AHEAD && turn->fetched < count)
-            fetch(turn, i);
-        uint32_t end = i + FETCH_AHEAD < count ? i + FETCH_AHEAD : count;
-        uint32_t absent = touch_present(turn, i, end);
+    turn->shown = 0;
+    for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
+        absent = touch_present(turn, i);
         sim->result->hits += absent - i;
-        sim->now += (absent - i + (absent < end)) * PS_PER_NS;
-        if (absent < end)
-            touch_absent(turn, absent++);
-        i = absent;
+        sim->now += (absent - i + (absent < count)) * PS_PER_NS;
+        if (absent < count)
+            touch_absent(turn, absent);
     }
     show(turn, count);
     sim->result->accesses += count;

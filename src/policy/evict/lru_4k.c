@@ -6,8 +6,9 @@
 
 #include <errno.h>
 
-#define AHEAD_USES    32u /* accesses: the page's record is fetched */
-#define AHEAD_RECORDS 64u /* uses in the log: that of a page that may be the coldest is */
+#define AHEAD_USES    32u  /* accesses: the page's record is fetched */
+#define AHEAD_RECORDS 64u  /* uses in the log: that of a page that may be the coldest is */
+#define AHEAD_ENTRIES 128u /* more uses: the log itself is */
 
 struct lru {
     struct ff__evictor evictor;
@@ -94,11 +95,6 @@ static void on_leave(void *state, const struct ff_view *view, uint32_t block,
     }
 }
 
-static void block_freed(void *state, uint32_t block) {
-    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
-        ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
-}
-
 /* Names the pages whose last uses are from `from` on, before `end`. */
 static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t from,
                      uint32_t end) {
@@ -121,11 +117,13 @@ static uint32_t first_of(struct lru *lru) {
     return log->first;
 }
 
-/* Who is likely to be next has not been used for long, so that it is far from the processor. */
-static void fetch_second(struct lru *lru, const struct ff_view *view) {
+/* Pages that will be the coldest have not been used for long, so that what tells of them is far from the
+ * processor. */
+FF__FETCHES fetch_coldest(struct lru *lru, const struct ff_view *view) {
     const struct ff__use_log *log = &lru->log;
     uint32_t far = log->first + AHEAD_RECORDS;
     uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
+    __builtin_prefetch(ff__use_log_entry(log, far + AHEAD_ENTRIES));
     for (; use < far && use < log->end; use++)
         __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
     lru->fetched_to = use;
@@ -147,7 +145,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (naming.named == 0)
         name_run(lru, &naming, first, from);
     if (first < lru->log.end)
-        fetch_second(lru, view);
+        fetch_coldest(lru, view);
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {
@@ -160,8 +158,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
             .state_size = sizeof(struct lru),
             .block_state_size = FF__USE_LOG_BLOCK,
             .params = ff__evictor_params,
-            .init = init,
-            .block_freed = block_freed,
+            .init = init, /* when a block is freed, its pages have left */
         },
     .on_used = on_used,
     .on_access = on_access,

@@ -38,8 +38,12 @@ static inline bool ff__use_log_has(const struct ff__use_log *log, uint32_t page)
     return log->last[page] != 0;
 }
 
+static inline uint32_t *ff__use_log_entry(const struct ff__use_log *log, uint32_t use) {
+    return &log->pages[use & (log->size - 1)];
+}
+
 static inline uint32_t ff__use_log_page(const struct ff__use_log *log, uint32_t use) {
-    return log->pages[use & (log->size - 1)];
+    return *ff__use_log_entry(log, use);
 }
 
 static inline bool ff__use_log_counts(const struct ff__use_log *log, uint32_t use) {
@@ -63,7 +67,7 @@ static inline void ff__use_log_prepare(struct ff__use_log *log, uint32_t uses) {
 static inline void ff__use_log_touch_if_present(const struct ff__use_log *log, uint32_t page,
                                                 uint32_t *end) {
     bool present = log->last[page] != 0;
-    log->pages[*end & (log->size - 1)] = page;
+    *ff__use_log_entry(log, *end) = page;
     log->last[page] = present ? *end : 0;
     *end += present;
 }
@@ -74,7 +78,7 @@ static inline void ff__use_log_touch(struct ff__use_log *log, uint32_t page) {
     uint32_t before = log->last[page];
     log->reserved -= before != 0 && before < log->edge;
     log->count += before == 0;
-    log->pages[log->end & (log->size - 1)] = page;
+    *ff__use_log_entry(log, log->end) = page;
     log->last[page] = log->end++;
     if (log->percent > 0)
         ff__use_log_settle(log);

@@ -106,6 +106,8 @@ static void forget_pages(struct ff__thrash_block *record) {
 }
 
 void ff__thrash_forget(struct ff__thrash_block *record) {
+    if (record->last_ns == 0 && record->resets == 0) /* nothing is kept; let it cost nothing */
+        return;
     forget_pages(record);
     record->resets = 0;
     record->was_pinned = false;

@@ -207,6 +207,8 @@ static int init(void *state, const struct ff_policy_env *env) {
 static void block_freed(void *state, uint32_t block) {
     struct block *record = &((struct tree *)state)->blocks[block];
     ff__thrash_forget(&record->thrash);
+    if (record->last_tier == 0) /* never used: let it cost nothing */
+        return;
     record->fault_count = 0;
     record->last_tier = 0;
 }
