@@ -158,8 +158,10 @@ static double seconds_of(const struct run *run) {
     return ((double)result->time_ns + more) * 1e-9;
 }
 
+/* Entries of the fault buffer, duplicates among them. */
 static double faults_of(const struct run *run) {
-    return run->simulated.good ? (double)run->simulated.result.lap.raised : (double)NAN;
+    const struct ff__sim_lap *lap = &run->simulated.result.lap;
+    return run->simulated.good ? (double)(lap->faults + lap->duplicates) : (double)NAN;
 }
 
 static double megabytes_of(const struct run *run) {

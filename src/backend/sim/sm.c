@@ -290,10 +290,9 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     return true;
 }
 
-void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
-                         uint64_t time) {
+void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault) {
+    uint64_t page = fault->page, time = fault->time;
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
-    sim->result->raised++;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
     ff_mask_set(&device->pending[block], index);
@@ -310,7 +309,13 @@ void ff__sim_raise_fault(struct sim *sim, struct device *device, uint64_t page, 
     uint32_t at = device->buffer_count++;
     for (; at > 0 && device->buffer[at - 1].time > time; at--)
         device->buffer[at] = device->buffer[at - 1];
-    device->buffer[at] = (struct fault){.time = time, .page = page, .write = write};
+    device->buffer[at] = *fault;
+}
+
+static void raise_fault(struct sim *sim, struct device *device, uint64_t page, bool write,
+                        uint64_t time) {
+    const struct fault fault = {.time = time, .page = page, .write = write, .sms = 1};
+    ff__sim_raise_fault(sim, device, &fault);
 }
 
 /* A remote access takes its share of the link. */
@@ -379,7 +384,7 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
         } else if (end_wait(sim, device, *link - 1, time)) {
             *link = next;
         } else {
-            ff__sim_raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
+            raise_fault(sim, device, wait->page, wait->write, time + sim->visible);
             link = &wait->next;
         }
     }
@@ -404,7 +409,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             uint64_t end = use_remotely(sim, device, time);
             done = end > done ? end : done;
         } else if (touch.missed) {
-            ff__sim_raise_fault(sim, device, page, step->write, time + sim->visible);
+            raise_fault(sim, device, page, step->write, time + sim->visible);
             wait_for(sim, device, sm, slot, page, step->write);
         }
         sim->result->hits += !touch.missed;
