@@ -31,7 +31,7 @@ static const struct {
     const char *system;
     unsigned rounds;
 } kinds[KINDS] = {
-    [UM] = {"nvidia", 4},
+    [UM] = {"nvidia", 3},
     [DEEPUM_ALL] = {DEEPUM, 6},
     [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 6},
     [PREEVICTS] = {DEEPUM ",discard=declared", 6},
@@ -158,8 +158,10 @@ static double seconds_of(const struct run *run) {
     return ((double)result->time_ns + more) * 1e-9;
 }
 
+/* Entries of the fault buffer, duplicates among them. */
 static double faults_of(const struct run *run) {
-    return run->simulated.good ? (double)run->simulated.result.lap.raised : (double)NAN;
+    const struct ff__sim_lap *lap = &run->simulated.result.lap;
+    return run->simulated.good ? (double)(lap->faults + lap->duplicates) : (double)NAN;
 }
 
 static double megabytes_of(const struct run *run) {
@@ -209,8 +211,9 @@ static void speedups(const struct work *work, const struct ff__repro_plan *plan,
 }
 
 /* What the steps are run for: one of each kind of network. */
-static const char *const stepped[] = {"gpt2-l:batch=5", "bert-large:batch=16", "dlrm:batch=229376",
-                                      "resnet152:batch=1280"};
+static const char *const stepped[] = {
+    "gpt2-xl:batch=3",   "gpt2-l:batch=5",       "bert-large:batch=16", "bert-base:batch=31",
+    "dlrm:batch=229376", "resnet152:batch=1280", "resnet200:batch=1024"};
 
 static bool is_stepped(const json_t *configs, size_t i) {
     const char *workload = text_of(json_array_get(configs, i), "workload");

@@ -58,6 +58,7 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .system = *simulation->system,
         .check = simulation->check,
         .untimed = simulation->untimed,
+        .settles = simulation->settles,
     };
     if (!simulation->trace)
         return ff__sim_run(&config, workload, result, error);

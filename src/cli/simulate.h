@@ -21,7 +21,7 @@ struct ff__simulation {
     const struct ff__system *system;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
-    bool check, untimed;
+    bool check, untimed, settles;
     const char *trace; /* a file to be written; NULL: none */
 };
 

@@ -117,6 +117,7 @@ static void run_cell(void *self, unsigned cell) {
         .devices = sweep->devices,
         .check = sweep->check,
         .untimed = sweep->untimed,
+        .settles = sweep->settles,
         .trace = in_memory ? NULL : sweep->trace,
     };
     ff__simulate(&simulation, &sweep->cells[cell]);

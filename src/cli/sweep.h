@@ -29,7 +29,7 @@ struct ff__sweep {
     unsigned budget_count;
     uint64_t seed;
     unsigned devices, jobs;
-    bool check, untimed;
+    bool check, untimed, settles;
     const char *json, *trace; /* NULL: none */
     unsigned line_count;
     struct ff__simulated *cells;

@@ -42,6 +42,8 @@ static const struct argp_option options_of_sweeps[] = {
     OPTION("untimed", UNTIMED, NULL,
            "answer every access at once: hits, misses and evictions, but no times; many times "
            "faster"),
+    OPTION("settle", SETTLE, NULL,
+           "rounds of training that are like those before are counted, not simulated"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -236,6 +238,8 @@ static int read_quantities(const struct ff__options *options, struct ff__sweep *
         status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &sweep->jobs);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_SETTLE, &sweep->settles);
     return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
 }
 

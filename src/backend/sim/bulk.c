@@ -205,18 +205,19 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
 static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
                      uint64_t page, bool write) {
     struct bulk *bulk = &device->bulk;
-    uint32_t sms = sim->gpu->sms;
-    for (sm %= sms; count > 0 && bulk->idle > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
+    uint32_t sms = sim->gpu->sms, idle = bulk->idle, thread = sm % sms + 1;
+    for (sm %= sms; count > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
         uint64_t *word = &bulk->stalled[sm / 64], bit = UINT64_C(1) << (sm % 64);
-        if (*word & bit)
-            continue;
+        bulk->idle -= !(*word & bit);
         *word |= bit;
-        bulk->idle--;
-        ff__sim_raise_fault(
-            sim, device,
-            &(struct fault){
-                .time = bulk->time + sim->visible, .page = page, .thread = sm + 1, .write = write});
     }
+    if (bulk->idle == idle)
+        return;
+    const struct fault fault = {.time = bulk->time + sim->visible,
+                                .page = page,
+                                .write = write,
+                                .sms = (uint16_t)(idle - bulk->idle)};
+    ff__sim_raise_fault(sim, device, &fault);
 }
 
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the

@@ -249,10 +249,13 @@ static uint64_t driver_cost(const struct sim *sim, const struct job *job) {
 }
 
 /* The faults of the batch from `first` on that this job brings pages for. */
-static void mark_served(struct device *device, uint32_t first, const struct job *job) {
-    for (uint32_t i = first; i < device->batch_next; i++)
-        device->batch[i].served =
-            ff_mask_test(&job->job.faulted, device->batch[i].page % FF_BLOCK_PAGES);
+static void mark_served(struct sim *sim, struct device *device, uint32_t first,
+                        const struct job *job) {
+    for (uint32_t i = first; i < device->batch_next; i++) {
+        struct fault *fault = &device->batch[i];
+        fault->served = ff_mask_test(&job->job.faulted, fault->page % FF_BLOCK_PAGES);
+        sim->result->duplicates += fault->served ? fault->sms - 1u : 0;
+    }
 }
 
 void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
@@ -266,7 +269,7 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
         }
-        mark_served(device, first, job);
+        mark_served(sim, device, first, job);
         ff__sim_start(sim, job, time + driver_cost(sim, job));
         return; /* the end of the job goes on with the next block */
     }

@@ -61,7 +61,8 @@ struct fault {
     uint64_t page;
     uint32_t thread; /* its SM + 1; 0: unknown */
     bool write;
-    bool served; /* in a batch: its page was brought */
+    bool served;  /* in a batch: its page was brought */
+    uint16_t sms; /* that have it */
 };
 
 /* A launch that waits for its device, or something that takes effect in its turn. */
@@ -257,6 +258,23 @@ int ff__recording_add(struct recording *recording, uint64_t page);
 int ff__future_make(const struct recording *recording, uint64_t page_count, struct ff_future *out);
 void ff__future_free(struct ff_future *future);
 
+/* ---- rounds: laps.c ---- */
+
+#define LAP_PERIOD 4u
+#define LAPS_KEPT  (2 * LAP_PERIOD + 1)
+#define LAP_WORDS  (sizeof(struct ff__sim_result) / sizeof(uint64_t))
+
+struct laps {
+    uint64_t count;
+    struct ff__sim_result at[LAPS_KEPT]; /* counters at the ends of the last rounds */
+    struct ff__sim_result more;          /* of rounds that were not run */
+};
+
+/* A round has ended. If the rest can be told from those so far, it is passed over. */
+void ff__laps_end(struct sim *sim, uint64_t time);
+/* Adds what was passed over. */
+void ff__laps_add(const struct laps *laps, struct ff__sim_result *result);
+
 /* ---- the whole: sim.c ---- */
 
 struct sim {
@@ -278,10 +296,10 @@ struct sim {
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
     bool maps_remotely; /* some page has been used over a link */
-    bool pages_alone; /* untimed: faults can take the engine's short way */
+    bool pages_alone;   /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time; /* the host itself is at work until then */
-    struct ff__sim_lap lap_start;
+    struct laps laps;
     bool host_waits, host_ended;
     bool freeing;     /* an array goes: nobody may bring its pages back meanwhile */
     uint32_t *ranges; /* [array] */
@@ -294,6 +312,9 @@ struct sim {
     int failure;                 /* the first error; everything ends */
     struct ff_error *error;
 };
+
+/* Counters as of now that are kept elsewhere during a run. */
+void ff__sim_stock(const struct sim *sim, uint64_t time, struct ff__sim_result *out);
 
 /* Remembers the first failure. */
 void ff__sim_fail(struct sim *sim, int status, const char *what);

@@ -303,18 +303,6 @@ static void note(struct sim *sim, const struct ff__action *action) {
         take_note(sim, &launch);
 }
 
-static void end_lap(struct sim *sim, uint64_t time) {
-    const struct ff_stats *stats = &sim->engine.space.stats;
-    const struct ff__sim_lap *start = &sim->lap_start;
-    struct ff__sim_lap now = {ff__sim_ns(time), stats->faults, sim->result->raised,
-                              sim->result->pages_in, stats->pages_out};
-    sim->result->laps++;
-    sim->result->lap = (struct ff__sim_lap){
-        now.time_ns - start->time_ns, now.faults - start->faults, now.raised - start->raised,
-        now.pages_in - start->pages_in, now.pages_out - start->pages_out};
-    sim->lap_start = now;
-}
-
 static void work(struct sim *sim, uint64_t ns, uint64_t time) {
     sim->host_time = time + ns * PS_PER_NS;
     ff__sim_post(sim, sim->host_time, EVENT_HOST, 0, NULL);
@@ -356,7 +344,7 @@ static bool act(struct sim *sim, const struct ff__action *action, uint64_t time)
         work(sim, action->work_ns, time);
         return true;
     case FF__ACTION_LAP:
-        end_lap(sim, time);
+        ff__laps_end(sim, time);
         return true;
     case FF__ACTION_SYNCHRONIZE:
     default:
@@ -622,27 +610,32 @@ static uint64_t arena_used(const struct ff__engine *engine) {
     return used;
 }
 
-static void sum_up(struct sim *sim) {
-    struct ff__sim_result *result = sim->result;
+void ff__sim_stock(const struct sim *sim, uint64_t time, struct ff__sim_result *out) {
     const struct ff_stats *stats = &sim->engine.space.stats;
-    result->stats = *stats;
-    result->faults = stats->faults;
-    result->pages_out = stats->pages_out;
-    result->pages_dropped = stats->pages_dropped;
-    result->prefetched = stats->prefetched;
-    result->prefetched_used = stats->prefetch_used;
-    result->prefetched_useless = stats->prefetch_useless;
-    result->table_bytes = arena_used(&sim->engine);
+    out->stats = *stats;
+    out->faults = stats->faults;
+    out->pages_out = stats->pages_out;
+    out->pages_dropped = stats->pages_dropped;
+    out->prefetched = stats->prefetched;
+    out->prefetched_used = stats->prefetch_used;
+    out->prefetched_useless = stats->prefetch_useless;
     if (sim->config->untimed) {
-        result->demanded = result->accesses;
-        result->demanded_hits = result->hits;
+        out->demanded = out->accesses;
+        out->demanded_hits = out->hits;
         return;
     }
-    result->time_ns = ff__sim_ns(sim->now);
+    out->time_ns = ff__sim_ns(time);
     if (ff__sim_flat(sim)) { /* as UVMSmart accounts for faults */
-        result->fault_ns = result->faults * sim->gpu->fault_ns;
-        result->time_ns += result->fault_ns;
+        out->fault_ns = out->faults * sim->gpu->fault_ns;
+        out->time_ns += out->fault_ns;
     }
+}
+
+static void sum_up(struct sim *sim) {
+    struct ff__sim_result *result = sim->result;
+    ff__sim_stock(sim, sim->now, result);
+    ff__laps_add(&sim->laps, result);
+    result->table_bytes = arena_used(&sim->engine);
 }
 
 static int simulate(const struct ff__sim_config *config, struct ff__workload *workload,

@@ -20,6 +20,8 @@ struct ff__sim_config {
     bool check; /* verify the engine's invariants after every event */
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
+    /* Rounds that are like those before (laps.c) are counted without being run; not when observed. */
+    bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: nobody watches. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
@@ -31,10 +33,10 @@ struct ff__sim_config {
 
 /* One round of the program. */
 struct ff__sim_lap {
-    uint64_t time_ns, faults, raised, pages_in, pages_out;
+    uint64_t time_ns, faults, duplicates, pages_in, pages_out;
 };
 
-/* All times are virtual. */
+/* All times are virtual. All members are 64-bit counters. */
 struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
     uint64_t kernel_ns; /* some kernel ran */
@@ -48,7 +50,7 @@ struct ff__sim_result {
     uint64_t remote;       /* of these, over a link */
     uint64_t walks;        /* TLB misses */
     uint64_t faults;       /* far faults as the device counts them: pages, merged ones left out */
-    uint64_t raised;       /* with the merged ones: entries of the device's fault buffer */
+    uint64_t duplicates;   /* faults on these pages of further SMs at the same time; in bulk */
     uint64_t batches;
     uint64_t pages_in, pages_out, pages_dropped;
     uint64_t bytes_in, bytes_out, bytes_peer;
@@ -60,6 +62,7 @@ struct ff__sim_result {
     uint64_t prefetched, prefetched_used, prefetched_useless;
     uint64_t table_bytes;   /* pages of the prefetch policy's arena that it has written to */
     uint64_t laps;          /* rounds, if the program has such */
+    uint64_t laps_run;      /* of these, not told from others */
     struct ff__sim_lap lap; /* the last one */
     struct ff_stats stats;  /* the engine's */
 };

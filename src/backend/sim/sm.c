@@ -281,9 +281,8 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
 }
 
 void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault) {
-    uint32_t block = (uint32_t)(fault->page / FF_BLOCK_PAGES);
-    uint32_t index = fault->page % FF_BLOCK_PAGES;
-    sim->result->raised++;
+    uint64_t page = fault->page, time = fault->time;
+    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
     ff_mask_set(&device->pending[block], index);
@@ -307,7 +306,7 @@ void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fa
 static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, bool write,
                              uint64_t time) {
     return (struct fault){
-        .time = time + sim->visible, .page = page, .thread = sm + 1, .write = write};
+        .time = time + sim->visible, .page = page, .thread = sm + 1, .write = write, .sms = 1};
 }
 
 /* A remote access takes its share of the link. */
