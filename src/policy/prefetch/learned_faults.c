@@ -9,7 +9,7 @@
 #include "policy/registry.h"
 
 #define STREAMS 1792u /* threads told apart: as many as the paper's device has warps */
-#define WAITING 256u  /* predictions that have not been planned yet; a power of two */
+#define WAITING 256u  /* predictions that have not been planned yet */
 
 struct learned {
     struct ff__lookahead ahead;
