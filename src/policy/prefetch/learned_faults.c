@@ -22,7 +22,7 @@ enum param { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__LOOKAHEAD_ROWS,
-    [TUNE] = {"tune", FF_PARAM_INT, 4096, 128, INT64_C(1) << 40,
+    [TUNE] = {"tune", FF_PARAM_INT, 2048, 128, INT64_C(1) << 40,
               "faults after which it is fine-tuned"},
 };
 
