@@ -13,7 +13,7 @@
 #include <semaphore.h>
 
 #define FF__TUNER_ACCESSES 65536u /* kept for one tuning: whole streams, chosen by hash; ours */
-#define FF__TUNER_LEAST    8192u  /* with fewer there is nothing to learn yet; ours */
+#define FF__TUNER_LEAST    2048u  /* with fewer there is nothing to learn yet; ours */
 
 /* What predicting needs of a model. Does not change. */
 struct ff__tuned {

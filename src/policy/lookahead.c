@@ -117,10 +117,8 @@ static bool take_time(struct ff__lookahead *ahead, uint64_t now_ns, uint64_t *re
     *ready_ns = now_ns;
     if (!ahead->virtual_time)
         return true; /* it takes what it takes */
-    if (start - now_ns > BACKLOG * ahead->latency_ns) {
-        ahead->passed_over++;
+    if (start - now_ns > BACKLOG * ahead->latency_ns)
         return false;
-    }
     *ready_ns = ahead->free_ns = start + ahead->latency_ns;
     return true;
 }
@@ -153,7 +151,6 @@ bool ff__lookahead_predict(struct ff__lookahead *ahead, const struct ff_view *vi
     const struct ff__lookahead_stream *stream = stream_of(ahead, number);
     const struct ff__tuned *tuned = ahead->tuned;
     uint32_t class = ff__stream_predict(&tuned->predictor, &stream->window, NULL);
-    ahead->predictions++;
     advice->ready_ns = ready_ns;
     if (class == FF__ESCAPE || class >= tuned->features.classes.size)
         return false;

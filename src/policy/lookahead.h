@@ -36,7 +36,6 @@ struct ff__lookahead {
     uint64_t learning_ns;
     bool virtual_time, measured;
     enum ff__bring bring;
-    uint64_t predictions, passed_over;
 };
 
 /* Parameters that both policies have, first in their tables. */

@@ -112,4 +112,19 @@ mistake 1 'farfault replay: *cut.trace*' replay cut.trace
 status 1 sim $small --systems nvidia --memory 50% --trace missing/run.trace
 has out 'missing/run.trace'
 
+# ---- a predictor, trained and at work
+
+status 0 train hotspot:n=256 --distance 4 --steps 20 --output little.model
+status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json learned.json
+for line in 1 2; do
+    [ "$("$json_get" learned.json runs $line prefetched)" -gt 0 ] || fail 'nothing was prefetched'
+done
+status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json again.json
+cmp learned.json again.json || fail 'not the same twice'
+head -c 3000 little.model >cut.model
+for file in missing.model cut.model learned.json; do
+    status 1 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=$file
+    has out "policy 'learned' could not start: $file: "
+done
+
 finish

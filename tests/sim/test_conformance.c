@@ -62,10 +62,26 @@ static void test_policies(void **state) {
     }
 }
 
+/* What is learned in the background takes effect at a fixed instant: the same results, whatever the
+ * machine is busy with. */
+static void test_learning(void **state) {
+    static const struct little rounds = {.pages = 3000, .launches = 8, .ctas = 13, .warps = 3};
+    static const char system[] = "hlsh-tree:tune=1600000,distance=4,steps=3";
+    static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
+    (void)state;
+    for (unsigned i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        struct ff__sim_result a = little_run(&rounds, gpus[i], system, 8 * MIB);
+        struct ff__sim_result b = little_run(&rounds, gpus[i], system, 8 * MIB);
+        if (memcmp(&a, &b, sizeof a) != 0)
+            fail_msg("%s on %s: not the same twice", system, gpus[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_systems),
         cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,6 +215,7 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
         return;
     const struct fault fault = {.time = bulk->time + sim->visible,
                                 .page = page,
+                                .thread = thread,
                                 .write = write,
                                 .sms = (uint16_t)(idle - bulk->idle)};
     ff__sim_raise_fault(sim, device, &fault);

@@ -459,14 +459,19 @@ static void report_progress(struct sim *sim) {
                               (double)sim->launches_done / sim->launch_count);
 }
 
+/* What is left then is advice that nobody needs any more. */
+static bool is_over(const struct sim *sim) {
+    return sim->host_ended && sim->jobs_at_work == 0 && devices_idle(sim);
+}
+
 static void run(struct sim *sim) {
     uint32_t rounds = 0;
     ff__sim_post(sim, 0, EVENT_HOST, 0, NULL);
     while (!sim->failure) {
         uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
         uint64_t target = event_time < next ? event_time : next;
-        if (target == NEVER || (sim->host_ended && sim->jobs_at_work == 0))
-            break; /* advice on a program that is over may still come */
+        if (target == NEVER || is_over(sim))
+            break;
         if (target > sim->now)
             sim->now = target;
         struct event event;

@@ -14,8 +14,9 @@
 #include "policy/lookahead.h"
 #include "policy/registry.h"
 
-#define WARPS   64u /* of an SM, at most */
-#define STREAMS (256u * WARPS)
+#define WARPS   64u  /* of an SM, at most */
+#define SMS     256u /* of all devices; more share their streams */
+#define STREAMS (SMS * WARPS)
 #define LANES   32u /* threads of a warp */
 
 /* Of a block. */
@@ -117,7 +118,8 @@ static bool asks(struct learned *learned, const struct ff_access *access) {
 
 static void follow(struct learned *learned, const struct ff_view *view,
                    const struct ff_access *access, struct ff_advice_list *list) {
-    uint32_t stream = access->sm * WARPS + access->warp % WARPS;
+    uint32_t sm = (access->sm + (access->tier - 1u) * (SMS / 2)) % SMS;
+    uint32_t stream = sm * WARPS + access->warp % WARPS;
     const struct ff__access token = {
         .page = access->block * FF_BLOCK_PAGES + access->page,
         .pc = access->pc,

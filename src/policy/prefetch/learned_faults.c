@@ -9,7 +9,7 @@
 #include "policy/registry.h"
 
 #define STREAMS 1792u /* threads told apart: as many as the paper's device has warps */
-#define WAITING 256u  /* predictions that have not been planned yet; a power of two */
+#define WAITING 256u  /* predictions that have not been planned yet */
 
 struct learned {
     struct ff__lookahead ahead;
@@ -22,7 +22,7 @@ enum param { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__LOOKAHEAD_ROWS,
-    [TUNE] = {"tune", FF_PARAM_INT, 4096, 128, INT64_C(1) << 40,
+    [TUNE] = {"tune", FF_PARAM_INT, 2048, 128, INT64_C(1) << 40,
               "faults after which it is fine-tuned"},
 };
 
