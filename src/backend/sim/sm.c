@@ -281,8 +281,8 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
 }
 
 void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault) {
-    uint64_t page = fault->page, time = fault->time;
-    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
+    uint32_t block = (uint32_t)(fault->page / FF_BLOCK_PAGES);
+    uint32_t index = fault->page % FF_BLOCK_PAGES;
     if (ff_mask_test(&device->pending[block], index))
         return; /* merged with an earlier one */
     ff_mask_set(&device->pending[block], index);
