@@ -449,11 +449,11 @@ static void bench_policy(void) {
 
 /* ---- the learned prefetcher ---- */
 
-static void bench_prediction(void) {
+static void bench_code(const char *code, const char *name, const char *slow_name) {
     struct series median_of = {.count = 0}, slow = {.count = 0};
     for (int run = -1; run < bench.runs; run++) {
         struct predict_cost cost;
-        if (!predict_cost(&cost)) {
+        if (!predict_cost(code, &cost)) {
             fprintf(stderr, "farfault-bench: no memory\n");
             exit(1);
         }
@@ -462,8 +462,20 @@ static void bench_prediction(void) {
         series_add(&median_of, cost.median, cost.floor);
         series_add(&slow, cost.slow, cost.floor);
     }
-    report("learn.predict", "ns", &median_of);
-    report("learn.predict.p99", "ns", &slow);
+    report(name, "ns", &median_of);
+    report(slow_name, "ns", &slow);
+}
+
+/* The code for this CPU, and what others would get. */
+static void bench_prediction(void) {
+    const char *code;
+    bench_code(predict_code(0), "learn.predict", "learn.predict.p99");
+    for (unsigned i = 1; (code = predict_code(i)); i++) {
+        char name[64], slow[64];
+        snprintf(name, sizeof name, "learn.predict.%s", code);
+        snprintf(slow, sizeof slow, "learn.predict.%s.p99", code);
+        bench_code(code, name, slow);
+    }
 }
 
 /* ---- the command line ---- */

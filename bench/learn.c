@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "learn/predictor.h"
+#include "learn/predictor_code.h"
 
 #include "learn.h"
 
@@ -65,7 +66,15 @@ static void measure(const struct ff__predictor *predictor, struct ff__stream *st
     cost->floor = times[COUNT / 2];
 }
 
-bool predict_cost(struct predict_cost *cost) {
+const char *predict_code(unsigned index) {
+    const struct ff__predictor_code *code;
+    for (unsigned i = 0; (code = ff__predictor_code_at(i)); i++)
+        if (code->works() && index-- == 0)
+            return code->name;
+    return NULL;
+}
+
+bool predict_cost(const char *code, struct predict_cost *cost) {
     struct ff__net net;
     struct ff__predictor predictor;
     if (ff__net_init(&net, &ff__net_hlsh, &shape, 1, 1))
@@ -74,6 +83,7 @@ bool predict_cost(struct predict_cost *cost) {
         ff__net_fini(&net);
         return false;
     }
+    ff__predictor_use(&predictor, code);
     struct ff__stream *streams = aligned_alloc(64, STREAMS * sizeof *streams);
     double *times = malloc(COUNT * sizeof *times);
     if (streams && times)

@@ -11,7 +11,11 @@ struct predict_cost {
 };
 
 /* Many single predictions over as many streams as the paper's device has warps (28 SMs of 64). The
- * network is untrained: what it costs does not depend on what it has learned. False: no memory. */
-bool predict_cost(struct predict_cost *cost);
+ * network is untrained: what it costs does not depend on what it has learned. `code`: for which kind
+ * of CPU. False: no memory. */
+bool predict_cost(const char *code, struct predict_cost *cost);
+
+/* Codes that work on this CPU, the one that is used first; NULL past the end. */
+const char *predict_code(unsigned index);
 
 #endif

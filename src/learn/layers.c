@@ -283,6 +283,11 @@ static float sigmoid(float x) {
     return 1 / (1 + expf(-x));
 }
 
+/* tanh, several times faster than the C library's. */
+static float squash(float x) {
+    return 2 * sigmoid(2 * x) - 1;
+}
+
 void ff__lstm_forward(float *y, float *cell, float *gates, const float *cell_before, size_t rows,
                       size_t width) {
     for (size_t row = 0; row < rows; row++) {
@@ -290,11 +295,11 @@ void ff__lstm_forward(float *y, float *cell, float *gates, const float *cell_bef
         for (size_t i = 0; i < width; i++) {
             g[i] = sigmoid(g[i]);
             g[width + i] = sigmoid(g[width + i]);
-            g[2 * width + i] = tanhf(g[2 * width + i]);
+            g[2 * width + i] = squash(g[2 * width + i]);
             g[3 * width + i] = sigmoid(g[3 * width + i]);
             size_t at = row * width + i;
             cell[at] = g[width + i] * cell_before[at] + g[i] * g[2 * width + i];
-            y[at] = g[3 * width + i] * tanhf(cell[at]);
+            y[at] = g[3 * width + i] * squash(cell[at]);
         }
     }
 }
@@ -307,7 +312,7 @@ void ff__lstm_backward(float *dgates, float *dcell, const float *dy, const float
         for (size_t i = 0; i < width; i++) {
             size_t at = row * width + i;
             float in = g[i], forget = g[width + i], new = g[2 * width + i], out = g[3 * width + i];
-            float shown = tanhf(cell[at]);
+            float shown = squash(cell[at]);
             float dc = dcell[at] + dy[at] * out * (1 - shown * shown);
             d[i] = dc * new *in *(1 - in);
             d[width + i] = dc * cell_before[at] * forget * (1 - forget);

@@ -7,7 +7,7 @@
 
 #define SAMPLES 3u
 #define CHECKS  36u /* parameters of each network; fewer where sanitizers are */
-#define BLOCKS  60u /* likewise, of all parameters of a network */
+#define BLOCKS  24u /* likewise, of all parameters of a network */
 
 static const struct ff__shape shape = {.classes = 7,
                                        .ids = {9, 6, 5, 3, 4, 4, 3, 5, 6, 4, 3, 5, 4}};
