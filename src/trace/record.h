@@ -1,7 +1,12 @@
 /* Recording a live run: what a backend sees, written to a trace from any of its threads.
  *
  * One lock orders the events and their times. It is never held while anybody's memory is touched that
- * could be managed, because the fault could only be served by a thread that wants the lock. */
+ * could be managed, because the fault could only be served by a thread that wants the lock.
+ *
+ * With `handler=sigbus` faults are recorded in the signal handler, where blocks of events are also
+ * compressed and written: functions that are not safe after any signal. This one comes from the
+ * faulting thread's own access to managed memory, in the midst of no such function, unless the program
+ * hands managed memory to the C library's own bookkeeping (a stream's buffer, malloc's arenas). */
 #ifndef FF_TRACE_RECORD_H
 #define FF_TRACE_RECORD_H
 

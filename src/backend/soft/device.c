@@ -152,8 +152,12 @@ static int in_copied(struct ff__soft *soft, const struct ff__move *move) {
     return 0;
 }
 
+/* Before the move: the pages are there, or away, before the calls below return, and whoever goes on or
+ * faults then must not be told of first. */
 static void record_move(struct ff__soft *soft, enum ff_trace_kind kind,
                         const struct ff__move *move) {
+    if (!soft->recorder)
+        return;
     ff__record_moves(soft->recorder, kind, move->tier - 1, ff__soft_offset(soft, move->block, 0),
                      &move->pages);
 }
@@ -161,10 +165,8 @@ static void record_move(struct ff__soft *soft, enum ff_trace_kind kind,
 static int soft_in(void *self, const struct ff__move *move) {
     struct ff__soft *soft = self;
     bool bulk = soft->use_move && move->whole && ff_mask_count(&move->pages) == FF_BLOCK_PAGES;
-    int status = bulk ? in_moved(soft, move) : in_copied(soft, move);
-    if (soft->recorder && !status)
-        record_move(soft, FF_TRACE_MIGRATE, move);
-    return status;
+    record_move(soft, FF_TRACE_MIGRATE, move);
+    return bulk ? in_moved(soft, move) : in_copied(soft, move);
 }
 
 /* ---- out ---- */
@@ -225,10 +227,8 @@ static int take_out(struct ff__soft *soft, const struct ff__move *move, struct f
 
 static int soft_out(void *self, const struct ff__move *move, struct ff_mask *copied) {
     struct ff__soft *soft = self;
-    int status = take_out(soft, move, copied);
-    if (soft->recorder && !status)
-        record_move(soft, FF_TRACE_EVICT, move);
-    return status;
+    record_move(soft, FF_TRACE_EVICT, move);
+    return take_out(soft, move, copied);
 }
 
 /* ---- faults ---- */
