@@ -142,7 +142,7 @@ static void test_duplicates(void **state) {
     bulk.operand.readers = 8;
     r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     assert_int_equal(r.faults, 4096);
-    assert_in_range(r.duplicates, 7 * 4096 * 9 / 10, 7 * 4096);
+    assert_in_range(r.duplicates, 7 * 4096 * 9 / 10, 15 * 4096); /* parts that share a page */
 }
 
 static bool settles;
