@@ -70,6 +70,22 @@ static struct ff__words existing(const char *list) {
     return some;
 }
 
+/* Baselines of a paper that are no systems of policies. */
+static bool swaps_tensors(const char *name) {
+    return strcmp(name, "lms") == 0 || strcmp(name, "lms-mod") == 0;
+}
+
+static int read_system(const char *name, struct ff__system *out) {
+    struct ff_error error;
+    if (swaps_tensors(name))
+        return ff__complain(FF__EXIT_USAGE,
+                            "%s swaps the tensors of networks and no pages: farfault repro deepum "
+                            "runs it beside the others",
+                            name);
+    return ff__system_parse(name, out, &error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
+                                               : 0;
+}
+
 static int read_systems(const struct ff__options *options, const char *standard,
                         struct ff__sweep *sweep) {
     const char *list = options->text[FF__OPTION_SYSTEMS];
@@ -82,10 +98,10 @@ static int read_systems(const struct ff__options *options, const char *standard,
     else if (ff__specs_split(list, &sweep->system_names, &error))
         return ff__options_complain(options, FF__OPTION_SYSTEMS, error.message);
     sweep->systems = ff__must(calloc(sweep->system_names.count + 1, sizeof *sweep->systems));
-    int status = ff__system_parse(FF__SYSTEM_IN_MEMORY, &sweep->in_memory, &error);
+    int status = read_system(FF__SYSTEM_IN_MEMORY, &sweep->in_memory);
     for (unsigned i = 0; i < sweep->system_names.count && !status; i++)
-        status = ff__system_parse(sweep->system_names.items[i], &sweep->systems[i], &error);
-    return status ? ff__complain(FF__EXIT_USAGE, "%s", error.message) : 0;
+        status = read_system(sweep->system_names.items[i], &sweep->systems[i]);
+    return status;
 }
 
 /* ---- devices ---- */

@@ -56,6 +56,7 @@ mistake 2 'farfault run: --json /dev/null: must be a regular file' run --json /d
 # ---- systems and policies
 
 mistake 2 "farfault run: unknown system 'x'; there are: demand, nvidia, *" run --system x -- true
+mistake 2 "farfault sim: lms swaps the tensors of networks *" sim stream --systems nvidia,lms
 mistake 2 "farfault run: unknown parameter 'x' of system nvidia; it has: threshold *" run --system nvidia:x=1 -- true
 mistake 2 'farfault run: threshold=101: must be 0 to 100' run --system nvidia:threshold=101 -- true
 mistake 2 "farfault run: unknown evict policy 'x'; there are: lrm*" run --system nvidia:evict=x -- true

@@ -2,6 +2,8 @@
  * faults in the others, and what is not moved for want of knowing better stays. */
 #include "sim/little.h"
 
+#include <errno.h>
+
 #define MB   (UINT64_C(1) << 20)
 #define LAPS 8u
 
@@ -58,7 +60,8 @@ static void test_parts(void **state) {
                                           "deepum:evict=lrm",
                                           "nvidia-1:evict=farthest",
                                           "nvidia-1:evict=predicted",
-                                          "deepum:kernels=1,successors=1"};
+                                          "deepum:kernels=1,successors=1",
+                                          "deepum:kernels=254"};
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
         assert_true(run(systems[i], 3).stats.faults > 0);
 }
@@ -71,12 +74,41 @@ static void test_once(void **state) {
     assert_true(run("deepum-far", 1).kernel_ns <= baseline + baseline / 20);
 }
 
+/* The whole arena of the tables is asked for when a run begins. Without it there is no run, and nothing is
+ * left behind; afterwards no table needs any more memory. */
+void *__real_ff__lazy_map(size_t size);
+void *__wrap_ff__lazy_map(size_t size);
+static size_t refused = SIZE_MAX;
+
+void *__wrap_ff__lazy_map(size_t size) {
+    return size == refused ? NULL : __real_ff__lazy_map(size);
+}
+
+static void test_no_memory_for_tables(void **state) {
+    (void)state;
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    struct ff__gpu gpu;
+    struct ff__sim_config config = {.gpu = &gpu, .memory = 64 * MB, .devices = 1, .seed = 1};
+    struct ff__sim_result result;
+    assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
+    assert_int_equal(ff__workload_open("stream:size=8M", 1, &workload, &error), 0);
+    assert_int_equal(ff__system_parse("deepum:tables=77M", &config.system, &error), 0);
+    refused = 77 * MB;
+    assert_int_equal(ff__sim_run(&config, workload, &result, &error), -ENOMEM);
+    assert_true(error.message[0] != 0);
+    refused = SIZE_MAX;
+    assert_int_equal(ff__sim_run(&config, workload, &result, &error), 0);
+    ff__workload_close(workload);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults_go),
         cmocka_unit_test(test_order_of_systems),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_once),
+        cmocka_unit_test(test_no_memory_for_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
