@@ -47,7 +47,6 @@ enum column {
     WAITS = HLSH + 4, /* not fine-tuned: of these only the order is of interest */
     TREE = WAITS + 4,
     OWN = TREE + 4, /* not pre-trained */
-    FAULTS,
     COLUMNS
 };
 
@@ -75,7 +74,6 @@ static const struct {
     [TREE + 2] = {"hlsh-tree:latency=5us", true},
     [TREE + 3] = {"hlsh-tree:latency=10us", true},
     [OWN] = {"hlsh-tree", false},
-    [FAULTS] = {"hlsh-faults:bring=2", false},
 };
 
 struct run {
@@ -373,8 +371,6 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
         {"coverage, hlsh-tree", "coverage_r", TREE, coverage},
         {"unity, hlsh-tree", "unity_r", TREE, unity},
         {"hit rate, oracle", NULL, ORACLE, hit_rate},
-        {"accuracy, hlsh-faults", NULL, FAULTS, accuracy},
-        {"unity, hlsh-faults", NULL, FAULTS, unity},
     };
     const json_t *means = json_object_get(plan->published, "means");
     json_t *table = ff__repro_table(tables, "means", "arithmetic means over the programs");
