@@ -347,7 +347,10 @@ TARGET static uint32_t predict(const struct ff__predictor *p, const struct ff__s
     const __m512i x[] = QUADS4(hidden);
     __m512i best = _mm512_set1_epi32(INT32_MIN), first = best;
     for (uint32_t b = p->class_blocks; b-- > 0;) {
-        __m512i sums = dot4(x, p->to_classes + (size_t)b * FF__HIDDEN * FF__WIDE);
+        const int8_t *w = p->to_classes + (size_t)b * FF__HIDDEN * FF__WIDE;
+        __m512i sums = _mm512_setzero_si512();
+        for (uint32_t q = 0; q < FF__HIDDEN / FF__QUAD; q++) /* blocks do not wait for each other */
+            sums = _mm512_dpbusd_epi32(sums, x[q], load(w + (size_t)q * sizeof sums));
         first = _mm512_add_epi32(load(p->class_name + b * FF__WIDE), _mm512_sll_epi32(sums, shift));
         best = _mm512_max_epi32(best, first);
     }
