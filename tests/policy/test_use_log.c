@@ -74,6 +74,31 @@ static void compare(const struct pair *pair) {
     assert_true(log->end - log->first <= log->size && log->size <= log->most);
 }
 
+/* The coldest page that was used after `after`; PAGES: there is none. */
+static uint32_t coldest(const struct pair *pair, uint32_t after) {
+    uint32_t found = PAGES;
+    for (uint32_t page = 0; page < PAGES; page++)
+        if (pair->used[page] > after && (found == PAGES || pair->used[page] < pair->used[found]))
+            found = page;
+    return found;
+}
+
+/* As policies do with victims. */
+static void evict(struct pair *pair) {
+    struct ff__use_log *log = &pair->log;
+    uint32_t page = coldest(pair, 0), use = ff__use_log_first(log);
+    if (page == PAGES) {
+        assert_int_equal(use, log->end);
+        return;
+    }
+    assert_int_equal(ff__use_log_page(log, use), page);
+    uint32_t next = coldest(pair, pair->used[page]), second = ff__use_log_second(log);
+    assert_int_equal(second == log->end, next == PAGES);
+    if (next < PAGES)
+        assert_int_equal(ff__use_log_page(log, second), next);
+    take_out(pair, page);
+}
+
 static uint32_t skewed(struct ff__random *random) {
     uint32_t range = ff__random_below(random, 2) ? 40 : PAGES;
     return ff__random_below(random, range);
@@ -91,7 +116,9 @@ static void play(uint32_t percent, uint64_t seed, bool late) {
             touch(&pair, skewed(&random));
         else if (what < 7)
             take_out(&pair, skewed(&random));
-        else if (percent == 0 && i % 16 == 0)
+        else if (i % 4)
+            evict(&pair);
+        else if (percent == 0)
             touch_many(&pair, &random);
         if (i % 97 == 0)
             compare(&pair);

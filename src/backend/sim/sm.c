@@ -9,7 +9,7 @@
 
 #define SLOT_BITS 8u
 
-/* A TLB entry: page << 35 | generation of its block << 1 | may be written without further ado */
+/* A TLB entry: page << 35 | generation << 1 | may be written without further ado */
 #define TLB_GENERATION_BITS 34u
 #define TLB_WRITABLE        UINT64_C(1)
 #define TLB_EMPTY           UINT64_MAX
@@ -123,12 +123,8 @@ static bool start_cta(struct sim *sim, struct device *device, struct sm *sm, uin
 
 /* CTAs go to the SMs in turn, as hardware hands them out. */
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time) {
-    size_t ways = (size_t)sim->tlb_sets * TLB_WAYS;
-    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+    for (uint32_t i = 0; i < sim->gpu->sms; i++)
         device->sms[i].now = time;
-        /* so that the first touch of a launch is seen; far cheaper than the launch */
-        memset(device->sms[i].tlb, 0xFF, ways * sizeof(uint64_t));
-    }
     for (bool any = true; any;) {
         any = false;
         for (uint32_t i = 0; i < sim->gpu->sms; i++)
@@ -219,8 +215,10 @@ static void observe_access(struct sim *sim, const struct device *device, const s
 
 /* ---- touching pages ---- */
 
-static uint64_t tlb_entry(const struct sim *sim, uint64_t page) {
-    uint64_t generation = sim->generation[page / FF_BLOCK_PAGES];
+/* Of this launch only, so that its first touch of a page is seen: both numbers only grow, and so their
+ * sum tells apart what either does. */
+static uint64_t tlb_entry(const struct sim *sim, const struct device *device, uint64_t page) {
+    uint64_t generation = (uint64_t)sim->generation[page / FF_BLOCK_PAGES] + device->current.number;
     return page << (TLB_GENERATION_BITS + 1) | generation << 1;
 }
 
@@ -276,7 +274,7 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
     if (!there)
         return false;
     ff__sim_use(sim, page, write);
-    tlb_fill(tlb_set(sim, sm, page), tlb_entry(sim, page) | (write ? TLB_WRITABLE : 0));
+    tlb_fill(tlb_set(sim, sm, page), tlb_entry(sim, device, page) | (write ? TLB_WRITABLE : 0));
     return true;
 }
 
@@ -346,7 +344,7 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
     if (ff__sim_resident(sim, device->tier, wait->page)) {
         ff__sim_use(sim, wait->page, wait->write);
         tlb_fill(tlb_set(sim, sm, wait->page),
-                 tlb_entry(sim, wait->page) | (wait->write ? TLB_WRITABLE : 0));
+                 tlb_entry(sim, device, wait->page) | (wait->write ? TLB_WRITABLE : 0));
     } else if (ff__sim_remote(sim, device->tier, wait->page)) {
         end = use_remotely(sim, device, time);
     } else {
@@ -393,7 +391,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
         struct touch touch = {page, &sm->warps[slot], step->pc, step->write, false, false};
-        if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, page), step->write)) {
+        if (!tlb_hit(tlb_set(sim, sm, page), tlb_entry(sim, device, page), step->write)) {
             done = time + sim->walk > done ? time + sim->walk : done;
             touch.missed = !walk(sim, device, sm, page, step->write);
         }

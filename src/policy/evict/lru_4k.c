@@ -12,9 +12,8 @@
 
 struct lru {
     struct ff__evictor evictor;
-    uint32_t fetched;    /* of the accesses that were foreseen last */
-    uint32_t fetched_to; /* in the log */
-    uint32_t second;     /* the first use that counts after the log's first one, when last looked */
+    uint32_t fetched;       /* of the accesses that were foreseen last */
+    uint32_t fetched_to;    /* in the log */
     struct ff__use_log log; /* of pages: block * FF_BLOCK_PAGES + page */
 };
 
@@ -108,29 +107,20 @@ static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t 
     }
 }
 
-/* The coldest page's last use. */
-static uint32_t first_of(struct lru *lru) {
-    struct ff__use_log *log = &lru->log;
-    if (lru->second > log->first && !ff__use_log_counts(log, log->first))
-        log->first = lru->second;
-    log->first = ff__use_log_next(log, log->first);
-    return log->first;
-}
-
 /* Pages that will be the coldest have not been used for long, so that what tells of them is far from the
  * processor. */
 FF__FETCHES fetch_coldest(struct lru *lru, const struct ff_view *view) {
-    const struct ff__use_log *log = &lru->log;
+    struct ff__use_log *log = &lru->log;
     uint32_t far = log->first + AHEAD_RECORDS;
     uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
     __builtin_prefetch(ff__use_log_entry(log, far + AHEAD_ENTRIES));
     for (; use < far && use < log->end; use++)
         __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
     lru->fetched_to = use;
-    lru->second = ff__use_log_next(log, log->first + 1);
-    if (lru->second == log->end)
+    uint32_t second = ff__use_log_second(log);
+    if (second == log->end)
         return;
-    uint32_t block = ff__use_log_page(log, lru->second) / FF_BLOCK_PAGES;
+    uint32_t block = ff__use_log_page(log, second) / FF_BLOCK_PAGES;
     __builtin_prefetch(&view->resident[lru->evictor.tier][block], 1);
     __builtin_prefetch(&view->resident[FF_TIER_HOST][block], 1);
 }
@@ -139,7 +129,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
                  struct ff_advice_list *victims) {
     struct lru *lru = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
-    uint32_t first = first_of(lru), edge = lru->log.edge;
+    uint32_t first = ff__use_log_first(&lru->log), edge = lru->log.edge;
     uint32_t from = edge > first ? edge : first;
     name_run(lru, &naming, from, lru->log.end);
     if (naming.named == 0)

@@ -62,6 +62,7 @@ void ff__use_log_make_room(struct ff__use_log *log, uint32_t uses) {
             squeeze(log);
     if (log->end > UINT32_MAX - uses)
         renumber(log);
+    log->second = 0;
 }
 
 /* A step or two, as pages come and go one at a time. */

@@ -21,6 +21,7 @@ struct ff__use_log {
     uint32_t *pages;     /* [number % size] whose use it was */
     uint32_t size, most; /* entries of the ring, a power of two, and what it may grow to */
     uint32_t first, end; /* uses first to end - 1 have entries; those before are void */
+    uint32_t second;     /* no use between `first` and this one counts; 0: not known */
     uint32_t count;      /* pages in the order */
     uint32_t percent;    /* of `count`, to reserve */
     uint32_t edge;       /* pages whose last use is before it are reserved, */
@@ -101,6 +102,21 @@ static inline uint32_t ff__use_log_next(const struct ff__use_log *log, uint32_t 
     while (use < log->end && !ff__use_log_counts(log, use))
         use++;
     return use;
+}
+
+/* The coldest page's last use; log->end: the order is empty. */
+static inline uint32_t ff__use_log_first(struct ff__use_log *log) {
+    if (!ff__use_log_counts(log, log->first) && log->second != 0)
+        log->first = log->second;
+    log->first = ff__use_log_next(log, log->first);
+    log->second = 0;
+    return log->first;
+}
+
+/* The one after it, which is remembered for when the first one has gone. */
+static inline uint32_t ff__use_log_second(struct ff__use_log *log) {
+    log->second = ff__use_log_next(log, log->first + 1);
+    return log->second;
 }
 
 #endif

@@ -23,7 +23,8 @@ enum { SIZE, NODE_COUNT, EDGE_COUNT, DEGREE, KIND, SOURCE, BOTH, GRAPH_SEED };
 
 struct model {
     struct ff__graph graph;
-    uint32_t *level; /* of each node */
+    uint32_t *level;   /* of each node */
+    uint64_t *of_warp; /* [node / FF__WARP] the levels of its nodes, modulo 64, as bits */
     uint32_t levels;
 };
 
@@ -33,6 +34,8 @@ struct model {
 static uint32_t lanes_on_level(const struct model *model, uint64_t first, uint32_t level) {
     uint32_t mask = 0;
     uint64_t left = model->graph.nodes - first;
+    if (!(model->of_warp[first / FF__WARP] >> level % 64 & 1))
+        return 0;
     uint32_t lanes = left < FF__WARP ? (uint32_t)left : FF__WARP;
     for (uint32_t lane = 0; lane < lanes; lane++)
         mask |= (uint32_t)(model->level[first + lane] == level) << lane;
@@ -201,7 +204,8 @@ static int search(struct model *model, uint32_t source, struct ff_error *error) 
     const struct ff__graph *graph = &model->graph;
     uint32_t *queue = malloc(graph->nodes * sizeof *queue), head = 0, tail = 0;
     model->level = malloc(graph->nodes * sizeof *model->level);
-    if (!queue || !model->level) {
+    model->of_warp = calloc(ff__ceil_div(graph->nodes, FF__WARP), sizeof *model->of_warp);
+    if (!queue || !model->level || !model->of_warp) {
         free(queue);
         return ff__fail(error, -ENOMEM, "no memory for a search in %u nodes", graph->nodes);
     }
@@ -219,6 +223,8 @@ static int search(struct model *model, uint32_t source, struct ff_error *error) 
         }
     }
     model->levels = model->level[queue[tail - 1]] + 1;
+    for (uint32_t node = 0; node < graph->nodes; node++)
+        model->of_warp[node / FF__WARP] |= UINT64_C(1) << model->level[node] % 64;
     free(queue);
     return 0;
 }
@@ -253,6 +259,7 @@ static void close_model(struct ff__workload *workload) {
     struct model *model = workload->data;
     ff__graph_free(&model->graph);
     free(model->level);
+    free(model->of_warp);
 }
 
 static const struct ff_param params[] = {
