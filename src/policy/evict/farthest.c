@@ -5,16 +5,15 @@
  * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
+#include "policy/evict/stock.h"
 #include "policy/heap.h"
 
 #include "policy/registry.h"
 
-#define STOCK_MAX   8u /* blocks kept free, or a 32nd of the device */
-#define STOCK_SHARE 32u
-#define NAMED_MAX   16u
-#define CHOICES     4u /* by the block: the engine takes one, and the first may share its root */
-#define RECENT      8u /* arrivals ago: in use, whatever the forecast says for want of time */
-#define ARRIVALS    (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
+#define NAMED_MAX 16u
+#define CHOICES   4u /* by the block: the engine takes one, and the first may share its root */
+#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
 struct known {
@@ -103,10 +102,7 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
 
 static uint64_t stock(void *state, const struct ff_view *view) {
     const struct farthest *farthest = state;
-    uint64_t most = view->capacity[farthest->tier] / STOCK_SHARE;
-    if (!farthest->ahead)
-        return 0;
-    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+    return farthest->ahead ? ff__stock(view, farthest->tier) : 0;
 }
 
 /* Looks up again what the kernel has left behind. */

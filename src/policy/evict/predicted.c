@@ -6,12 +6,11 @@
  * migrated one that only a later kernel needs than what it brings, or nothing. What the expectation is comes
  * from the prefetch policy; from one that foretells nothing, this is lrm. */
 #include "policy/evict/migration_order.h"
+#include "policy/evict/stock.h"
 
 #include "policy/registry.h"
 
-#define LOOK        512u /* blocks of the order that one pick looks at; ours */
-#define STOCK_MAX   8u   /* blocks kept free, or a 32nd of the device; ours */
-#define STOCK_SHARE 32u
+#define LOOK 512u /* blocks of the order that one pick looks at; ours */
 
 struct predicted {
     struct ff__order order;
@@ -59,10 +58,7 @@ static void block_freed(void *state, uint32_t block) {
 
 static uint64_t stock(void *state, const struct ff_view *view) {
     const struct predicted *predicted = state;
-    uint64_t most = view->capacity[predicted->tier] / STOCK_SHARE;
-    if (!predicted->ahead)
-        return 0;
-    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+    return predicted->ahead ? ff__stock(view, predicted->tier) : 0;
 }
 
 /* Names blocks, least recently migrated first, whose next use is at `from` or later. What has just come
