@@ -384,6 +384,8 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
            LMS_MOD, seconds_of);
     column(work, plan, tables, "9b.deepum", "DeepUM, seconds of 100 iterations", "deepum_s",
            DEEPUM_ALL, seconds_of);
+    column(work, plan, tables, "9b.ideal", "memory for everything, seconds of 100 iterations",
+           "ideal_s", IDEAL, seconds_of);
     speedups(work, plan, tables);
     ablation(work, plan, tables);
     degrees(work, plan, tables);

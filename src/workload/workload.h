@@ -46,7 +46,7 @@ struct ff__operand {
     uint32_t array;
     bool write;
     uint32_t readers; /* SMs that touch the same bytes at the same time; 0: each its own */
-    uint64_t part;    /* bytes of it that one SM has before it at a time; 0: as many as it can load */
+    uint64_t part; /* bytes of it that one SM has before it at a time; 0: as many as it can load */
     uint64_t offset, run;
     struct ff__loop {
         uint64_t count, stride; /* at least 1; bytes */
@@ -84,13 +84,13 @@ enum ff__action_kind {
     FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
     FF__ACTION_HOST_WRITE, /* the same */
     FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
-    FF__ACTION_PREFETCH,   /* array, offset, bytes, device: an explicit hint of the program */
+    FF__ACTION_PREFETCH, /* array, offset, bytes, device: an explicit hint of the program */
     /* array, offset, bytes, device: an allocator in the program has taken the memory back, or handed it
      * out again; takes effect between the launches before and after it */
     FF__ACTION_INACTIVE,
     FF__ACTION_ACTIVE,
     FF__ACTION_WORK, /* the host itself is at work for work_ns, and then the device goes on */
-    FF__ACTION_LAP,  /* waits as SYNCHRONIZE does; one of several equal rounds of the program has ended */
+    FF__ACTION_LAP, /* waits as SYNCHRONIZE does; one of several equal rounds of the program has ended */
 };
 
 /* What the host does next. */

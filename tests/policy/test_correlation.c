@@ -205,6 +205,24 @@ static void test_forecast(void **state) {
     close_policy();
 }
 
+/* The ring of launches has several words, and goes round. */
+static void test_far_forecast(void **state) {
+    (void)state;
+    enum { KERNELS = 200, FAR = 150, LAPS = 3 };
+    open_policy("kernels", 254);
+    for (uint32_t i = 0; i < LAPS * KERNELS; i++) {
+        uint32_t launch = i % KERNELS, usual = 1 + launch % 40;
+        run(launch, LIST(usual, launch == FAR ? 50 : usual));
+        uint32_t left = (FAR + KERNELS - launch) % KERNELS;
+        if (i < 2 * KERNELS || left == 0)
+            continue;
+        uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+        assert_int_equal(turn(50) >> 32, now + left);
+        assert_int_equal(turn(60), FF_TURN_NEVER);
+    }
+    close_policy();
+}
+
 /* ---- eviction ---- */
 
 static struct instance evictor;
@@ -324,6 +342,7 @@ int main(void) {
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_far_forecast),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),

@@ -94,10 +94,11 @@ static int extend(struct lms *lms, uint64_t bytes, uint32_t *block) {
 }
 
 /* Memory of the cache, then that of a tensor of the same size, then the device's; at last everything
- * leaves, the oldest first. */
+ * leaves, the oldest first. With memory for everything nothing does. */
 static int allocate(struct lms *lms, uint64_t bytes, uint32_t *block) {
     int status = ff__caching_reuse(&lms->pool, bytes, block);
-    uint32_t match = status == -ENOSPC ? find_match(lms, bytes) : NONE;
+    bool short_of_it = status == -ENOSPC && lms->config->memory > 0;
+    uint32_t match = short_of_it ? find_match(lms, bytes) : NONE;
     if (match != NONE) {
         swap_out(lms, match);
         status = ff__caching_reuse(&lms->pool, bytes, block);

@@ -14,9 +14,12 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
     ahead->on = env->params[ON] != 0;
 }
 
+/* A fault brings a whole block: where memory is handed out by the page, less than that in stock saves
+ * no fault an eviction, but takes pages from blocks that are in use. */
 uint64_t ff__ahead_stock(const struct ff__ahead *ahead, const struct ff_view *view) {
-    uint64_t most = view->capacity[ahead->tier] / STOCK_SHARE;
-    if (!ahead->on)
+    uint64_t share = view->capacity[ahead->tier] / STOCK_SHARE;
+    uint64_t most = (uint64_t)STOCK_MAX * FF_BLOCK_PAGES;
+    if (!ahead->on || (view->by_page && share < FF_BLOCK_PAGES))
         return 0;
-    return most < STOCK_MAX * FF_BLOCK_PAGES ? most : STOCK_MAX * FF_BLOCK_PAGES;
+    return share < most ? share : most;
 }

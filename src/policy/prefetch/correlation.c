@@ -19,8 +19,7 @@
 
 #include "policy/registry.h"
 
-#define FRONTIER    64u /* blocks that a walk remembers to visit */
-#define ALONG_SHARE 32u /* a fault brings no more than this part of the memory along; ours */
+#define FRONTIER 64u /* blocks that a walk remembers to visit */
 
 /* Where prefetching is, on one device. */
 struct walk {
@@ -337,31 +336,13 @@ static void learn(void *state, const struct ff_view *view, const struct ff_event
 
 /* ---- with a fault ---- */
 
-/* What comes along with these pages: all of the block, but by the page no more than a share of the
- * memory around each. More would send away what the kernel is at work on, and comes back for. */
-static struct ff_mask around(const struct ff_view *view, const struct ff_fault_group *group) {
-    struct ff_mask all = ff_mask_of_run(0, view->blocks[group->block].page_count), some = {{0}};
-    uint32_t size = FF_BLOCK_PAGES;
-    while (size > 1 && size > view->capacity[group->tier] / ALONG_SHARE)
-        size /= 2;
-    if (!view->by_page || size == FF_BLOCK_PAGES)
-        return all;
-    for (uint32_t page = ff_mask_next(&group->faulted, 0); page < FF_BLOCK_PAGES;) {
-        uint32_t first = page & -size;
-        ff_mask_set_run(&some, first, first + size);
-        page = first + size < FF_BLOCK_PAGES ? ff_mask_next(&group->faulted, first + size)
-                                             : FF_BLOCK_PAGES;
-    }
-    return ff_mask_and(&some, &all);
-}
-
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct correlation *correlation = state;
     struct ff_mask *touched = &correlation->foresight.blocks[group->block].touched;
     *touched = ff_mask_or(touched, &group->faulted);
     if (correlation->whole)
-        advice->prefetch = around(view, group);
+        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
 }
 
 /* ---- the forecast ---- */
