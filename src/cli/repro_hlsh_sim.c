@@ -87,7 +87,7 @@ struct run {
 struct work {
     struct ff__gpu gpu;
     uint64_t seed;
-    char model[64];   /* a file */
+    char model[256];  /* a file */
     struct run *runs; /* [program][column] */
     unsigned programs;
     struct ff__progress progress;
@@ -413,7 +413,11 @@ static int prepare(struct work *work) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     if (status)
         return status;
-    snprintf(work->model, sizeof work->model, "/tmp/farfault-hlsh-XXXXXX");
+    const char *temporary = getenv("TMPDIR");
+    int length = snprintf(work->model, sizeof work->model, "%s/farfault-hlsh-XXXXXX",
+                          temporary ? temporary : P_tmpdir);
+    if (length >= (int)sizeof work->model)
+        return ff__complain(FF__EXIT_FAILURE, "TMPDIR: too long a name");
     int file = mkstemp(work->model);
     if (file < 0)
         return ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
