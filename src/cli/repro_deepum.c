@@ -60,16 +60,6 @@ struct work {
 
 /* ---- runs ---- */
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* The number of the run: an equal one is not made twice. */
 static unsigned add_run(struct work *work, const char *workload, enum kind kind,
                         const char *system) {
@@ -181,7 +171,7 @@ static const struct run *find_run(const struct work *work, const char *workload,
 }
 
 static const struct run *run_of(const struct work *work, const json_t *config, enum kind kind) {
-    return find_run(work, text_of(config, "workload"), kind,
+    return find_run(work, ff__repro_text(config, "workload"), kind,
                     kinds[kind].system ? kinds[kind].system : "lms");
 }
 
@@ -194,7 +184,7 @@ static void column(const struct work *work, const struct ff__repro_plan *plan, j
     json_t *table = ff__repro_table(tables, id, what), *config;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "configs"), i, config)
-        ff__repro_row(table, text_of(config, "config"), number_of(config, member),
+        ff__repro_row(table, ff__repro_text(config, "config"), ff__repro_number(config, member),
                       ours(run_of(work, config, kind)));
 }
 
@@ -202,11 +192,12 @@ static void speedups(const struct work *work, const struct ff__repro_plan *plan,
     json_t *table = ff__repro_table(tables, "9a.deepum", "DeepUM, times as fast as UM"), *config;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
-        table, text_of(config, "config"), number_of(config, "um_s") / number_of(config, "deepum_s"),
+        table, ff__repro_text(config, "config"),
+        ff__repro_number(config, "um_s") / ff__repro_number(config, "deepum_s"),
         seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, DEEPUM_ALL)));
     table = ff__repro_table(tables, "9a.ideal", "memory for everything, times as fast as UM");
     json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
-        table, text_of(config, "config"), (double)NAN,
+        table, ff__repro_text(config, "config"), (double)NAN,
         seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, IDEAL)));
 }
 
@@ -216,7 +207,7 @@ static const char *const stepped[] = {
     "dlrm:batch=229376", "resnet152:batch=1280", "resnet200:batch=1024"};
 
 static bool is_stepped(const json_t *configs, size_t i) {
-    const char *workload = text_of(json_array_get(configs, i), "workload");
+    const char *workload = ff__repro_text(json_array_get(configs, i), "workload");
     for (size_t j = 0; j < sizeof stepped / sizeof stepped[0]; j++)
         if (strcmp(stepped[j], workload) == 0)
             return true;
@@ -248,8 +239,9 @@ static void ablation(const struct work *work, const struct ff__repro_plan *plan,
                                     "configurations, ours: one a network)"),
            *step;
     size_t i;
-    json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3) ff__repro_row(
-        table, text_of(step, "config"), number_of(step, "faster"), faster(work, plan, steps[i]));
+    json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3)
+        ff__repro_row(table, ff__repro_text(step, "config"), ff__repro_number(step, "faster"),
+                      faster(work, plan, steps[i]));
 }
 
 /* Geometric mean over the swept configurations of one system against another. */
@@ -267,8 +259,9 @@ static char *degree_system(const json_t *degree) {
 
 /* Kernels of one table: their number of rows is in sets of so many ways. */
 static char *table_system(const json_t *row) {
-    return ff__text(DEEPUM ",rows=%d,associativity=%d,successors=%d", (int)number_of(row, "rows"),
-                    (int)number_of(row, "ways"), (int)number_of(row, "successors"));
+    return ff__text(DEEPUM ",rows=%d,associativity=%d,successors=%d",
+                    (int)ff__repro_number(row, "rows"), (int)ff__repro_number(row, "ways"),
+                    (int)ff__repro_number(row, "successors"));
 }
 
 static void degrees(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
@@ -293,7 +286,8 @@ static void table_shapes(const struct work *work, const struct ff__repro_plan *p
     size_t i;
     json_array_foreach(published, i, row) {
         char *system = table_system(row);
-        ff__repro_row(table, text_of(row, "config"), (double)NAN, against(work, base, system));
+        ff__repro_row(table, ff__repro_text(row, "config"), (double)NAN,
+                      against(work, base, system));
         free(system);
     }
     free(base);
@@ -336,10 +330,11 @@ static void largest_batches(const struct work *work, const struct ff__repro_plan
     json_t *deepum = ff__repro_table(tables, "3.deepum", "the largest batch of DeepUM");
     size_t i;
     json_array_foreach(json_object_get(plan->published, "largest"), i, row) {
-        uint64_t unit = (uint64_t)number_of(row, "unit") > 1 ? 16384 : 1;
-        const char *family = text_of(row, "family"), *name = text_of(row, "config");
-        ff__repro_row(lms, name, number_of(row, "lms"), (double)largest(work, family, unit, true));
-        ff__repro_row(deepum, name, number_of(row, "deepum"),
+        uint64_t unit = (uint64_t)ff__repro_number(row, "unit") > 1 ? 16384 : 1;
+        const char *family = ff__repro_text(row, "family"), *name = ff__repro_text(row, "config");
+        ff__repro_row(lms, name, ff__repro_number(row, "lms"),
+                      (double)largest(work, family, unit, true));
+        ff__repro_row(deepum, name, ff__repro_number(row, "deepum"),
                       (double)largest(work, family, unit, false));
     }
 }
@@ -362,7 +357,7 @@ static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
     json_t *config, *configs = json_object_get(plan->published, "configs");
     json_array_foreach(configs, i, config) for (enum kind kind = 0; kind < KINDS;
                                                 kind++) if (is_wanted(configs, i, kind))
-        add_run(work, text_of(config, "workload"), kind,
+        add_run(work, ff__repro_text(config, "workload"), kind,
                 kinds[kind].system ? kinds[kind].system : "lms");
     plan_sweep(work, json_object_get(json_object_get(plan->published, "degree"), "values"),
                degree_system);

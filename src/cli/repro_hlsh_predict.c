@@ -1,6 +1,6 @@
 /* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figure 9: predictors of pages, each
  * trained on one modelled program and tested on accesses that it was not trained on. */
-#include "cli/repro_hlsh_predict.h"
+#include "cli/repro_hlsh.h"
 
 #include "cli/cli.h"
 #include "cli/find.h"

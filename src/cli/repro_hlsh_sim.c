@@ -93,16 +93,6 @@ struct work {
     struct ff__progress progress;
 };
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* ---- pre-training ---- */
 
 static int learn(struct work *work, struct ff__lesson *lesson, struct ff__model *model) {
@@ -152,10 +142,11 @@ static void plan_runs(struct work *work, const json_t *programs) {
         struct run *run = &work->runs[i * COLUMNS + c];
         const char *system = columns[c].system;
         *run = (struct run){.program = program, .column = (enum column)c};
-        run->name = columns[c].learned ? ff__text("%s%cmodel=%s,program=%u", system,
-                                                  strchr(system, ':') ? ',' : ':', work->model,
-                                                  program_number(text_of(program, "workload")))
-                                       : ff__text("%s", system);
+        run->name =
+            columns[c].learned
+                ? ff__text("%s%cmodel=%s,program=%u", system, strchr(system, ':') ? ',' : ':',
+                           work->model, program_number(ff__repro_text(program, "workload")))
+                : ff__text("%s", system);
     }
 }
 
@@ -164,7 +155,7 @@ static void run_job(void *self, unsigned index) {
     struct run *run = &work->runs[index];
     struct ff_error error;
     const struct ff__simulation simulation = {
-        .subject = {text_of(run->program, "workload"), false, work->seed},
+        .subject = {ff__repro_text(run->program, "workload"), false, work->seed},
         .gpu = &work->gpu,
         .system = &run->system,
         .devices = 1,
@@ -181,14 +172,15 @@ static void finish_job(void *self, unsigned index) {
     if (run->simulated.good)
         return;
     ff__progress_hide(&work->progress);
-    ff__complain(0, "%s under %s failed: %s", text_of(run->program, "program"), run->name,
+    ff__complain(0, "%s under %s failed: %s", ff__repro_text(run->program, "program"), run->name,
                  run->simulated.reason);
 }
 
 static void show_progress(void *self, unsigned ended, unsigned index) {
     struct work *work = self;
     work->progress.done = ended;
-    ff__progress_show(&work->progress, "%s: %s", text_of(work->runs[index].program, "program"),
+    ff__progress_show(&work->progress, "%s: %s",
+                      ff__repro_text(work->runs[index].program, "program"),
                       columns[work->runs[index].column].system);
 }
 
@@ -312,8 +304,8 @@ static void program_table(const struct work *work, const struct made *made, json
     json_t *table = ff__repro_table(tables, made->id, made->what);
     for (unsigned i = 0; i < work->programs; i++) {
         const json_t *program = work->runs[i * COLUMNS].program;
-        ff__repro_row(table, text_of(program, "program"),
-                      made->member ? number_of(program, made->member) : (double)NAN,
+        ff__repro_row(table, ff__repro_text(program, "program"),
+                      made->member ? ff__repro_number(program, made->member) : (double)NAN,
                       made->ours(work, i, made->column));
     }
 }
@@ -338,7 +330,7 @@ static void latency_table(const struct work *work, const struct ff__repro_plan *
     json_t *table = ff__repro_table(tables, id, what), *latency;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "latencies"), i, latency)
-        ff__repro_row(table, text_of(latency, "latency"), number_of(latency, "ipc"),
+        ff__repro_row(table, ff__repro_text(latency, "latency"), ff__repro_number(latency, "ipc"),
                       geomean(work, ours, (enum column)(first + i)));
 }
 
@@ -348,7 +340,8 @@ static void system_table(const struct work *work, const struct ff__repro_plan *p
     const json_t *means = json_object_get(plan->published, "means");
     json_t *table = ff__repro_table(tables, id, what);
     for (unsigned c = 0; c < COLUMNS; c++)
-        ff__repro_row(table, columns[c].system, c == HLSH ? number_of(means, member) : (double)NAN,
+        ff__repro_row(table, columns[c].system,
+                      c == HLSH ? ff__repro_number(means, member) : (double)NAN,
                       geomean(work, ours, (enum column)c));
 }
 
@@ -376,7 +369,7 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
     json_t *table = ff__repro_table(tables, "means", "arithmetic means over the programs");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         ff__repro_row(table, rows[i].name,
-                      rows[i].member ? number_of(means, rows[i].member) : (double)NAN,
+                      rows[i].member ? ff__repro_number(means, rows[i].member) : (double)NAN,
                       mean(work, rows[i].ours, rows[i].column));
 }
 
