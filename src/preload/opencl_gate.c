@@ -38,7 +38,7 @@ void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_e
                     void *user) {
     cl_event event = *gate->event;
     if (running && REAL(clSetEventCallback)(event, CL_RUNNING, running, user) != CL_SUCCESS)
-        running(event, CL_RUNNING, user);
+        running(event, CL_INVALID_EVENT, user);
     if (REAL(clSetEventCallback)(event, CL_COMPLETE, complete, user) != CL_SUCCESS)
         complete(event, CL_COMPLETE, user);
 }

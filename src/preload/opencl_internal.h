@@ -166,7 +166,8 @@ struct ff__gate {
 void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *count,
                     const cl_event **list, cl_event **event);
 
-/* Once it is enqueued: sets the callbacks. `running` may be NULL. */
+/* Once it is enqueued: sets the callbacks. `running` may be NULL; where it cannot be set it is called at
+ * once, with a negative status: the command may begin later, or have begun. */
 void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_event *complete,
                     void *user);
 

@@ -19,7 +19,9 @@ struct ff__overwritten {
 static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
     const struct ff__overwritten *overwritten = user;
     struct ff_context *context = ff__context_if_open();
-    (void)event, (void)status;
+    (void)event;
+    if (status < 0) /* too early, a command before it may still read; too late, it has written */
+        return;
     for (size_t i = 0; context && i < overwritten->count; i++)
         ff_mem_advise(context, overwritten->spans[i].memory, overwritten->spans[i].size,
                       FF_ADVISE_OVERWRITE, 0);
@@ -68,9 +70,17 @@ static struct ff__overwritten *describe(const struct ff__replaced *replaced) {
 bool ff__overwrite_begin(struct ff__overwrite *overwrite, const struct ff__replaced *replaced,
                          cl_command_queue queue, cl_uint *count, const cl_event **list,
                          cl_event **event) {
+    cl_event *asked = *event;
     overwrite->what = describe(replaced);
-    if (overwrite->what)
-        ff__gate_close(&overwrite->gate, queue, count, list, event);
+    if (!overwrite->what)
+        return false;
+    ff__gate_close(&overwrite->gate, queue, count, list, event);
+    if (!overwrite->gate.lock) { /* nothing to hold it with: its content comes, as without us */
+        ff__gate_open(&overwrite->gate);
+        free(overwrite->what);
+        overwrite->what = NULL;
+        *event = asked;
+    }
     return overwrite->what != NULL;
 }
 
