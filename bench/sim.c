@@ -32,7 +32,7 @@ static void give_up(const char *what) {
  * the next ones as they would. */
 struct ready {
     const uint32_t *pages; /* [FORESEEN] */
-    uint64_t accesses, unit, apart;
+    uint64_t accesses, unit, apart; /* unit: a power of two */ /* unit: a power of two */
 };
 
 static bool ready_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
@@ -48,8 +48,9 @@ static bool ready_step(const struct ff__workload *workload, const struct ff__ker
     out->write = index % 4 == 0;
     out->page_count = GATHER;
     const uint32_t *pages = &ready->pages[at % FORESEEN];
+    uint64_t units = ~(ready->unit - 1), further = ready->apart - 1;
     for (uint32_t i = 0; i < GATHER; i++)
-        out->page[i] = pages[i] + pages[i] / ready->unit * ready->unit * (ready->apart - 1);
+        out->page[i] = pages[i] + (pages[i] & units) * further;
     return true;
 }
 

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
 
 #define FF_PAGE_SIZE   4096u
 #define FF_PAGE_SHIFT  12
@@ -162,29 +165,50 @@ static inline struct ff_mask ff_mask_shift_up(const struct ff_mask *a, uint32_t 
     return m;
 }
 
-/* The words that are not empty, as bits. */
+/* Which words are not empty: bit 2 * i for word i. */
+#ifdef __SSE4_1__
+static inline uint32_t ff_mask_words(const struct ff_mask *m) {
+    const __m128i *pairs = (const __m128i *)m->word, none = _mm_setzero_si128();
+    __m128i empty[4];
+    for (int i = 0; i < 4; i++)
+        empty[i] = _mm_cmpeq_epi64(_mm_load_si128(&pairs[i]), none);
+    __m128i low = _mm_packs_epi32(empty[0], empty[1]), high = _mm_packs_epi32(empty[2], empty[3]);
+    return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & 0x5555;
+}
+#else
 static inline uint32_t ff_mask_words(const struct ff_mask *m) {
     uint32_t words = 0;
     FF_MASK_FOR_EACH_WORD(i)
-    words |= (uint32_t)(m->word[i] != 0) << i;
+    words |= (uint32_t)(m->word[i] != 0) << 2 * i;
     return words;
+}
+#endif
+
+/* ff_mask_next() for who knows `words`, ff_mask_words() of the mask or of one that has lost pages since. */
+static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
+    uint32_t i = from / 64;
+    uint64_t word = from < FF_BLOCK_PAGES ? m->word[i] & (~UINT64_C(0) << (from % 64)) : 0;
+    for (words &= ~UINT32_C(1) << 2 * i; word == 0 && words != 0; words &= words - 1) {
+        i = (uint32_t)__builtin_ctz(words) / 2;
+        word = m->word[i];
+    }
+    return word ? i * 64 + (uint32_t)__builtin_ctzll(word) : FF_BLOCK_PAGES;
 }
 
 /* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. Not a loop over words:
  * where few pages are in it, it would end at a place that no processor foresees. */
 static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
-    if (from >= FF_BLOCK_PAGES)
+    return ff_mask_next_in(m, ff_mask_words(m), from);
+}
+
+/* The page, if it is alone in the mask; otherwise FF_BLOCK_PAGES. */
+static inline uint32_t ff_mask_alone(const struct ff_mask *m) {
+    uint32_t words = ff_mask_words(m);
+    if (words == 0 || (words & (words - 1)) != 0)
         return FF_BLOCK_PAGES;
-    uint32_t i = from / 64;
-    uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
-    if (word == 0) {
-        uint32_t later = ff_mask_words(m) & UINT32_C(0xfe) << i;
-        if (later == 0)
-            return FF_BLOCK_PAGES;
-        i = (uint32_t)__builtin_ctz(later);
-        word = m->word[i];
-    }
-    return i * 64 + (uint32_t)__builtin_ctzll(word);
+    uint32_t i = (uint32_t)__builtin_ctz(words) / 2;
+    uint64_t word = m->word[i];
+    return (word & (word - 1)) ? FF_BLOCK_PAGES : i * 64 + (uint32_t)__builtin_ctzll(word);
 }
 
 /* The first page >= `from` that is not in the mask; FF_BLOCK_PAGES if there is none. */
@@ -215,7 +239,8 @@ static inline bool ff_mask_next_run(const struct ff_mask *m, struct ff_run *run)
     for (struct ff_run run = {0, 0}; ff_mask_next_run((mask), &run);)
 
 #define FF_MASK_FOR_EACH_PAGE(mask, page)                                                          \
-    for (uint32_t page = ff_mask_next((mask), 0); page < FF_BLOCK_PAGES;                           \
-         page = ff_mask_next((mask), page + 1))
+    for (uint32_t page##_words = ff_mask_words(mask),                                              \
+                  page = ff_mask_next_in((mask), page##_words, 0);                                 \
+         page < FF_BLOCK_PAGES; page = ff_mask_next_in((mask), page##_words, page + 1))
 
 #endif

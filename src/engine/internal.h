@@ -42,10 +42,6 @@ void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
                      const struct ff__move *out);
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);
 
-/* By page: what of an advised victim can leave now. */
-struct ff_mask ff__memory_leavable(const struct ff__engine *engine, uint32_t tier,
-                                   const struct ff_advice *victim);
-
 /* By page: a block that holds nothing, and gets nothing, is released. */
 void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier);
 

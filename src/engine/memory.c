@@ -225,8 +225,9 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- by the page ---- */
 
-struct ff_mask ff__memory_leavable(const struct ff__engine *engine, uint32_t tier,
-                                   const struct ff_advice *victim) {
+/* What of an advised victim can leave now. */
+static struct ff_mask leavable(const struct ff__engine *engine, uint32_t tier,
+                               const struct ff_advice *victim) {
     if (!is_victim(engine, tier, victim->block) || engine->pinned[victim->block])
         return (struct ff_mask){{0}};
     const struct ff_mask *resident = &engine->space.resident[tier][victim->block];
@@ -246,7 +247,7 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
         before = found;
         engine->evict->pick(engine->evict_state[tier], &engine->view, &rest, &victims);
         for (uint32_t i = 0; i < victims.count && found < need; i++) {
-            struct ff_mask pages = ff__memory_leavable(engine, tier, &items[i]);
+            struct ff_mask pages = leavable(engine, tier, &items[i]);
             if (ff_mask_empty(&pages))
                 continue;
             if (!ff__memory_leave(engine, items[i].block, tier, &pages, NULL, job))

@@ -26,32 +26,28 @@ static void leave(struct ff__engine *engine, const struct ff__page_job *job,
     ff__memory_release_if_empty(engine, job->victim, job->tier);
 }
 
-/* The victim if it is one page that can go. -1: it cannot; 0: it is more than a page. */
-static int single_page(const struct ff__engine *engine, const struct ff_advice *victim,
-                       struct ff__page_job *job, struct ff_mask *leaving) {
-    *leaving = ff__memory_leavable(engine, job->tier, victim);
-    job->victim = victim->block;
-    job->victim_page = ff_mask_next(leaving, 0);
-    if (job->victim_page == FF_BLOCK_PAGES)
-        return -1;
-    return ff_mask_next(leaving, job->victim_page + 1) == FF_BLOCK_PAGES;
+static bool can_leave(const struct ff__engine *engine, const struct ff__page_job *job) {
+    const struct ff__space *space = &engine->space;
+    uint32_t block = job->victim;
+    return block < space->block_limit && space->frame[job->tier][block] != FF_NONE &&
+           !space->busy[block] && !engine->pinned[block] &&
+           ff_mask_test(&space->resident[job->tier][block], job->victim_page);
 }
 
-/* The policy's first victim that can go leaves. False: there is none, or it is more than a page. */
+/* The policy's first victim leaves. False: it is more than a page, or cannot go. */
 static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     struct ff_evict_request request = {FF_EVICT_FOR_FAULT, job->tier, job->block, 1};
-    struct ff_mask leaving;
-    int single = -1;
-    uint32_t i = 0;
     engine->evict->pick(engine->evict_state[job->tier], &engine->view, &request, &victims);
-    while (i < victims.count && (single = single_page(engine, &items[i], job, &leaving)) < 0)
-        i++;
-    if (single <= 0)
+    if (victims.count == 0)
+        return false;
+    job->victim = items[0].block;
+    job->victim_page = ff_mask_alone(&items[0].pages);
+    if (job->victim_page == FF_BLOCK_PAGES || !can_leave(engine, job))
         return false;
     ff__engine_page_fetch(engine, job->victim);
-    leave(engine, job, &leaving);
+    leave(engine, job, &items[0].pages);
     return true;
 }
 
@@ -110,5 +106,6 @@ void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job
     ff_mask_set(&arrived, job->page);
     if (engine->evict->on_used)
         engine->evict->on_used(engine->evict_state[tier], &engine->view, block, &arrived);
-    ff__memory_count_taken(engine, tier);
+    if (job->victim == FF_NONE) /* otherwise as much is taken as before */
+        ff__memory_count_taken(engine, tier);
 }
