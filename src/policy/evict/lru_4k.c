@@ -6,14 +6,11 @@
 
 #include <errno.h>
 
-#define AHEAD_USES    32u  /* accesses: the page's record is fetched */
-#define AHEAD_RECORDS 64u  /* uses in the log: that of a page that may be the coldest is */
-#define AHEAD_ENTRIES 128u /* more uses: the log itself is */
+#define AHEAD_USES 32u /* accesses: the page's record is fetched */
 
 struct lru {
     struct ff__evictor evictor;
     uint32_t fetched;       /* of the accesses that were foreseen last */
-    uint32_t fetched_to;    /* in the log */
     struct ff__use_log log; /* of pages: block * FF_BLOCK_PAGES + page */
 };
 
@@ -44,20 +41,22 @@ FF__FETCHES fetch_record(const struct ff__use_log *log, const struct ff_access *
 }
 
 /* A page that is not in the order is not here: the access is a miss, or over a link. */
-static inline void use(struct ff__use_log *log, const struct ff_access *access, uint32_t *end) {
+static inline void use(const struct ff__use_log *log, const struct ff_access *access, uint32_t *end) {
     ff__use_log_touch_if_present(log, id_of(access->block, access->page), end);
 }
 
-static void use_all(struct ff__use_log *log, const struct ff_access *accesses, uint32_t count,
+static void use_all(struct ff__use_log *whole, const struct ff_access *accesses, uint32_t count,
                     uint32_t known) {
-    uint32_t end = log->end, i = 0;
-    for (; i < count && i + AHEAD_USES < known; i++) {
-        fetch_record(log, &accesses[i + AHEAD_USES]);
-        use(log, &accesses[i], &end);
+    const struct ff__use_log log = *whole; /* which nothing below writes to: it stays in registers */
+    uint32_t end = log.end, i = 0;
+    uint32_t fetching = known > AHEAD_USES ? known - AHEAD_USES : 0;
+    for (fetching = fetching < count ? fetching : count; i < fetching; i++) {
+        fetch_record(&log, &accesses[i + AHEAD_USES]);
+        use(&log, &accesses[i], &end);
     }
     for (; i < count; i++)
-        use(log, &accesses[i], &end);
-    log->end = end;
+        use(&log, &accesses[i], &end);
+    whole->end = end;
 }
 
 static void use_one_by_one(struct ff__use_log *log, const struct ff_access *accesses,
@@ -107,16 +106,9 @@ static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t 
     }
 }
 
-/* Pages that will be the coldest have not been used for long, so that what tells of them is far from the
- * processor. */
-FF__FETCHES fetch_coldest(struct lru *lru, const struct ff_view *view) {
+/* Where the page is that will be the coldest when the first one has left. */
+FF__FETCHES fetch_second(struct lru *lru, const struct ff_view *view) {
     struct ff__use_log *log = &lru->log;
-    uint32_t far = log->first + AHEAD_RECORDS;
-    uint32_t use = lru->fetched_to > log->first ? lru->fetched_to : log->first;
-    __builtin_prefetch(ff__use_log_entry(log, far + AHEAD_ENTRIES));
-    for (; use < far && use < log->end; use++)
-        __builtin_prefetch(&log->last[ff__use_log_page(log, use)], 1);
-    lru->fetched_to = use;
     uint32_t second = ff__use_log_second(log);
     if (second == log->end)
         return;
@@ -135,7 +127,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (naming.named == 0)
         name_run(lru, &naming, first, from);
     if (first < lru->log.end)
-        fetch_coldest(lru, view);
+        fetch_second(lru, view);
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {

@@ -97,10 +97,14 @@ static inline void ff__use_log_remove(struct ff__use_log *log, uint32_t page) {
         ff__use_log_settle(log);
 }
 
-/* The first use from `use` on that counts; log->end: there is none. */
+/* The first use from `use` on that counts; log->end: there is none. What tells of later ones is fetched
+ * on the way: cold pages' records are far from the processor. */
+#define FF__USE_LOG_AHEAD 64u
 static inline uint32_t ff__use_log_next(const struct ff__use_log *log, uint32_t use) {
-    while (use < log->end && !ff__use_log_counts(log, use))
+    while (use < log->end && !ff__use_log_counts(log, use)) {
+        __builtin_prefetch(&log->last[ff__use_log_page(log, use + FF__USE_LOG_AHEAD)], 1);
         use++;
+    }
     return use;
 }
 
