@@ -167,12 +167,13 @@ static inline struct ff_mask ff_mask_shift_up(const struct ff_mask *a, uint32_t 
 
 /* Which words are not empty: bit 2 * i for word i. */
 #ifdef __SSE4_1__
+static inline __m128i ff_mask_empty_pair(const struct ff_mask *m, int i) {
+    return _mm_cmpeq_epi64(_mm_load_si128((const __m128i *)m->word + i), _mm_setzero_si128());
+}
+
 static inline uint32_t ff_mask_words(const struct ff_mask *m) {
-    const __m128i *pairs = (const __m128i *)m->word, none = _mm_setzero_si128();
-    __m128i empty[4];
-    for (int i = 0; i < 4; i++)
-        empty[i] = _mm_cmpeq_epi64(_mm_load_si128(&pairs[i]), none);
-    __m128i low = _mm_packs_epi32(empty[0], empty[1]), high = _mm_packs_epi32(empty[2], empty[3]);
+    __m128i low = _mm_packs_epi32(ff_mask_empty_pair(m, 0), ff_mask_empty_pair(m, 1));
+    __m128i high = _mm_packs_epi32(ff_mask_empty_pair(m, 2), ff_mask_empty_pair(m, 3));
     return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & 0x5555;
 }
 #else

@@ -172,17 +172,6 @@ void ff__engine_fini(struct ff__engine *engine) {
 
 /* ---- small helpers ---- */
 
-const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns) {
-    struct ff__space *space = &engine->space;
-    struct ff_view *view = &engine->view;
-    view->now_ns = now_ns;
-    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
-        view->free_roots[tier] = space->frames[tier].free_count;
-        view->free_pages[tier] = space->by_page ? ff__space_free(space, tier) : 0;
-    }
-    return view;
-}
-
 void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
     if (engine->events.items)
         ff__queue_push(&engine->events, event);

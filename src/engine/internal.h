@@ -7,7 +7,16 @@
 /* ---- engine.c ---- */
 
 /* The view as of now. */
-const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns);
+static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns) {
+    struct ff__space *space = &engine->space;
+    struct ff_view *view = &engine->view;
+    view->now_ns = now_ns;
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        view->free_roots[tier] = space->frames[tier].free_count;
+        view->free_pages[tier] = space->by_page ? ff__space_free(space, tier) : 0;
+    }
+    return view;
+}
 
 /* Queues an event for the correlator. A full queue drops it: learning may miss something, faults do
  * not wait. */

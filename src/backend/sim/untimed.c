@@ -139,22 +139,26 @@ static void touch_absent(struct turn *turn, uint32_t index) {
 
 /* Passes over accesses to pages that are there; returns where it ended. */
 static uint32_t touch_present(const struct turn *turn, uint32_t index) {
-    struct sim *sim = turn->sim;
-    struct ff_mask *dirty = sim->dirty;
+    struct ff_mask *dirty = turn->sim->dirty;
     const struct ff_access *accesses = turn->device->accesses;
-    const struct ff_mask *resident = sim->engine.space.resident[turn->device->tier];
+    const struct ff_mask *resident = turn->sim->engine.space.resident[turn->device->tier];
     uint32_t count = turn->device->access_count;
-    bool ahead = sim->engine.space.stats.prefetched > 0;
     for (; index < count; index++) {
         uint32_t block = accesses[index].block, page = accesses[index].page;
         if (!ff_mask_test(&resident[block], page))
             break;
-        if (ahead)
-            ff__sim_use(sim, (uint64_t)block * FF_BLOCK_PAGES + page, false);
         if (accesses[index].flags & FF_ACCESS_WRITE)
             ff_mask_set(&dirty[block], page);
     }
     return index;
+}
+
+/* Where pages have been prefetched: these have been used now. */
+static void use_present(const struct turn *turn, uint32_t index, uint32_t end) {
+    const struct ff_access *accesses = turn->device->accesses;
+    for (; index < end; index++)
+        ff__sim_use(turn->sim,
+                    (uint64_t)accesses[index].block * FF_BLOCK_PAGES + accesses[index].page, false);
 }
 
 static void record(struct sim *sim, const struct ff_access *accesses, uint32_t count) {
@@ -174,6 +178,8 @@ static void touch_all(struct turn *turn) {
     turn->shown = 0;
     for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
         absent = touch_present(turn, i);
+        if (sim->engine.space.stats.prefetched > 0)
+            use_present(turn, i, absent);
         sim->result->hits += absent - i;
         sim->now += (absent - i + (absent < count)) * PS_PER_NS;
         if (absent < count)
