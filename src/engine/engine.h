@@ -138,13 +138,16 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
 
 /* ---- pages one at a time: page.c ---- */
 
-/* A page that is to come at once, and which one leaves for it. */
+/* A page that comes at once, and which one leaves for it. */
 struct ff__page_job {
-    uint32_t tier, block, page;
+    uint32_t tier, block, page; /* an absent page of a block that exists */
     bool written;
+    bool copies_clean;     /* what leaves is copied even if it was not written to */
+    struct ff_mask *dirty; /* [block] the backend's: written to since they came */
+    /* the answer */
     bool held, back;              /* the host has its content; it was evicted before */
+    bool copied, victim_written;  /* the host got the victim's content */
     uint32_t victim, victim_page; /* the block FF_NONE: there was room */
-    bool copied;                  /* set by the backend: the host gets the victim's content */
 };
 
 /* Whether this engine can serve faults so: memory by the page, one device, nobody to ask but the
@@ -157,10 +160,8 @@ FF__FETCHES ff__engine_page_fetch(const struct ff__engine *engine, uint32_t bloc
     __builtin_prefetch(&engine->space.evicted[block], 1);
 }
 
-/* The first four members say what is wanted: an absent page of a block that exists. False: take the
- * long way; nothing has been done. */
+/* False: take the long way; nothing has been done. */
 bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job);
-void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job);
 
 /* ---- ranges, launches, events ---- */
 

@@ -11,21 +11,6 @@ bool ff__engine_pages_alone(const struct ff__engine *engine) {
            !engine->discard->dead;
 }
 
-/* ---- making room ---- */
-
-static void leave(struct ff__engine *engine, const struct ff__page_job *job,
-                  const struct ff_mask *leaving) {
-    struct ff__space *space = &engine->space;
-    if (engine->place->place(engine->place_state, &engine->view, job->victim, job->tier) !=
-        FF_TIER_HOST)
-        space->stats.advice_dropped++;
-    if (engine->evict->on_leave)
-        engine->evict->on_leave(engine->evict_state[job->tier], &engine->view, job->victim,
-                                leaving);
-    ff_mask_unset(&space->resident[job->tier][job->victim], job->victim_page);
-    ff__memory_release_if_empty(engine, job->victim, job->tier);
-}
-
 static bool can_leave(const struct ff__engine *engine, const struct ff__page_job *job) {
     const struct ff__space *space = &engine->space;
     uint32_t block = job->victim;
@@ -34,12 +19,34 @@ static bool can_leave(const struct ff__engine *engine, const struct ff__page_job
            ff_mask_test(&space->resident[job->tier][block], job->victim_page);
 }
 
+static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = job->victim, page = job->victim_page;
+    job->victim_written = ff_mask_test(&job->dirty[block], page);
+    job->copied = job->victim_written || job->copies_clean;
+    if (job->copied)
+        ff_mask_set(&space->resident[FF_TIER_HOST][block], page);
+    ff_mask_unset(&job->dirty[block], page);
+    ff_mask_set(&space->evicted[block], page);
+    if (space->stats.prefetched > 0) {
+        struct ff_mask leaving = ff_mask_of_run(page, page + 1);
+        ff__engine_count_useless(engine, block, &leaving);
+    }
+    ff_mask_unset(&space->resident[job->tier][block], page);
+    ff__memory_release_if_empty(engine, block, job->tier);
+    space->used[job->tier]--;
+    space->stats.evictions++;
+    space->stats.pages_out += job->copied;
+    space->stats.pages_dropped += !job->copied;
+}
+
 /* The policy's first victim leaves. False: it is more than a page, or cannot go. */
 static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     struct ff_evict_request request = {FF_EVICT_FOR_FAULT, job->tier, job->block, 1};
-    engine->evict->pick(engine->evict_state[job->tier], &engine->view, &request, &victims);
+    void *state = engine->evict_state[job->tier];
+    engine->evict->pick(state, &engine->view, &request, &victims);
     if (victims.count == 0)
         return false;
     job->victim = items[0].block;
@@ -47,65 +54,51 @@ static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     if (job->victim_page == FF_BLOCK_PAGES || !can_leave(engine, job))
         return false;
     ff__engine_page_fetch(engine, job->victim);
-    leave(engine, job, &items[0].pages);
+    __builtin_prefetch(&job->dirty[job->victim], 1);
+    if (engine->place->place(engine->place_state, &engine->view, job->victim, job->tier) !=
+        FF_TIER_HOST)
+        engine->space.stats.advice_dropped++;
+    if (engine->evict->on_leave)
+        engine->evict->on_leave(state, &engine->view, job->victim, &items[0].pages);
+    move_out(engine, job);
     return true;
 }
 
-bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job) {
+static void move_in(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff__space *space = &engine->space;
-    uint32_t tier = job->tier, block = job->block;
-    ff__engine_view(engine, now_ns);
-    job->victim = FF_NONE;
-    if (space->used[tier] == space->capacity && !make_room(engine, job))
-        return false;
+    struct ff_stats *stats = &space->stats;
+    uint32_t tier = job->tier, block = job->block, page = job->page;
     if (space->frame[tier][block] == FF_NONE) {
         space->frame[tier][block] = 0;
         if (engine->evict->on_activate)
             engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
     }
-    job->held = ff_mask_test(&space->resident[FF_TIER_HOST][block], job->page);
-    job->back = ff_mask_test(&space->evicted[block], job->page);
-    return true;
-}
-
-/* ---- finishing ---- */
-
-static void finish_leaving(struct ff__engine *engine, const struct ff__page_job *job) {
-    struct ff__space *space = &engine->space;
-    uint32_t block = job->victim, page = job->victim_page;
-    if (job->copied)
-        ff_mask_set(&space->resident[FF_TIER_HOST][block], page);
-    ff_mask_set(&space->evicted[block], page);
-    if (space->stats.prefetched > 0) {
-        struct ff_mask leaving = ff_mask_of_run(page, page + 1);
-        ff__engine_count_useless(engine, block, &leaving);
-    }
-    space->used[job->tier]--;
-    space->stats.evictions++;
-    space->stats.pages_out += job->copied;
-    space->stats.pages_dropped += !job->copied;
-}
-
-void ff__engine_page_finish(struct ff__engine *engine, const struct ff__page_job *job) {
-    struct ff__space *space = &engine->space;
-    struct ff_stats *stats = &space->stats;
-    uint32_t tier = job->tier, block = job->block;
-    struct ff_mask arrived = {{0}};
-    if (job->victim != FF_NONE)
-        finish_leaving(engine, job);
+    job->held = ff_mask_test(&space->resident[FF_TIER_HOST][block], page);
+    job->back = ff_mask_test(&space->evicted[block], page);
     space->used[tier]++;
-    ff_mask_set(&space->resident[tier][block], job->page);
-    if (job->back)
-        ff_mask_unset(&space->evicted[block], job->page);
+    ff_mask_set(&space->resident[tier][block], page);
+    ff_mask_unset(&space->evicted[block], page);
     stats->faults++;
     stats->batches++;
     stats->write_faults += job->written;
     stats->refaults += job->back;
     stats->pages_in += job->held;
     stats->populated += !job->held;
+}
+
+bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job) {
+    const struct ff__space *space = &engine->space;
+    uint32_t tier = job->tier;
+    struct ff_mask arrived = {{0}};
+    ff__engine_view(engine, now_ns);
+    job->victim = FF_NONE;
+    if (space->used[tier] == space->capacity && !make_room(engine, job))
+        return false;
+    move_in(engine, job);
     ff_mask_set(&arrived, job->page);
     if (engine->evict->on_used)
-        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, &arrived);
+        engine->evict->on_used(engine->evict_state[tier], &engine->view, job->block, &arrived);
     if (job->victim == FF_NONE) /* otherwise as much is taken as before */
         ff__memory_count_taken(engine, tier);
+    return true;
 }

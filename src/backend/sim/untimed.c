@@ -49,16 +49,11 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     return !waits;
 }
 
-/* What leaves for a page, as schedule_out() in moves.c has it. */
-static void carry_out(struct sim *sim, struct ff__page_job *job) {
-    struct ff_mask *dirty = &sim->dirty[job->victim];
-    bool written = ff_mask_test(dirty, job->victim_page);
-    job->copied = sim->gpu->write_back_clean || written;
-    sim->result->evicted_dirty += written;
-    sim->result->evicted_clean += !written;
+/* What has left for a page, as schedule_out() in moves.c has it. */
+static void count_out(struct sim *sim, const struct ff__page_job *job) {
+    sim->result->evicted_dirty += job->victim_written;
+    sim->result->evicted_clean += !job->victim_written;
     sim->result->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
-    if (written)
-        ff_mask_unset(dirty, job->victim_page);
 }
 
 /* The short way. */
@@ -66,17 +61,18 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
     struct ff__page_job job = {.tier = device->tier,
                                .block = (uint32_t)(page / FF_BLOCK_PAGES),
                                .page = page % FF_BLOCK_PAGES,
-                               .written = write};
+                               .written = write,
+                               .copies_clean = sim->gpu->write_back_clean,
+                               .dirty = sim->dirty};
     if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
         return false;
     bool copied = job.held || sim->gpu->copies_empty;
     if (job.victim != FF_NONE)
-        carry_out(sim, &job);
+        count_out(sim, &job);
     sim->result->thrashed += job.back;
     sim->result->pages_in += copied;
     sim->result->bytes_in += copied ? FF_PAGE_SIZE : 0;
     sim->result->batches++;
-    ff__engine_page_finish(&sim->engine, &job);
     return true;
 }
 
