@@ -31,7 +31,7 @@ static void give_up(const char *what) {
 /* One warp accesses `pages`, again and again. Every `unit` pages in a row lie `apart` times as far from
  * the next ones as they would. */
 struct ready {
-    const uint32_t *pages; /* [FORESEEN] */
+    const uint32_t *pages;                                     /* [FORESEEN] */
     uint64_t accesses, unit, apart; /* unit: a power of two */ /* unit: a power of two */
 };
 
@@ -249,13 +249,15 @@ void bench_timed(void) {
 
 /* ---- series ---- */
 
+/* Odd distances: blocks that lie a power of two apart would share a few sets of the processor's caches. */
 static void measure_footprints(const char *what, const uint32_t *pages, uint64_t unit,
-                               struct trial *trial) {
+                               uint64_t accesses, struct trial *trial) {
+    static const uint64_t apart[] = {1, 31, 1023}; /* and so many GiB */
     char name[64];
-    for (uint64_t gib = 1; gib <= 1024; gib *= 32) {
-        const struct ready ready = {pages, 20000000, unit, gib};
-        snprintf(name, sizeof name, "sim.scale.%s.%lluG", what, (unsigned long long)gib);
-        trial->share = 0.25 / (double)gib;
+    for (int i = 0; i < 3; i++) {
+        const struct ready ready = {pages, accesses, unit, apart[i]};
+        snprintf(name, sizeof name, "sim.scale.%s.%lluG", what, (unsigned long long)apart[i]);
+        trial->share = 0.25 / (double)apart[i];
         measure_ready(name, &ready, 1 << 18, trial);
     }
 }
@@ -265,8 +267,8 @@ void bench_scale(void) {
     struct trial trial = {.gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .untimed = true};
     char name[64];
     /* the same pages, and as much memory, in ever more address space: in as many blocks, or not */
-    measure_footprints("blocks", pages, FF_BLOCK_PAGES, &trial);
-    measure_footprints("pages", pages, 1, &trial);
+    measure_footprints("blocks", pages, FF_BLOCK_PAGES, 200000000, &trial);
+    measure_footprints("pages", pages, 1, 20000000, &trial);
     /* with the memory of a footprint of 1 GiB again */
     trial.share = 0.25;
     for (uint64_t accesses = 1000000; accesses <= 1000000000; accesses *= 10) {

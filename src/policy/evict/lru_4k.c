@@ -41,13 +41,15 @@ FF__FETCHES fetch_record(const struct ff__use_log *log, const struct ff_access *
 }
 
 /* A page that is not in the order is not here: the access is a miss, or over a link. */
-static inline void use(const struct ff__use_log *log, const struct ff_access *access, uint32_t *end) {
+static inline void use(const struct ff__use_log *log, const struct ff_access *access,
+                       uint32_t *end) {
     ff__use_log_touch_if_present(log, id_of(access->block, access->page), end);
 }
 
 static void use_all(struct ff__use_log *whole, const struct ff_access *accesses, uint32_t count,
                     uint32_t known) {
-    const struct ff__use_log log = *whole; /* which nothing below writes to: it stays in registers */
+    const struct ff__use_log log =
+        *whole; /* which nothing below writes to: it stays in registers */
     uint32_t end = log.end, i = 0;
     uint32_t fetching = known > AHEAD_USES ? known - AHEAD_USES : 0;
     for (fetching = fetching < count ? fetching : count; i < fetching; i++) {
