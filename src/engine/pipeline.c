@@ -1,9 +1,9 @@
 #include "engine/pipeline.h"
 
 #include "base/lazy.h"
+#include "base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -483,19 +483,11 @@ static void fini_locks(struct ff__pipeline *pipeline) {
     pthread_cond_destroy(&pipeline->learned);
 }
 
-/* All signals stay with the application's threads. */
 static int start_thread(struct ff__pipeline *pipeline, void *(*run)(void *), const char *name) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t *thread = &pipeline->threads[pipeline->thread_count];
-    int status = pthread_create(thread, NULL, run, pipeline);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status == 0) {
-        pthread_setname_np(*thread, name);
-        pipeline->thread_count++;
-    }
-    return -status;
+    int status = ff__thread_start(thread, run, pipeline, name);
+    pipeline->thread_count += status == 0;
+    return status;
 }
 
 int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,

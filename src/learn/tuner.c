@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,20 +107,13 @@ static void *work(void *argument) {
     }
 }
 
-/* Signals stay with the application's threads. */
 static int start(struct ff__tuner *tuner) {
-    sigset_t all, before;
     if (sem_init(&tuner->work, 0, 0) || sem_init(&tuner->done, 0, 0))
         return -errno;
     tuner->has_semaphores = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&tuner->thread, NULL, work, tuner);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int status = ff__thread_start(&tuner->thread, work, tuner, "ff-tune");
     tuner->has_thread = status == 0;
-    if (tuner->has_thread)
-        pthread_setname_np(tuner->thread, "ff-tune");
-    return -status;
+    return status;
 }
 
 /* ---- making ---- */

@@ -3,16 +3,23 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/queue.h"
+#include "base/thread.h"
 #include "trace/codec.h"
 #include "trace/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define EVENTS_MAX  8192u /* on their way to the writing thread */
+#define EVENTS_WAKE 1024u /* so many are worth waking it */
 
 /* What a block of the managed addresses belongs to. */
 struct owner {
@@ -23,15 +30,78 @@ struct owner {
 };
 
 struct ff__recorder {
-    pthread_mutex_t lock;
-    struct ff_trace_writer *writer; /* NULL: over */
-    struct owner *owners;           /* [block] */
+    pthread_mutex_t lock;    /* whoever records */
+    struct ff__queue events; /* struct ff_trace_event, whose name is the queue's */
+    uint32_t untold;         /* events since the writing thread was woken */
+    bool over;               /* nothing is recorded any more */
+    struct owner *owners;    /* [block] */
     uint64_t block_limit, start_ns;
-    struct ff__log log;
     pid_t pid;
-    int status; /* the first error */
     char *path;
+    struct ff__log log;
+    /* the writing thread's */
+    pthread_t thread;
+    sem_t wake;
+    bool ends; /* when the queue is empty */
+    struct ff_trace_writer *writer;
+    int status; /* the first error */
 };
+
+/* ---- the writing thread ---- */
+
+static void warn(const struct ff__recorder *recorder) {
+    ff__log_line(&recorder->log, FF_LOG_WARNING, "recording to %s failed (%s); there is no trace",
+                 recorder->path, strerror(-recorder->status));
+}
+
+static void write_event(struct ff__recorder *recorder, const struct ff_trace_event *event) {
+    if (recorder->status)
+        return;
+    int status = ff_trace_write(recorder->writer, event);
+    if (!status)
+        return;
+    ff_trace_abandon(recorder->writer);
+    recorder->writer = NULL;
+    __atomic_store_n(&recorder->status, status, __ATOMIC_RELAXED);
+    warn(recorder);
+}
+
+static void *write_events(void *argument) {
+    struct ff__recorder *recorder = argument;
+    struct ff_trace_event event;
+    bool last;
+    do {
+        while (sem_wait(&recorder->wake)) /* interrupted */
+            ;
+        last = __atomic_load_n(&recorder->ends, __ATOMIC_ACQUIRE);
+        while (ff__queue_pop(&recorder->events, &event)) {
+            write_event(recorder, &event);
+            free((char *)(uintptr_t)event.name);
+        }
+    } while (!last);
+    return NULL;
+}
+
+static int start_writing(struct ff__recorder *recorder, const struct ff_trace_info *info) {
+    if (!recorder->owners || !recorder->path ||
+        ff__queue_init(&recorder->events, EVENTS_MAX, sizeof(struct ff_trace_event)))
+        return -ENOMEM;
+    int status = ff_trace_create(recorder->path, info, &recorder->writer);
+    if (status)
+        return status;
+    sem_init(&recorder->wake, 0, 0);
+    status = ff__thread_start(&recorder->thread, write_events, recorder, "ff-record");
+    if (status)
+        ff_trace_abandon(recorder->writer);
+    return status;
+}
+
+/* Nobody records any more. */
+static void stop_writing(struct ff__recorder *recorder) {
+    __atomic_store_n(&recorder->ends, true, __ATOMIC_RELEASE);
+    sem_post(&recorder->wake);
+    pthread_join(recorder->thread, NULL);
+}
 
 /* ---- opening ---- */
 
@@ -62,6 +132,7 @@ static void read_command(char *out, size_t size) {
 static void release(struct ff__recorder *recorder) {
     if (recorder->owners)
         ff__lazy_unmap(recorder->owners, recorder->block_limit * sizeof *recorder->owners);
+    ff__queue_fini(&recorder->events);
     free(recorder->path);
     free(recorder);
 }
@@ -79,9 +150,7 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     recorder->log = config->log;
     recorder->pid = getpid();
     recorder->start_ns = ff__clock_ns();
-    int status = recorder->owners && recorder->path
-                     ? ff_trace_create(recorder->path, &info, &recorder->writer)
-                     : -ENOMEM;
+    int status = start_writing(recorder, &info);
     if (status) {
         ff__fail(error, status, "cannot record to %s: %s", config->path,
                  status == -EEXIST ? "it is there, and no regular file" : strerror(-status));
@@ -95,28 +164,28 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
 
 /* ---- ending ---- */
 
-/* The lock is held. */
-static void give_up(struct ff__recorder *recorder, int status) {
-    if (recorder->writer)
-        ff_trace_abandon(recorder->writer);
-    recorder->writer = NULL;
-    recorder->status = status;
-    ff__log_line(&recorder->log, FF_LOG_WARNING, "recording to %s failed (%s); there is no trace",
-                 recorder->path, strerror(-status));
+/* Whether it was not over before. */
+static bool stop_recording(struct ff__recorder *recorder) {
+    pthread_mutex_lock(&recorder->lock);
+    bool first = !recorder->over;
+    recorder->over = true;
+    pthread_mutex_unlock(&recorder->lock);
+    return first;
 }
 
 int ff__recorder_finish(struct ff__recorder *recorder) {
     if (getpid() != recorder->pid)
         return 0; /* the file is the parent's */
-    pthread_mutex_lock(&recorder->lock);
-    struct ff_trace_writer *writer = recorder->writer;
+    if (!stop_recording(recorder))
+        return recorder->status;
+    stop_writing(recorder);
+    if (recorder->status)
+        return recorder->status;
+    recorder->status = ff_trace_finish(recorder->writer);
     recorder->writer = NULL;
-    int status = writer ? ff_trace_finish(writer) : 0;
-    if (status)
-        give_up(recorder, status);
-    status = recorder->status;
-    pthread_mutex_unlock(&recorder->lock);
-    return status;
+    if (recorder->status)
+        warn(recorder);
+    return recorder->status;
 }
 
 void ff__recorder_close(struct ff__recorder *recorder) {
@@ -132,6 +201,8 @@ void ff__recorder_close(struct ff__recorder *recorder) {
 void ff__recorder_abandon(struct ff__recorder *recorder) {
     if (!recorder)
         return;
+    if (stop_recording(recorder))
+        stop_writing(recorder);
     ff_trace_abandon(recorder->writer);
     release(recorder);
 }
@@ -142,7 +213,7 @@ void ff__recorder_abandon(struct ff__recorder *recorder) {
 static bool begin(struct ff__recorder *recorder, uint64_t *time_ns) {
     pthread_mutex_lock(&recorder->lock);
     *time_ns = ff__clock_ns() - recorder->start_ns;
-    if (recorder->writer)
+    if (!recorder->over && !__atomic_load_n(&recorder->status, __ATOMIC_RELAXED))
         return true;
     pthread_mutex_unlock(&recorder->lock);
     return false;
@@ -152,10 +223,22 @@ static void end(struct ff__recorder *recorder) {
     pthread_mutex_unlock(&recorder->lock);
 }
 
-static void put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
-    int status = recorder->writer ? ff_trace_write(recorder->writer, event) : 0;
-    if (status)
-        give_up(recorder, status);
+static void wake(struct ff__recorder *recorder) {
+    recorder->untold = 0;
+    sem_post(&recorder->wake);
+}
+
+/* What it does must be safe in a signal handler. False: a forked child, where nobody writes. */
+static bool put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
+    while (!ff__queue_push(&recorder->events, event)) {
+        if (getpid() != recorder->pid)
+            return false;
+        wake(recorder);
+        sched_yield();
+    }
+    if (++recorder->untold == EVENTS_WAKE)
+        wake(recorder);
+    return true;
 }
 
 /* Sets range and page of an offset, and the range's home; false: no range is there. */
@@ -213,20 +296,19 @@ void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t de
 
 void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
                        const char *name, bool begins) {
-    char copy[FF__TRACE_NAME_MAX + 1]; /* of a name that may lie in managed memory */
     struct ff_trace_event event = {.kind = begins ? FF_TRACE_LAUNCH : FF_TRACE_LAUNCH_END,
                                    .device = device,
                                    .identity = identity};
-    if (name) {
-        size_t length = strnlen(name, sizeof copy - 1);
-        memcpy(copy, name, length);
-        copy[length] = '\0';
-        event.name = copy;
+    /* a copy, of a name that may lie in managed memory; without one there is no memory for it */
+    char *copy = name ? strndup(name, FF__TRACE_NAME_MAX) : NULL;
+    event.name = copy;
+    bool queued = begin(recorder, &event.time_ns);
+    if (queued) {
+        queued = put(recorder, &event);
+        end(recorder);
     }
-    if (!begin(recorder, &event.time_ns))
-        return;
-    put(recorder, &event);
-    end(recorder);
+    if (!queued)
+        free(copy);
 }
 
 void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,

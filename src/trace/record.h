@@ -3,10 +3,9 @@
  * One lock orders the events and their times. It is never held while anybody's memory is touched that
  * could be managed, because the fault could only be served by a thread that wants the lock.
  *
- * With `handler=sigbus` faults are recorded in the signal handler, where blocks of events are also
- * compressed and written: functions that are not safe after any signal. This one comes from the
- * faulting thread's own access to managed memory, in the midst of no such function, unless the program
- * hands managed memory to the C library's own bookkeeping (a stream's buffer, malloc's arenas). */
+ * Events are copied into a queue, which is all that happens in a faulting thread's signal handler
+ * (`handler=sigbus`): a thread of the recorder's own, to which no signal comes, codes, compresses and
+ * writes them. When the disk cannot keep up, events wait for room in the queue; none is left out. */
 #ifndef FF_TRACE_RECORD_H
 #define FF_TRACE_RECORD_H
 
