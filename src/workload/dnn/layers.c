@@ -168,6 +168,7 @@ static void norm_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t dshift = ff__tensor_new(tape, node->size[WIDTH]);
     ff__kernel_map(tape, "layer_norm_grad_input", grad, x, NONE, dx);
     ff__kernel_map(tape, "layer_norm_grad_gamma_beta", grad, x, NONE, dgain);
+    ff__kernel_goes_on(tape);
     ff__grad_give(tape, node->in[0], dx);
     ff__grad_give(tape, (uint32_t)node->size[GAIN], dgain);
     ff__grad_give(tape, (uint32_t)node->size[SHIFT], dshift);
@@ -179,6 +180,7 @@ uint32_t ff__layer_norm(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64
     uint32_t mean = ff__tensor_new(tape, rows), rstd = ff__tensor_new(tape, rows);
     ff__kernel_map(tape, "layer_norm_moments", x, NONE, NONE, mean);
     ff__kernel_map(tape, "layer_norm", x, mean, rstd, y);
+    ff__kernel_goes_on(tape);
     const struct ff__node node = {.backward = norm_back,
                                   .in = {x, NONE, NONE},
                                   .out = y,
@@ -235,6 +237,7 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__kernel_uses(tape, grad, false, 1);
     ff__kernel_nest(tape, dense, true, 2, &rows);
     ff__kernel_end(tape);
+    ff__kernel_goes_on(tape);
     ff__grad_give(tape, table, dense);
 }
 

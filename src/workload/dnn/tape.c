@@ -104,6 +104,11 @@ void ff__kernel_end(struct ff__tape *tape) {
     kernel->use_count = tape->use_count - kernel->first_use;
 }
 
+void ff__kernel_goes_on(struct ff__tape *tape) {
+    if (!tape->failed)
+        tape->kernels[tape->kernel_count - 1].goes_on = true;
+}
+
 void ff__kernel_map(struct ff__tape *tape, const char *name, uint32_t a, uint32_t b, uint32_t c,
                     uint32_t out) {
     const uint32_t in[] = {a, b, c};

@@ -42,6 +42,7 @@ struct ff__tape_kernel {
     const char *name;
     double flops, traffic;
     uint32_t first_use, use_count;
+    bool goes_on; /* launched by the same operation as the kernel before it */
 };
 
 struct ff__node;
@@ -94,6 +95,8 @@ void ff__kernel_uses(struct ff__tape *tape, uint32_t tensor, bool write, double 
 void ff__kernel_nest(struct ff__tape *tape, uint32_t tensor, bool write, double times,
                      const struct ff__operand *nest);
 void ff__kernel_end(struct ff__tape *tape);
+/* The last kernel is of the same operation as the one before it. */
+void ff__kernel_goes_on(struct ff__tape *tape);
 
 void ff__tape_work(struct ff__tape *tape, uint64_t ns);
 
