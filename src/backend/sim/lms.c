@@ -187,23 +187,30 @@ static bool is_argument(const struct lms *lms, const struct ff__tape_kernel *ker
     return state > FRESH || (state == FRESH && !kernel->goes_on);
 }
 
+/* What is looked at, and what is only asked for its shape: the guard of an operation does not tell. */
+static uint32_t operand_of(const struct lms *lms, const struct ff__tape_kernel *kernel,
+                           uint32_t index) {
+    return index < kernel->use_count
+               ? lms->tape->uses[kernel->first_use + index].tensor
+               : lms->tape->unread[kernel->first_unread + index - kernel->use_count];
+}
+
 static int run_kernel(struct lms *lms, const struct ff__tape_kernel *kernel) {
-    const struct ff__use *uses = &lms->tape->uses[kernel->first_use];
-    uint32_t count = kernel->use_count;
+    uint32_t count = kernel->use_count + kernel->unread_count;
     int status = 0;
     for (uint32_t i = 0; i < count && !status; i++)
-        if (is_argument(lms, kernel, uses[i].tensor))
-            status = pin(lms, uses[i].tensor);
+        if (is_argument(lms, kernel, operand_of(lms, kernel, i)))
+            status = pin(lms, operand_of(lms, kernel, i));
     if (!status)
         status = make_results(lms);
     if (status)
         return status;
-    for (uint32_t i = 0; i < count; i++)
-        look_at(lms, uses[i].tensor);
+    for (uint32_t i = 0; i < kernel->use_count; i++)
+        look_at(lms, operand_of(lms, kernel, i));
     launch(lms, kernel);
     for (uint32_t i = count; i-- > 0 && !status;) /* as destructors do */
-        if (lms->places[uses[i].tensor].pins > 0)
-            status = unpin(lms, uses[i].tensor);
+        if (lms->places[operand_of(lms, kernel, i)].pins > 0)
+            status = unpin(lms, operand_of(lms, kernel, i));
     return status;
 }
 

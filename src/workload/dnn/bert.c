@@ -41,9 +41,9 @@ static uint32_t embed(struct ff__tape *tape, const struct ff__network *network, 
     *table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
     uint32_t segments = ff__tape_param(tape, SEGMENTS * width);
-    uint32_t x = ff__layer_embedding(tape, *table, words, width, rows, false);
-    uint32_t s = ff__layer_embedding(tape, segments, SEGMENTS, width, rows, false);
-    uint32_t p = ff__layer_embedding(tape, places, positions, width, length, false);
+    uint32_t x = ff__layer_embedding(tape, *table, words, width, rows);
+    uint32_t s = ff__layer_embedding(tape, segments, SEGMENTS, width, rows);
+    uint32_t p = ff__layer_embedding(tape, places, positions, width, length);
     x = ff__then(tape, x, ff__layer_add(tape, x, s));
     x = ff__then(tape, x, ff__layer_add(tape, x, p));
     ff__tensor_drop(tape, s);

@@ -63,8 +63,8 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     uint64_t words = network->shape[FF__VOCABULARY], positions = network->shape[FF__POSITIONS];
     uint32_t table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
-    uint32_t x = ff__layer_embedding(tape, table, words, width, rows, false);
-    uint32_t p = ff__layer_embedding(tape, places, positions, width, round->length, false);
+    uint32_t x = ff__layer_embedding(tape, table, words, width, rows);
+    uint32_t p = ff__layer_embedding(tape, places, positions, width, round->length);
     x = add_residual(tape, x, p);
     x = ff__then(tape, x, ff__layer_dropout(tape, x));
     for (uint64_t i = 0; i < network->shape[FF__LAYERS]; i++)

@@ -13,7 +13,9 @@ static uint64_t bytes_of(const struct ff__tape *tape, uint32_t tensor) {
 
 static void map_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t grad = tape->grad, dx = ff__tensor_bytes(tape, bytes_of(tape, node->in[0]));
-    ff__kernel_map(tape, node->name, grad, node->saved[0], node->saved[1], dx);
+    ff__kernel_map(tape, node->name, grad, node->saved[0], NONE, dx);
+    if (node->saved[1] != NONE)
+        ff__kernel_unread(tape, node->saved[1]);
     ff__grad_give(tape, node->in[0], dx);
 }
 
@@ -197,8 +199,10 @@ static void cross_entropy_back(struct ff__tape *tape, const struct ff__node *nod
     uint64_t bytes = bytes_of(tape, node->saved[0]);
     uint32_t nll = ff__tensor_bytes(tape, bytes);
     ff__kernel_map(tape, "nll_loss_backward", tape->grad, NONE, NONE, nll);
+    ff__kernel_unread(tape, node->saved[0]);
     uint32_t dx = ff__tensor_bytes(tape, bytes);
     ff__kernel_map(tape, "log_softmax_backward", nll, node->saved[0], NONE, dx);
+    ff__kernel_unread(tape, node->saved[1]);
     ff__tensor_drop(tape, nll);
     ff__grad_give(tape, node->in[0], dx);
 }
@@ -241,26 +245,66 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, table, dense);
 }
 
-/* One row a look-up, in the order of the look-ups. */
-static void sparse_back(struct ff__tape *tape, const struct ff__node *node) {
-    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
-    ff__kernel_map(tape, "index_select", tape->grad, NONE, NONE, values);
-    ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
-}
-
 uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows, bool sparse) {
+                             uint64_t width, uint64_t rows) {
     uint32_t y = ff__tensor_new(tape, rows * width);
     struct ff__operand some = ff__nest_gather(entries, width, rows);
     ff__kernel_begin(tape, "embedding", 0);
     ff__kernel_nest(tape, table, false, 1, &some);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = sparse ? sparse_back : embedding_back,
+    const struct ff__node node = {.backward = embedding_back,
                                   .in = {NONE, NONE, NONE},
                                   .out = y,
                                   .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
                                   .size = {table, entries, width, rows}};
     ff__tape_node(tape, &node);
+    return y;
+}
+
+/* ---- bags: sums of rows ---- */
+
+enum { INDICES, OFFSETS, BAG_SIZES, BAG_OF_ROW };
+
+static void use_part(struct ff__tape *tape, uint32_t tensor, uint64_t part, uint64_t rows) {
+    struct ff__operand nest = {.offset = part * rows * FF__INDEX,
+                               .run = rows * FF__INDEX,
+                               .loop = {{1, 0}, {1, 0}, {1, 0}}};
+    ff__kernel_nest(tape, tensor, false, 1, &nest);
+}
+
+/* One row a look-up, in the order of the look-ups. */
+static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
+    ff__kernel_map(tape, "index_select", tape->grad, node->saved[BAG_OF_ROW], NONE, values);
+    ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
+}
+
+/* _embedding_bag_cuda(): beside the sums it makes the size of each bag and the bag of each row, which only
+ * the way back uses. */
+uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
+                                 uint64_t width, const struct ff__lookups *lookups) {
+    uint64_t rows = lookups->rows;
+    uint32_t sizes = ff__tensor_bytes(tape, rows * FF__INDEX);
+    uint32_t bag_of_row = ff__tensor_bytes(tape, rows * FF__INDEX);
+    uint32_t y = ff__tensor_new(tape, rows * width);
+    struct ff__operand some = ff__nest_gather(entries, width, rows);
+    ff__kernel_begin(tape, "embedding_bag", 0);
+    ff__kernel_nest(tape, table, false, 1, &some);
+    use_part(tape, lookups->indices, lookups->part, rows);
+    use_part(tape, lookups->offsets, lookups->part, rows);
+    ff__kernel_uses(tape, sizes, true, 1);
+    ff__kernel_uses(tape, bag_of_row, true, 1);
+    ff__kernel_uses(tape, y, true, 1);
+    ff__kernel_end(tape);
+    const struct ff__node node = {
+        .backward = bag_back,
+        .in = {NONE, NONE, NONE},
+        .out = y,
+        .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row, NONE, NONE},
+        .size = {table}};
+    ff__tape_node(tape, &node);
+    ff__tensor_drop(tape, sizes);
+    ff__tensor_drop(tape, bag_of_row);
     return y;
 }

@@ -41,10 +41,20 @@ uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_
 
 /* ---- tables ---- */
 
-/* Rows of a table. `sparse`: its gradient has these rows only, and the tensor of the gradient is
- * smaller than the table. */
+/* Rows of a table, whose gradient is as large as the table. */
 uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows, bool sparse);
+                             uint64_t width, uint64_t rows);
+
+/* Which rows: the `part`th `rows` indices, and offsets of bags, of two tensors with those of all tables. */
+struct ff__lookups {
+    uint32_t indices, offsets;
+    uint64_t part, rows;
+};
+
+/* Sums of rows, one row each. The gradient is sparse: it has these rows only, and its tensor is smaller
+ * than the table. */
+uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
+                                 uint64_t width, const struct ff__lookups *lookups);
 
 /* ---- images, as n x c x h x w ---- */
 
