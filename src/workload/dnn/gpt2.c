@@ -11,7 +11,7 @@ static uint32_t gelu_new(struct ff__tape *tape, uint32_t x) {
     t = ff__then(tape, t, ff__layer_add(tape, x, t));
     t = ff__then(tape, t, ff__layer_map(tape, "mul", t, FF__KEEPS_NOTHING, 0));
     t = ff__then(tape, t, ff__layer_map(tape, "tanh", t, FF__KEEPS_OUT, 0));
-    t = ff__then(tape, t, ff__layer_map(tape, "add", t, FF__KEEPS_NOTHING, 0));
+    t = ff__then(tape, t, ff__layer_shift(tape, "add", t));
     uint32_t y = ff__layer_mul(tape, half, t);
     ff__tensor_drop(tape, half);
     ff__tensor_drop(tape, t);
@@ -23,10 +23,9 @@ static uint32_t attend(struct ff__tape *tape, const struct ff__network *network,
                        const struct ff__round *round, uint32_t x) {
     uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
     uint32_t all = ff__layer_linear(tape, x, rows, width, 3 * width, true, false), qkv[3];
-    for (int i = 0; i < 3; i++)
-        qkv[i] = ff__layer_map(tape, "split", all, FF__KEEPS_NOTHING, rows * width);
+    ff__layer_split(tape, all, qkv);
     ff__tensor_drop(tape, all);
-    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, "where");
+    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, true);
     y = ff__then(tape, y, ff__layer_linear(tape, y, rows, width, width, true, false));
     return ff__then(tape, y, ff__layer_dropout(tape, y));
 }

@@ -40,6 +40,50 @@ uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum
     return y;
 }
 
+/* The gradient of a sum is its own, for whoever took part in it. */
+static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t grad = tape->grad;
+    for (int i = 0; i < 2; i++) {
+        if (node->in[i] == NONE)
+            continue;
+        ff__tensor_hold(tape, grad);
+        ff__grad_give(tape, node->in[i], grad);
+    }
+}
+
+uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x) {
+    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
+    ff__kernel_map(tape, name, x, NONE, NONE, y);
+    const struct ff__node node = {.backward = pass_back,
+                                  .in = {x, NONE, NONE},
+                                  .out = y,
+                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    ff__tape_node(tape, &node);
+    return y;
+}
+
+/* Zeros for what was masked, of which there is a tensor. */
+static void where_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint64_t bytes = bytes_of(tape, tape->grad);
+    uint32_t grad = tape->grad, zeros = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "zeros_like", NONE, NONE, NONE, zeros);
+    uint32_t dx = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "where", grad, zeros, NONE, dx);
+    ff__tensor_drop(tape, zeros);
+    ff__grad_give(tape, node->in[0], dx);
+}
+
+uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x) {
+    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
+    ff__kernel_map(tape, "where", x, NONE, NONE, y);
+    const struct ff__node node = {.backward = where_back,
+                                  .in = {x, NONE, NONE},
+                                  .out = y,
+                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    ff__tape_node(tape, &node);
+    return y;
+}
+
 /* fused_dropout: a byte an element says what was kept. */
 uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
@@ -72,14 +116,6 @@ void ff__layer_relu(struct ff__tape *tape, uint32_t x) {
 }
 
 /* ---- several inputs ---- */
-
-static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
-    uint32_t grad = tape->grad;
-    for (int i = 0; i < 2; i++) {
-        ff__tensor_hold(tape, grad);
-        ff__grad_give(tape, node->in[i], grad);
-    }
-}
 
 uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
@@ -157,6 +193,41 @@ uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count)
         offset += bytes_of(tape, x[i]);
     }
     return y;
+}
+
+/* The views' gradients are put together when the first one's is there: the others were used later. */
+static void split_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t dx = ff__tensor_bytes(tape, bytes_of(tape, node->in[0]));
+    ff__kernel_begin(tape, "cat", 0);
+    ff__kernel_uses(tape, tape->grad, false, 1);
+    for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++)
+        ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
+    ff__kernel_uses(tape, dx, true, 1);
+    ff__kernel_end(tape);
+    for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++) {
+        ff__tensor_drop(tape, tape->tensors[node->size[i]].grad);
+        tape->tensors[node->size[i]].grad = NONE;
+    }
+    ff__grad_give(tape, node->in[0], dx);
+}
+
+void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]) {
+    uint64_t bytes = bytes_of(tape, x) / FF__PARTS;
+    struct ff__node node = {.backward = split_back,
+                            .in = {x, NONE, NONE},
+                            .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    for (uint64_t i = 0; i < FF__PARTS; i++) {
+        struct ff__operand part = {
+            .offset = i * bytes, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}};
+        parts[i] = ff__tensor_bytes(tape, bytes);
+        ff__kernel_begin(tape, "contiguous", 0);
+        ff__kernel_nest(tape, x, false, 1, &part);
+        ff__kernel_uses(tape, parts[i], true, 1);
+        ff__kernel_end(tape);
+        node.size[i] = parts[i];
+    }
+    node.out = parts[0];
+    ff__tape_node(tape, &node);
 }
 
 /* ---- normalisation ---- */

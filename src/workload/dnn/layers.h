@@ -24,6 +24,10 @@ enum ff__keeps { FF__KEEPS_NOTHING, FF__KEEPS_IN, FF__KEEPS_OUT, FF__KEEPS_BOTH 
 /* `n` elements of x (0: all) into a new tensor. */
 uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum ff__keeps keeps,
                        uint64_t n);
+/* Plus something without a gradient, into a new tensor. */
+uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x);
+/* Some elements of it, and a constant for the others. */
+uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x);
 /* Overwrites x and keeps it. */
 void ff__layer_relu(struct ff__tape *tape, uint32_t x);
 uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b);
@@ -33,6 +37,10 @@ uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b);
 uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x);
 /* Of several tensors; their gradients are copies out of its own. */
 uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count);
+
+#define FF__PARTS 3
+/* Copies of the parts of x, one next to the other in each row. Their gradients must all be asked for. */
+void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]);
 
 /* ---- normalisation and losses ---- */
 
