@@ -78,22 +78,16 @@ static void update(struct ff__tape *tape, uint32_t first_table, uint64_t lookups
     }
 }
 
-static uint32_t upload(struct ff__tape *tape, uint64_t bytes) {
-    uint32_t tensor = ff__tensor_bytes(tape, bytes);
-    ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, tensor);
-    return tensor;
-}
-
 static void train(struct ff__tape *tape, const struct ff__network *network,
                   const struct ff__round *round) {
     (void)network;
     uint64_t rows = round->batch;
     uint32_t first_table, vectors[VECTORS];
     ff__tape_work(tape, rows * SAMPLE_NS);
-    uint32_t x = upload(tape, rows * NUMBERS * FF__FLOAT);
+    uint32_t x = ff__layer_data(tape, rows * NUMBERS * FF__FLOAT);
     struct ff__lookups lookups = {.rows = rows};
-    lookups.offsets = upload(tape, TABLES * rows * FF__INDEX);
-    lookups.indices = upload(tape, TABLES * rows * FF__INDEX);
+    lookups.offsets = ff__layer_data(tape, TABLES * rows * FF__INDEX);
+    lookups.indices = ff__layer_data(tape, TABLES * rows * FF__INDEX);
     vectors[0] = perceptron(tape, x, rows, bottom, sizeof bottom / sizeof bottom[0], true);
     first_table = tape->param_next;
     for (unsigned i = 0; i < TABLES; i++) {

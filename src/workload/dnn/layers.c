@@ -9,6 +9,12 @@ static uint64_t bytes_of(const struct ff__tape *tape, uint32_t tensor) {
     return tape->failed ? 1 : tape->tensors[tensor].bytes;
 }
 
+uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes) {
+    uint32_t tensor = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "copy", NONE, NONE, NONE, tensor);
+    return tensor;
+}
+
 /* ---- one input ---- */
 
 static void map_back(struct ff__tape *tape, const struct ff__node *node) {
@@ -310,24 +316,28 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__kernel_map(tape, "zeros", NONE, NONE, NONE, dense);
     ff__kernel_begin(tape, "embedding_backward", 0);
     ff__kernel_uses(tape, grad, false, 1);
+    if (node->saved[0] != NONE)
+        ff__kernel_uses(tape, node->saved[0], false, 1);
     ff__kernel_nest(tape, dense, true, 2, &rows);
     ff__kernel_end(tape);
     ff__kernel_goes_on(tape);
     ff__grad_give(tape, table, dense);
 }
 
-uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows) {
+uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t indices,
+                             uint64_t entries, uint64_t width, uint64_t rows) {
     uint32_t y = ff__tensor_new(tape, rows * width);
     struct ff__operand some = ff__nest_gather(entries, width, rows);
     ff__kernel_begin(tape, "embedding", 0);
     ff__kernel_nest(tape, table, false, 1, &some);
+    if (indices != NONE)
+        ff__kernel_uses(tape, indices, false, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
     const struct ff__node node = {.backward = embedding_back,
                                   .in = {NONE, NONE, NONE},
                                   .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
+                                  .saved = {indices, NONE, NONE, NONE, NONE, NONE},
                                   .size = {table, entries, width, rows}};
     ff__tape_node(tape, &node);
     return y;

@@ -6,6 +6,9 @@
 
 #include "workload/dnn/tape.h"
 
+/* What comes from the host each round. */
+uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes);
+
 /* ---- dense ---- */
 
 /* rows x in times in x out, and a bias. `data`: the input needs no gradient. */
@@ -49,9 +52,10 @@ uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_
 
 /* ---- tables ---- */
 
-/* Rows of a table, whose gradient is as large as the table. */
-uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows);
+/* Rows of a table, whose gradient is as large as the table. `indices`: which; FF__NO_TENSOR: all the same
+ * few, of no account. */
+uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t indices,
+                             uint64_t entries, uint64_t width, uint64_t rows);
 
 /* Which rows: the `part`th `rows` indices, and offsets of bags, of two tensors with those of all tables. */
 struct ff__lookups {
@@ -89,5 +93,6 @@ struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x
 void ff__adam(struct ff__tape *tape, uint32_t *states);
 void ff__sgd(struct ff__tape *tape, uint32_t *states);
 void ff__zero_grad(struct ff__tape *tape);
+void ff__grad_norm(struct ff__tape *tape);
 
 #endif
