@@ -65,8 +65,8 @@ static void page_out(void *self, uint32_t tensor) {
     uint64_t bytes = lms->tape->tensors[tensor].bytes;
     if (place->copying != NOT)
         return;
-    place->copied = transfer(lms, &lms->out_free, &lms->config->gpu->out, bytes,
-                             &lms->result->link_out_ns);
+    place->copied =
+        transfer(lms, &lms->out_free, &lms->config->gpu->out, bytes, &lms->result->link_out_ns);
     place->copying = OUT;
     lms->result->bytes_out += bytes;
     lms->result->pages_out += bytes / FF_PAGE_SIZE;
@@ -84,8 +84,7 @@ static void finish(void *self, uint32_t tensor) {
 static int page_in(struct lms *lms, uint32_t tensor) {
     struct place *place = &lms->places[tensor];
     uint64_t bytes = lms->tape->tensors[tensor].bytes;
-    int status =
-        ff__reclaim_allocate(&lms->reclaim, bytes, &lms->reclaim.storages[tensor].block);
+    int status = ff__reclaim_allocate(&lms->reclaim, bytes, &lms->reclaim.storages[tensor].block);
     if (status)
         return status;
     place->copied =

@@ -10,7 +10,7 @@
 #include "base/map.h"
 
 struct ff__paging {
-    uint32_t now, last;           /* bits, the latest is the lowest */
+    uint32_t now, last; /* bits, the latest is the lowest */
     uint16_t now_count, last_count;
 };
 

@@ -28,8 +28,8 @@ static uint32_t layer(struct ff__tape *tape, const struct ff__network *network,
     for (int i = 0; i < 3; i++)
         qkv[i] = ff__layer_linear(tape, x, rows, width, width, true, false);
     for (int i = 0; i < 3; i++)
-        qkv[i] = ff__then(tape, qkv[i],
-                          ff__layer_map(tape, "contiguous", qkv[i], FF__KEEPS_NOTHING, 0));
+        qkv[i] =
+            ff__then(tape, qkv[i], ff__layer_map(tape, "contiguous", qkv[i], FF__KEEPS_NOTHING, 0));
     uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, false);
     x = output(tape, x, y, rows, width, width);
     y = gelu_linear(tape, x, rows, width, 4 * width);

@@ -67,8 +67,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     uint32_t table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
     uint32_t x = ff__layer_embedding(tape, table, ids, words, width, rows);
-    uint32_t p =
-        ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, round->length);
+    uint32_t p = ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, round->length);
     ff__tensor_drop(tape, ids);
     x = add_residual(tape, x, p);
     x = ff__then(tape, x, ff__layer_dropout(tape, x));
