@@ -215,12 +215,11 @@ static int run_kernel(struct lms *lms, const struct ff__tape_kernel *kernel) {
 
 /* ---- tensors ---- */
 
-static int make(struct lms *lms, uint32_t tensor) {
-    if (lms->places[tensor].state != GONE)
-        return 0;
+static void make(struct lms *lms, uint32_t tensor) {
+    if (lms->places[tensor].state != GONE) /* a parameter */
+        return;
     lms->places[tensor] = (struct place){.state = NEW, .paging = NONE};
     lms->made[lms->made_count++] = tensor;
-    return 0;
 }
 
 static void drop(struct lms *lms, uint32_t tensor) {
@@ -254,7 +253,8 @@ static int run_op(struct lms *lms, const struct ff__op *op, const char **what) {
     const struct ff__tape_kernel *kernel = &lms->tape->kernels[op->index];
     switch (op->kind) {
     case FF__OP_NEW:
-        return make(lms, op->index);
+        make(lms, op->index);
+        return 0;
     case FF__OP_FREE:
         drop(lms, op->index);
         return 0;
