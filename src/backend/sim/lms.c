@@ -166,7 +166,7 @@ static int make_results(struct lms *lms) {
             continue;
         status = ff__reclaim_allocate(&lms->reclaim, lms->tape->tensors[tensor].bytes,
                                       &lms->reclaim.storages[tensor].block);
-        lms->places[tensor].state = FRESH;
+        lms->places[tensor].state = status ? NEW : FRESH;
     }
     lms->made_count = 0;
     return status;

@@ -60,8 +60,7 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
     if (node->in[0] != NONE) {
         uint32_t dx = ff__tensor_new(tape, size[N] * size[IN] * size[IN_PLANE]);
         convolve(tape, "conv_dgrad", tape->grad, dx, size, true);
-        ff__kernel_unread(tape,
-                          node->saved[0]); /* of cudnn_convolution_backward(), as the next one */
+        ff__kernel_unread(tape, node->saved[0]); /* cudnn_convolution_backward() makes both */
         ff__grad_give(tape, node->in[0], dx);
     }
     uint32_t dw = ff__tensor_bytes(tape, tape->failed ? 1 : tape->tensors[weight].bytes);
