@@ -225,34 +225,12 @@ static void test_lms(void **state) {
     ff__workload_close(workload);
 }
 
-/* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot move, masks
- * of dropout for the most part, lies everywhere after some rounds. */
-static void test_lms_fragments(void **state) {
-    (void)state;
-    static const struct {
-        const char *spec;
-        int status;
-    } cases[] = {{"gpt2-l:batch=2,iterations=20", 0}, {"gpt2-xl:batch=7,iterations=20", -ENOSPC}};
-    struct ff_error error = {""};
-    assert_int_equal(ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error), 0);
-    struct ff__lms_config config = {&gpu, 31486 * MIB, false};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ff__workload *workload;
-        struct ff__sim_result result;
-        assert_int_equal(ff__workload_open(cases[i].spec, 1, &workload, &error), 0);
-        assert_int_equal(ff__lms_run(&config, workload, 20, &result, &error), cases[i].status);
-        assert_true(result.laps > 2); /* not at once */
-        ff__workload_close(workload);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),          cmocka_unit_test(test_every_page),
-        cmocka_unit_test(test_nests),         cmocka_unit_test(test_oversubscribed),
-        cmocka_unit_test(test_training),      cmocka_unit_test(test_lms),
-        cmocka_unit_test(test_settled),       cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_lms_fragments),
+        cmocka_unit_test(test_time),     cmocka_unit_test(test_every_page),
+        cmocka_unit_test(test_nests),    cmocka_unit_test(test_oversubscribed),
+        cmocka_unit_test(test_training), cmocka_unit_test(test_lms),
+        cmocka_unit_test(test_settled),  cmocka_unit_test(test_duplicates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

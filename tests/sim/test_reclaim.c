@@ -2,6 +2,7 @@
  * out ahead of need. Sequences are what the rules of its source give by hand. */
 #include "base/cases.h"
 
+#include "backend/sim/lms.h"
 #include "backend/sim/paging_history.h"
 #include "backend/sim/reclaim.h"
 
@@ -174,12 +175,34 @@ static void test_history(void **state) {
     ff__paging_history_fini(&history);
 }
 
+/* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot move, masks
+ * of dropout for the most part, lies everywhere after some rounds. */
+static void test_lms_fragments(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        int status;
+    } cases[] = {{"gpt2-l:batch=2,iterations=20", 0}, {"gpt2-xl:batch=7,iterations=20", -ENOSPC}};
+    struct ff_error error = {""};
+    struct ff__gpu gpu;
+    assert_int_equal(ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error), 0);
+    struct ff__lms_config config = {&gpu, 31486 * MIB, false};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ff__workload *workload;
+        struct ff__sim_result result;
+        assert_int_equal(ff__workload_open(cases[i].spec, 1, &workload, &error), 0);
+        assert_int_equal(ff__lms_run(&config, workload, 20, &result, &error), cases[i].status);
+        assert_true(result.laps > 2); /* not at once */
+        ff__workload_close(workload);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one),        cmocka_unit_test(test_order),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_fragments),
         cmocka_unit_test(test_all),        cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_history),    cmocka_unit_test(test_lms_fragments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
