@@ -26,7 +26,8 @@
 
 enum kind { UM, DEEPUM_ALL, PREFETCHES, PREEVICTS, IDEAL, LMS, LMS_MOD, KINDS };
 
-/* Systems that learn need a few rounds to get there. */
+/* Systems that learn need a few rounds to get there. What LMS's allocator leaves behind makes every round
+ * another one, and some end only after many, so all are run. */
 static const struct {
     const char *system;
     unsigned rounds;
@@ -36,8 +37,8 @@ static const struct {
     [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 6},
     [PREEVICTS] = {DEEPUM ",discard=declared", 6},
     [IDEAL] = {NULL, 2},
-    [LMS] = {NULL, 6},
-    [LMS_MOD] = {NULL, 6},
+    [LMS] = {NULL, ROUNDS},
+    [LMS_MOD] = {NULL, ROUNDS},
 };
 
 /* What the two sweeps run; more of them would take half an hour. */
@@ -297,7 +298,7 @@ static void table_shapes(const struct work *work, const struct ff__repro_plan *p
 
 /* Bytes of the host behind a batch, and whether LMS would run it. */
 static bool fits(const struct work *work, const char *family, uint64_t batch, bool lms) {
-    char *name = ff__text("%s:batch=%llu,iterations=2", family, (unsigned long long)batch);
+    char *name = ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch, ROUNDS);
     struct ff__workload *workload;
     struct ff_error error;
     struct ff__sim_result result;
@@ -307,7 +308,7 @@ static bool fits(const struct work *work, const char *family, uint64_t batch, bo
     if (!good)
         return false;
     good = ff__dnn_placement(workload)->pool.reserved_peak <= HOST_MEMORY &&
-           (!lms || ff__lms_run(&config, workload, 2, &result, &error) == 0);
+           (!lms || ff__lms_run(&config, workload, ROUNDS, &result, &error) == 0);
     ff__workload_close(workload);
     return good;
 }

@@ -121,6 +121,32 @@ static void test_rounds(void **state) {
     }
 }
 
+/* What the ways back of softmax, of both parts of a loss and of convolutions take without reading it. */
+static void test_unread(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t round;
+    } cases[] = {{"bert-base:batch=1", 12 + 2},
+                 {"gpt2-l:batch=1", 36 + 2},
+                 {"resnet152:batch=1", 154 + 1 + 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ff__workload *workload = open_workload(cases[i].name);
+        const struct ff__tape *tape = &ff__dnn_program(workload)->tape;
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < tape->kernel_count; j++) {
+            const struct ff__tape_kernel *kernel = &tape->kernels[j];
+            count += kernel->unread_count;
+            for (uint32_t k = 0; k < kernel->unread_count; k++)
+                for (uint32_t l = 0; l < kernel->use_count; l++)
+                    assert_int_not_equal(tape->unread[kernel->first_unread + k],
+                                         tape->uses[kernel->first_use + l].tensor);
+        }
+        assert_int_equal(count, 2 * cases[i].round); /* the first round, and a later one */
+        ff__workload_close(workload);
+    }
+}
+
 /* Operands lie in their arrays. */
 static void test_operands(void **state) {
     (void)state;
@@ -144,7 +170,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_work),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_operands),   cmocka_unit_test(test_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
-/* IBM's Large Model Support for PyTorch, as DeepUM's baseline: no unified memory. Tensors are swapped as
- * a whole, between kernels, by PyTorch's allocator: one that no kernel uses leaves before the device is
- * asked for more memory, and comes back before the next kernel that uses it. */
+/* IBM's Large Model Support for PyTorch (its patch for 1.5.0), as DeepUM's baseline: no unified memory.
+ * PyTorch's allocator (backend/sim/reclaim.h) takes the memory of whole tensors that no operation uses,
+ * and copies them out; they come back when an operation takes them as arguments. It knows of a tensor
+ * only when it has been an argument: what an operation has made and only the way back will use, such as
+ * the mask of a dropout, stays where it is. */
 #ifndef FF_BACKEND_SIM_LMS_H
 #define FF_BACKEND_SIM_LMS_H
 
@@ -8,12 +10,12 @@
 
 struct ff__lms_config {
     const struct ff__gpu *gpu;
-    uint64_t memory; /* bytes of the device; 0: enough */
-    bool empties;    /* LMS-mod: cached memory goes back to the device in every round */
+    uint64_t memory; /* bytes of the device, of which LMS takes 95 %; 0: enough */
+    bool empties;    /* LMS-mod: cached memory goes back to the device after every round */
 };
 
 /* Only for workloads that train a network: -ENOTSUP. -ENOSPC: tensors of one kernel found no room, which
- * the message says of which kernel. -ENOMEM. */
+ * the message says of which kernel; `laps` of the result is the round. -ENOMEM. */
 int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *workload,
                 uint64_t rounds, struct ff__sim_result *result, struct ff_error *error);
 

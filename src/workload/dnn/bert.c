@@ -1,5 +1,5 @@
 /* BERT (Devlin et al., 2018) as Hugging Face's BertForMaskedLM of early 2021 trains it: post-norm, gelu
- * in one kernel, AdamW. Sizes: the config.json of bert-large-uncased and bert-base-uncased. */
+ * in one kernel, AdamW, by Trainer, as the example run_mlm.py has it. Sizes: the config.json of bert-large-uncased and bert-base-uncased. */
 #include "workload/dnn/transformer.h"
 
 #define SEGMENTS 2u
@@ -27,7 +27,10 @@ static uint32_t layer(struct ff__tape *tape, const struct ff__network *network,
     uint32_t qkv[3];
     for (int i = 0; i < 3; i++)
         qkv[i] = ff__layer_linear(tape, x, rows, width, width, true, false);
-    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, "add_mask");
+    for (int i = 0; i < 3; i++)
+        qkv[i] =
+            ff__then(tape, qkv[i], ff__layer_map(tape, "contiguous", qkv[i], FF__KEEPS_NOTHING, 0));
+    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, false);
     x = output(tape, x, y, rows, width, width);
     y = gelu_linear(tape, x, rows, width, 4 * width);
     return output(tape, x, y, rows, 4 * width, width);
@@ -36,18 +39,22 @@ static uint32_t layer(struct ff__tape *tape, const struct ff__network *network,
 /* Of words, positions and segments. */
 static uint32_t embed(struct ff__tape *tape, const struct ff__network *network, uint64_t rows,
                       uint64_t length, uint32_t *table) {
+    uint32_t ids = ff__layer_data(tape, rows * FF__INDEX);
+    uint32_t kinds = ff__layer_data(tape, rows * FF__INDEX);
     uint64_t width = network->shape[FF__WIDTH], words = network->shape[FF__VOCABULARY];
     uint64_t positions = network->shape[FF__POSITIONS];
     *table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
     uint32_t segments = ff__tape_param(tape, SEGMENTS * width);
-    uint32_t x = ff__layer_embedding(tape, *table, words, width, rows, false);
-    uint32_t s = ff__layer_embedding(tape, segments, SEGMENTS, width, rows, false);
-    uint32_t p = ff__layer_embedding(tape, places, positions, width, length, false);
+    uint32_t x = ff__layer_embedding(tape, *table, ids, words, width, rows);
+    uint32_t s = ff__layer_embedding(tape, segments, kinds, SEGMENTS, width, rows);
+    uint32_t p = ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, length);
     x = ff__then(tape, x, ff__layer_add(tape, x, s));
     x = ff__then(tape, x, ff__layer_add(tape, x, p));
     ff__tensor_drop(tape, s);
     ff__tensor_drop(tape, p);
+    ff__tensor_drop(tape, ids);
+    ff__tensor_drop(tape, kinds);
     x = ff__then(tape, x, ff__layer_norm(tape, x, rows, width));
     return ff__then(tape, x, ff__layer_dropout(tape, x));
 }
@@ -66,9 +73,10 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     uint32_t bias = ff__tape_param(tape, words);
     ff__kernel_map(tape, "add_bias", bias, FF__NO_TENSOR, FF__NO_TENSOR, logits);
     uint32_t loss = ff__layer_cross_entropy(tape, logits, rows);
+    ff__tensor_drop(tape, logits); /* Trainer keeps the loss only */
     ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits); /* the model's output lives as long as the loss */
     ff__tensor_drop(tape, loss);
+    ff__grad_norm(tape);
     ff__adam(tape, round->states);
     ff__zero_grad(tape);
 }

@@ -82,16 +82,21 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
                   const struct ff__round *round) {
     (void)network;
     uint64_t rows = round->batch;
-    uint32_t first_table;
-    uint32_t vectors[VECTORS], x = ff__tensor_new(tape, rows * NUMBERS);
+    uint32_t first_table, vectors[VECTORS];
     ff__tape_work(tape, rows * SAMPLE_NS);
-    ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, x);
+    uint32_t x = ff__layer_data(tape, rows * NUMBERS * FF__FLOAT);
+    struct ff__lookups lookups = {.rows = rows};
+    lookups.offsets = ff__layer_data(tape, TABLES * rows * FF__INDEX);
+    lookups.indices = ff__layer_data(tape, TABLES * rows * FF__INDEX);
     vectors[0] = perceptron(tape, x, rows, bottom, sizeof bottom / sizeof bottom[0], true);
     first_table = tape->param_next;
     for (unsigned i = 0; i < TABLES; i++) {
         uint32_t table = ff__tape_param(tape, (uint64_t)entries[i] * WIDTH);
-        vectors[i + 1] = ff__layer_embedding(tape, table, entries[i], WIDTH, rows, true);
+        lookups.part = i;
+        vectors[i + 1] = ff__layer_embedding_bag(tape, table, entries[i], WIDTH, &lookups);
     }
+    ff__tensor_drop(tape, lookups.offsets);
+    ff__tensor_drop(tape, lookups.indices);
     x = interact(tape, vectors, rows);
     x = perceptron(tape, x, rows, top, sizeof top / sizeof top[0], false);
     uint32_t loss = ff__layer_map(tape, "binary_cross_entropy", x, FF__KEEPS_IN, 1);

@@ -1,7 +1,9 @@
 /* GPT-2 (Radford et al., 2019) as Hugging Face's GPT2LMHeadModel of early 2021 trains it: pre-norm,
- * gelu_new of single operations, the output tied to the input's embedding, AdamW. Sizes: the
- * config.json of gpt2-xl and gpt2-large. */
+ * gelu_new of single operations, the output tied to the input's embedding, AdamW, by Trainer, as the
+ * example run_clm.py has it. Sizes: the config.json of gpt2-xl and gpt2-large. */
 #include "workload/dnn/transformer.h"
+
+#define LAYERS_MAX 48u
 
 /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), one operation after the other. */
 static uint32_t gelu_new(struct ff__tape *tape, uint32_t x) {
@@ -11,22 +13,22 @@ static uint32_t gelu_new(struct ff__tape *tape, uint32_t x) {
     t = ff__then(tape, t, ff__layer_add(tape, x, t));
     t = ff__then(tape, t, ff__layer_map(tape, "mul", t, FF__KEEPS_NOTHING, 0));
     t = ff__then(tape, t, ff__layer_map(tape, "tanh", t, FF__KEEPS_OUT, 0));
-    t = ff__then(tape, t, ff__layer_map(tape, "add", t, FF__KEEPS_NOTHING, 0));
+    t = ff__then(tape, t, ff__layer_shift(tape, "add", t));
     uint32_t y = ff__layer_mul(tape, half, t);
     ff__tensor_drop(tape, half);
     ff__tensor_drop(tape, t);
     return y;
 }
 
-/* One product makes q, k and v; they are views of its result until they are copied. */
+/* One product makes q, k and v; they are views of its result until they are copied. The model returns k
+ * and v, so the result stays until then: use_cache is on unless somebody turns it off. */
 static uint32_t attend(struct ff__tape *tape, const struct ff__network *network,
-                       const struct ff__round *round, uint32_t x) {
+                       const struct ff__round *round, uint32_t x, uint32_t *past) {
     uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
     uint32_t all = ff__layer_linear(tape, x, rows, width, 3 * width, true, false), qkv[3];
-    for (int i = 0; i < 3; i++)
-        qkv[i] = ff__layer_map(tape, "split", all, FF__KEEPS_NOTHING, rows * width);
-    ff__tensor_drop(tape, all);
-    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, "where");
+    *past = all;
+    ff__layer_split(tape, all, qkv);
+    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, true);
     y = ff__then(tape, y, ff__layer_linear(tape, y, rows, width, width, true, false));
     return ff__then(tape, y, ff__layer_dropout(tape, y));
 }
@@ -45,10 +47,10 @@ static uint32_t add_residual(struct ff__tape *tape, uint32_t x, uint32_t y) {
 }
 
 static uint32_t block(struct ff__tape *tape, const struct ff__network *network,
-                      const struct ff__round *round, uint32_t x) {
+                      const struct ff__round *round, uint32_t x, uint32_t *past) {
     uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
     uint32_t norm = ff__layer_norm(tape, x, rows, width);
-    uint32_t y = attend(tape, network, round, norm);
+    uint32_t y = attend(tape, network, round, norm, past);
     ff__tensor_drop(tape, norm);
     x = add_residual(tape, x, y);
     norm = ff__layer_norm(tape, x, rows, width);
@@ -61,23 +63,28 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
                   const struct ff__round *round) {
     uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
     uint64_t words = network->shape[FF__VOCABULARY], positions = network->shape[FF__POSITIONS];
+    uint32_t past[LAYERS_MAX], ids = ff__layer_data(tape, rows * FF__INDEX);
     uint32_t table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
-    uint32_t x = ff__layer_embedding(tape, table, words, width, rows, false);
-    uint32_t p = ff__layer_embedding(tape, places, positions, width, round->length, false);
+    uint32_t x = ff__layer_embedding(tape, table, ids, words, width, rows);
+    uint32_t p = ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, round->length);
+    ff__tensor_drop(tape, ids);
     x = add_residual(tape, x, p);
     x = ff__then(tape, x, ff__layer_dropout(tape, x));
     for (uint64_t i = 0; i < network->shape[FF__LAYERS]; i++)
-        x = block(tape, network, round, x);
+        x = block(tape, network, round, x, &past[i]);
     x = ff__then(tape, x, ff__layer_norm(tape, x, rows, width));
     uint32_t logits = ff__layer_tied(tape, x, table, rows, width, words);
     ff__tensor_drop(tape, x);
     uint32_t shifted = ff__layer_map(tape, "contiguous", logits, FF__KEEPS_NOTHING, 0);
     uint32_t loss = ff__layer_cross_entropy(tape, shifted, rows);
     ff__tensor_drop(tape, shifted);
+    ff__tensor_drop(tape, logits); /* Trainer keeps the loss only */
+    for (uint64_t i = 0; i < network->shape[FF__LAYERS]; i++)
+        ff__tensor_drop(tape, past[i]);
     ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits); /* the model's output lives as long as the loss */
     ff__tensor_drop(tape, loss);
+    ff__grad_norm(tape);
     ff__adam(tape, round->states);
     ff__zero_grad(tape);
 }

@@ -60,6 +60,7 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
     if (node->in[0] != NONE) {
         uint32_t dx = ff__tensor_new(tape, size[N] * size[IN] * size[IN_PLANE]);
         convolve(tape, "conv_dgrad", tape->grad, dx, size, true);
+        ff__kernel_unread(tape, node->saved[0]); /* cudnn_convolution_backward() makes both */
         ff__grad_give(tape, node->in[0], dx);
     }
     uint32_t dw = ff__tensor_bytes(tape, tape->failed ? 1 : tape->tensors[weight].bytes);
@@ -146,6 +147,8 @@ struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images 
 static void pool_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t dx = ff__tensor_new(tape, node->size[0]);
     ff__kernel_map(tape, node->name, tape->grad, node->saved[0], NONE, dx);
+    if (node->saved[1] != NONE)
+        ff__kernel_unread(tape, node->saved[1]);
     ff__grad_give(tape, node->in[0], dx);
 }
 

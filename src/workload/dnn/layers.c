@@ -9,11 +9,19 @@ static uint64_t bytes_of(const struct ff__tape *tape, uint32_t tensor) {
     return tape->failed ? 1 : tape->tensors[tensor].bytes;
 }
 
+uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes) {
+    uint32_t tensor = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "copy", NONE, NONE, NONE, tensor);
+    return tensor;
+}
+
 /* ---- one input ---- */
 
 static void map_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t grad = tape->grad, dx = ff__tensor_bytes(tape, bytes_of(tape, node->in[0]));
-    ff__kernel_map(tape, node->name, grad, node->saved[0], node->saved[1], dx);
+    ff__kernel_map(tape, node->name, grad, node->saved[0], NONE, dx);
+    if (node->saved[1] != NONE)
+        ff__kernel_unread(tape, node->saved[1]);
     ff__grad_give(tape, node->in[0], dx);
 }
 
@@ -35,6 +43,50 @@ uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum
     bool in = keeps == FF__KEEPS_IN || keeps == FF__KEEPS_BOTH;
     bool out = keeps == FF__KEEPS_OUT || keeps == FF__KEEPS_BOTH;
     add_map(tape, name, x, y, out ? y : in ? x : NONE, in && out ? x : NONE);
+    return y;
+}
+
+/* The gradient of a sum is its own, for whoever took part in it. */
+static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t grad = tape->grad;
+    for (int i = 0; i < 2; i++) {
+        if (node->in[i] == NONE)
+            continue;
+        ff__tensor_hold(tape, grad);
+        ff__grad_give(tape, node->in[i], grad);
+    }
+}
+
+uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x) {
+    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
+    ff__kernel_map(tape, name, x, NONE, NONE, y);
+    const struct ff__node node = {.backward = pass_back,
+                                  .in = {x, NONE, NONE},
+                                  .out = y,
+                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    ff__tape_node(tape, &node);
+    return y;
+}
+
+/* Zeros for what was masked, of which there is a tensor. */
+static void where_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint64_t bytes = bytes_of(tape, tape->grad);
+    uint32_t grad = tape->grad, zeros = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "zeros_like", NONE, NONE, NONE, zeros);
+    uint32_t dx = ff__tensor_bytes(tape, bytes);
+    ff__kernel_map(tape, "where", grad, zeros, NONE, dx);
+    ff__tensor_drop(tape, zeros);
+    ff__grad_give(tape, node->in[0], dx);
+}
+
+uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x) {
+    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
+    ff__kernel_map(tape, "where", x, NONE, NONE, y);
+    const struct ff__node node = {.backward = where_back,
+                                  .in = {x, NONE, NONE},
+                                  .out = y,
+                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    ff__tape_node(tape, &node);
     return y;
 }
 
@@ -70,14 +122,6 @@ void ff__layer_relu(struct ff__tape *tape, uint32_t x) {
 }
 
 /* ---- several inputs ---- */
-
-static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
-    uint32_t grad = tape->grad;
-    for (int i = 0; i < 2; i++) {
-        ff__tensor_hold(tape, grad);
-        ff__grad_give(tape, node->in[i], grad);
-    }
-}
 
 uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
@@ -157,6 +201,41 @@ uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count)
     return y;
 }
 
+/* The views' gradients are put together when the first one's is there: the others were used later. */
+static void split_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t dx = ff__tensor_bytes(tape, bytes_of(tape, node->in[0]));
+    ff__kernel_begin(tape, "cat", 0);
+    ff__kernel_uses(tape, tape->grad, false, 1);
+    for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++)
+        ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
+    ff__kernel_uses(tape, dx, true, 1);
+    ff__kernel_end(tape);
+    for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++) {
+        ff__tensor_drop(tape, tape->tensors[node->size[i]].grad);
+        tape->tensors[node->size[i]].grad = NONE;
+    }
+    ff__grad_give(tape, node->in[0], dx);
+}
+
+void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]) {
+    uint64_t bytes = bytes_of(tape, x) / FF__PARTS;
+    struct ff__node node = {.backward = split_back,
+                            .in = {x, NONE, NONE},
+                            .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    for (uint64_t i = 0; i < FF__PARTS; i++) {
+        struct ff__operand part = {
+            .offset = i * bytes, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}};
+        parts[i] = ff__tensor_bytes(tape, bytes);
+        ff__kernel_begin(tape, "contiguous", 0);
+        ff__kernel_nest(tape, x, false, 1, &part);
+        ff__kernel_uses(tape, parts[i], true, 1);
+        ff__kernel_end(tape);
+        node.size[i] = parts[i];
+    }
+    node.out = parts[0];
+    ff__tape_node(tape, &node);
+}
+
 /* ---- normalisation ---- */
 
 enum { GAIN, SHIFT, WIDTH };
@@ -168,6 +247,7 @@ static void norm_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t dshift = ff__tensor_new(tape, node->size[WIDTH]);
     ff__kernel_map(tape, "layer_norm_grad_input", grad, x, NONE, dx);
     ff__kernel_map(tape, "layer_norm_grad_gamma_beta", grad, x, NONE, dgain);
+    ff__kernel_goes_on(tape);
     ff__grad_give(tape, node->in[0], dx);
     ff__grad_give(tape, (uint32_t)node->size[GAIN], dgain);
     ff__grad_give(tape, (uint32_t)node->size[SHIFT], dshift);
@@ -179,6 +259,7 @@ uint32_t ff__layer_norm(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64
     uint32_t mean = ff__tensor_new(tape, rows), rstd = ff__tensor_new(tape, rows);
     ff__kernel_map(tape, "layer_norm_moments", x, NONE, NONE, mean);
     ff__kernel_map(tape, "layer_norm", x, mean, rstd, y);
+    ff__kernel_goes_on(tape);
     const struct ff__node node = {.backward = norm_back,
                                   .in = {x, NONE, NONE},
                                   .out = y,
@@ -195,8 +276,10 @@ static void cross_entropy_back(struct ff__tape *tape, const struct ff__node *nod
     uint64_t bytes = bytes_of(tape, node->saved[0]);
     uint32_t nll = ff__tensor_bytes(tape, bytes);
     ff__kernel_map(tape, "nll_loss_backward", tape->grad, NONE, NONE, nll);
+    ff__kernel_unread(tape, node->saved[0]);
     uint32_t dx = ff__tensor_bytes(tape, bytes);
     ff__kernel_map(tape, "log_softmax_backward", nll, node->saved[0], NONE, dx);
+    ff__kernel_unread(tape, node->saved[1]);
     ff__tensor_drop(tape, nll);
     ff__grad_give(tape, node->in[0], dx);
 }
@@ -233,31 +316,76 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__kernel_map(tape, "zeros", NONE, NONE, NONE, dense);
     ff__kernel_begin(tape, "embedding_backward", 0);
     ff__kernel_uses(tape, grad, false, 1);
+    if (node->saved[0] != NONE)
+        ff__kernel_uses(tape, node->saved[0], false, 1);
     ff__kernel_nest(tape, dense, true, 2, &rows);
     ff__kernel_end(tape);
+    ff__kernel_goes_on(tape);
     ff__grad_give(tape, table, dense);
 }
 
-/* One row a look-up, in the order of the look-ups. */
-static void sparse_back(struct ff__tape *tape, const struct ff__node *node) {
-    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
-    ff__kernel_map(tape, "index_select", tape->grad, NONE, NONE, values);
-    ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
-}
-
-uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows, bool sparse) {
+uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t indices,
+                             uint64_t entries, uint64_t width, uint64_t rows) {
     uint32_t y = ff__tensor_new(tape, rows * width);
     struct ff__operand some = ff__nest_gather(entries, width, rows);
     ff__kernel_begin(tape, "embedding", 0);
     ff__kernel_nest(tape, table, false, 1, &some);
+    if (indices != NONE)
+        ff__kernel_uses(tape, indices, false, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = sparse ? sparse_back : embedding_back,
+    const struct ff__node node = {.backward = embedding_back,
                                   .in = {NONE, NONE, NONE},
                                   .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
+                                  .saved = {indices, NONE, NONE, NONE, NONE, NONE},
                                   .size = {table, entries, width, rows}};
     ff__tape_node(tape, &node);
+    return y;
+}
+
+/* ---- bags: sums of rows ---- */
+
+enum { INDICES, OFFSETS, BAG_SIZES, BAG_OF_ROW };
+
+static void use_part(struct ff__tape *tape, uint32_t tensor, uint64_t part, uint64_t rows) {
+    struct ff__operand nest = {.offset = part * rows * FF__INDEX,
+                               .run = rows * FF__INDEX,
+                               .loop = {{1, 0}, {1, 0}, {1, 0}}};
+    ff__kernel_nest(tape, tensor, false, 1, &nest);
+}
+
+/* One row a look-up, in the order of the look-ups. */
+static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
+    uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
+    ff__kernel_map(tape, "index_select", tape->grad, node->saved[BAG_OF_ROW], NONE, values);
+    ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
+}
+
+/* _embedding_bag_cuda(): beside the sums it makes the size of each bag and the bag of each row, which only
+ * the way back uses. */
+uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
+                                 uint64_t width, const struct ff__lookups *lookups) {
+    uint64_t rows = lookups->rows;
+    uint32_t sizes = ff__tensor_bytes(tape, rows * FF__INDEX);
+    uint32_t bag_of_row = ff__tensor_bytes(tape, rows * FF__INDEX);
+    uint32_t y = ff__tensor_new(tape, rows * width);
+    struct ff__operand some = ff__nest_gather(entries, width, rows);
+    ff__kernel_begin(tape, "embedding_bag", 0);
+    ff__kernel_nest(tape, table, false, 1, &some);
+    use_part(tape, lookups->indices, lookups->part, rows);
+    use_part(tape, lookups->offsets, lookups->part, rows);
+    ff__kernel_uses(tape, sizes, true, 1);
+    ff__kernel_uses(tape, bag_of_row, true, 1);
+    ff__kernel_uses(tape, y, true, 1);
+    ff__kernel_end(tape);
+    const struct ff__node node = {
+        .backward = bag_back,
+        .in = {NONE, NONE, NONE},
+        .out = y,
+        .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row, NONE, NONE},
+        .size = {table}};
+    ff__tape_node(tape, &node);
+    ff__tensor_drop(tape, sizes);
+    ff__tensor_drop(tape, bag_of_row);
     return y;
 }

@@ -6,6 +6,9 @@
 
 #include "workload/dnn/tape.h"
 
+/* What comes from the host each round. */
+uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes);
+
 /* ---- dense ---- */
 
 /* rows x in times in x out, and a bias. `data`: the input needs no gradient. */
@@ -24,6 +27,10 @@ enum ff__keeps { FF__KEEPS_NOTHING, FF__KEEPS_IN, FF__KEEPS_OUT, FF__KEEPS_BOTH 
 /* `n` elements of x (0: all) into a new tensor. */
 uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum ff__keeps keeps,
                        uint64_t n);
+/* Plus something without a gradient, into a new tensor. */
+uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x);
+/* Some elements of it, and a constant for the others. */
+uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x);
 /* Overwrites x and keeps it. */
 void ff__layer_relu(struct ff__tape *tape, uint32_t x);
 uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b);
@@ -34,6 +41,10 @@ uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x);
 /* Of several tensors; their gradients are copies out of its own. */
 uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count);
 
+#define FF__PARTS 3
+/* Copies of the parts of x, one next to the other in each row. Their gradients must all be asked for. */
+void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]);
+
 /* ---- normalisation and losses ---- */
 
 uint32_t ff__layer_norm(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64_t width);
@@ -41,10 +52,21 @@ uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_
 
 /* ---- tables ---- */
 
-/* Rows of a table. `sparse`: its gradient has these rows only, and the tensor of the gradient is
- * smaller than the table. */
-uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                             uint64_t width, uint64_t rows, bool sparse);
+/* Rows of a table, whose gradient is as large as the table. `indices`: which; FF__NO_TENSOR: all the same
+ * few, of no account. */
+uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t indices,
+                             uint64_t entries, uint64_t width, uint64_t rows);
+
+/* Which rows: the `part`th `rows` indices, and offsets of bags, of two tensors with those of all tables. */
+struct ff__lookups {
+    uint32_t indices, offsets;
+    uint64_t part, rows;
+};
+
+/* Sums of rows, one row each. The gradient is sparse: it has these rows only, and its tensor is smaller
+ * than the table. */
+uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
+                                 uint64_t width, const struct ff__lookups *lookups);
 
 /* ---- images, as n x c x h x w ---- */
 
@@ -71,5 +93,6 @@ struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x
 void ff__adam(struct ff__tape *tape, uint32_t *states);
 void ff__sgd(struct ff__tape *tape, uint32_t *states);
 void ff__zero_grad(struct ff__tape *tape);
+void ff__grad_norm(struct ff__tape *tape);
 
 #endif

@@ -54,6 +54,19 @@ void ff__sgd(struct ff__tape *tape, uint32_t *states) {
     each_param(tape, states, sgd_step);
 }
 
+/* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all gradients, and
+ * writes them if they are large, which is left out. */
+void ff__grad_norm(struct ff__tape *tape) {
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
+        uint32_t grad = tape->tensors[tape->params[i]].grad, norm;
+        if (grad == NONE)
+            continue;
+        norm = ff__tensor_new(tape, 1);
+        ff__kernel_map(tape, "norm", grad, NONE, NONE, norm);
+        ff__tensor_drop(tape, norm);
+    }
+}
+
 /* zero_grad(): in place, the gradients stay. */
 void ff__zero_grad(struct ff__tape *tape) {
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {

@@ -8,6 +8,7 @@ void ff__tape_free(struct ff__tape *tape) {
     free(tape->ops);
     free(tape->kernels);
     free(tape->uses);
+    free(tape->unread);
     free(tape->nodes);
     free(tape->params);
     memset(tape, 0, sizeof *tape);
@@ -102,6 +103,21 @@ void ff__kernel_end(struct ff__tape *tape) {
         return;
     struct ff__tape_kernel *kernel = &tape->kernels[tape->kernel_count - 1];
     kernel->use_count = tape->use_count - kernel->first_use;
+}
+
+void ff__kernel_unread(struct ff__tape *tape, uint32_t tensor) {
+    uint32_t at = tape->unread_count;
+    APPEND(tape, unread, unread_count, tensor);
+    if (tape->failed)
+        return;
+    struct ff__tape_kernel *kernel = &tape->kernels[tape->kernel_count - 1];
+    kernel->first_unread = kernel->unread_count ? kernel->first_unread : at;
+    kernel->unread_count++;
+}
+
+void ff__kernel_goes_on(struct ff__tape *tape) {
+    if (!tape->failed)
+        tape->kernels[tape->kernel_count - 1].goes_on = true;
 }
 
 void ff__kernel_map(struct ff__tape *tape, const char *name, uint32_t a, uint32_t b, uint32_t c,

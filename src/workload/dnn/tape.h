@@ -7,6 +7,7 @@
 
 #define FF__NO_TENSOR UINT32_MAX
 #define FF__FLOAT     4 /* bytes */
+#define FF__INDEX     8 /* bytes: torch.long */
 
 /* Efficiencies, as shares of a device's peak rates; for every network and device the same. */
 #define FF__GEMM_SHARE                                                                             \
@@ -42,6 +43,8 @@ struct ff__tape_kernel {
     const char *name;
     double flops, traffic;
     uint32_t first_use, use_count;
+    uint32_t first_unread, unread_count;
+    bool goes_on; /* launched by the same operation as the kernel before it */
 };
 
 struct ff__node;
@@ -64,9 +67,10 @@ struct ff__tape {
     struct ff__op *ops;
     struct ff__tape_kernel *kernels;
     struct ff__use *uses;
+    uint32_t *unread; /* tensors that operations take and their kernels do not look at */
     struct ff__node *nodes;
     uint32_t *params; /* in the order in which they were made */
-    uint32_t tensor_count, op_count, kernel_count, use_count, node_count, param_count;
+    uint32_t tensor_count, op_count, kernel_count, use_count, unread_count, node_count, param_count;
     uint32_t param_next; /* of the round that is being written down */
     uint32_t first_node; /* where ways back end */
     uint64_t weights;    /* elements of all parameters */
@@ -94,6 +98,10 @@ void ff__kernel_uses(struct ff__tape *tape, uint32_t tensor, bool write, double 
 void ff__kernel_nest(struct ff__tape *tape, uint32_t tensor, bool write, double times,
                      const struct ff__operand *nest);
 void ff__kernel_end(struct ff__tape *tape);
+/* Of the last kernel: its operation takes this tensor, too, and only asks for its shape or type. */
+void ff__kernel_unread(struct ff__tape *tape, uint32_t tensor);
+/* The last kernel is of the same operation as the one before it. */
+void ff__kernel_goes_on(struct ff__tape *tape);
 
 void ff__tape_work(struct ff__tape *tape, uint64_t ns);
 

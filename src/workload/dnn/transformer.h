@@ -12,10 +12,10 @@ static inline uint32_t ff__then(struct ff__tape *tape, uint32_t old, uint32_t ne
     return next;
 }
 
-/* softmax(q k^T / sqrt(d) + mask) v, from three tensors of rows x width, without the projections.
- * `where`: the mask is applied by torch.where, as GPT-2 does it, instead of by an addition. Drops q, k
- * and v. */
+/* softmax(q k^T / sqrt(d) + mask) v, without the projections, from three tensors of (batch, heads, tokens,
+ * d): matmul() has copied what is not contiguous. `causal`: before the mask of what is padding is added,
+ * torch.where hides what is to come, as in GPT-2. Drops q, k and v. */
 uint32_t ff__attention(struct ff__tape *tape, const struct ff__network *network, uint64_t batch,
-                       uint64_t length, const uint32_t qkv[3], const char *mask);
+                       uint64_t length, const uint32_t qkv[3], bool causal);
 
 #endif
