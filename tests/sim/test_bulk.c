@@ -138,7 +138,7 @@ static void test_duplicates(void **state) {
     bulk.operand.part = 1024;
     r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     assert_int_equal(r.faults, 4096);
-    assert_in_range(r.duplicates, 3 * 4096 * 9 / 10, 3 * 4096);
+    assert_in_range(r.duplicates, 3 * 4096 * 9 / 10, 4 * 4096); /* a fifth begins before some */
     bulk.operand.part = 4096;
     bulk.operand.readers = 8;
     r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
@@ -153,7 +153,7 @@ static void test_batches(void **state) {
     bulk.operand.part = 1024;
     struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     uint64_t entries = r.faults + r.duplicates;
-    assert_in_range(r.batches, entries / 256, entries / 256 * 5 / 4);
+    assert_in_range(r.batches, entries / 256, entries / 256 * 3 / 2);
     assert_in_range(r.fault_ns, entries * gpu.entry_ns, UINT64_MAX);
 }
 

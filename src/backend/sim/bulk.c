@@ -217,23 +217,26 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
 }
 
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
- * first one that a part misses and its end are passed over. */
+ * first one that a part misses and its end are passed over. Parts of a page or more begin with a page,
+ * though steps, which are rounded, do not. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing) {
     const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
     const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
+    const bool small = slice->part < FF_PAGE_SIZE;
     for (uint32_t index = ff_mask_next(missing, 0);
          index < FF_BLOCK_PAGES && device->bulk.room > 0;) {
         uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
         first = first > piece->start ? first : piece->start;
         end = end < piece_end ? end : piece_end;
         uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
-        uint32_t last = (uint32_t)(end - 1 - piece->start + shift) / slice->part;
+        uint32_t last = small ? (uint32_t)(end - 1 - piece->start + shift) / slice->part : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
                  base / FF_PAGE_SIZE + index, slice->operand->write);
         uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
+        next += small ? 0 : FF_PAGE_SIZE - 1;
         index++;
         if (next > base + (uint64_t)index * FF_PAGE_SIZE)
             index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);

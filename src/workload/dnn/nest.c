@@ -51,7 +51,7 @@ struct ff__operand ff__nest_conv_in(uint64_t n, uint64_t c, uint64_t plane) {
     uint64_t bytes = plane * FF__FLOAT, steps = between(1, c / STEP, c);
     uint64_t wide = images_at_once(n, plane, WAVE * TILE);
     struct ff__operand nest = slabs_of(n, c * bytes, wide, c * bytes, steps);
-    nest.part = c / steps * TILE * FF__FLOAT;
+    nest.part = TILE * FF__FLOAT;
     return nest;
 }
 
