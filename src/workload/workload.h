@@ -37,7 +37,7 @@ struct ff__step {
 
 struct ff__workload;
 
-#define FF__LOOPS 3
+#define FF__LOOPS 4
 
 /* What a kernel in bulk reads or writes, as an affine nest: runs of consecutive bytes, at `offset` plus
  * the sum of index times stride over the loops, the first of which is the outermost. Nobody
@@ -58,7 +58,10 @@ static inline uint32_t ff__operand_readers(const struct ff__operand *operand) {
 }
 
 static inline uint64_t ff__operand_runs(const struct ff__operand *operand) {
-    return operand->loop[0].count * operand->loop[1].count * operand->loop[2].count;
+    uint64_t runs = 1;
+    for (int i = 0; i < FF__LOOPS; i++)
+        runs *= operand->loop[i].count;
+    return runs;
 }
 
 /* Two kinds. Warp by warp: `step` says what each does. Or in bulk, `step` NULL, for kernels of which

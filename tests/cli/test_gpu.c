@@ -75,8 +75,8 @@ static void test_huvm(void **state) {
     assert_int_equal(ff__link_ns(&gpu.in, 123 << 20), (uint64_t)((123 << 20) / 12.3 + 0.5));
     assert_int_equal(ff__link_ns(&gpu.peer, 401 << 20), (uint64_t)((401 << 20) / 40.1 + 0.5));
     /* one far fault, as published: 45 us */
-    assert_in_range(gpu.delivery_ns + gpu.batch_ns + gpu.block_ns + gpu.page_ns + gpu.replay_ns +
-                        (uint64_t)gpu.in.latency_ns + ff__link_ns(&gpu.in, 4096),
+    assert_in_range(gpu.delivery_ns + gpu.batch_ns + gpu.entry_ns + gpu.block_ns + gpu.page_ns +
+                        gpu.replay_ns + (uint64_t)gpu.in.latency_ns + ff__link_ns(&gpu.in, 4096),
                     44900, 45100);
 }
 
@@ -182,6 +182,7 @@ static void test_members(void **state) {
     check_member("sms", NULL, "x.json: sms: missing");
     check_member("in", NULL, "x.json: in: missing");
     check_member("batch_ns", NULL, "x.json: batch_ns: missing");
+    check_member("entry_ns", NULL, "x.json: entry_ns: missing");
     check_member("fault_ns", json_pack("{s:i, s:s}", "value", 1, "source", "s"),
                  "x.json: fault_ns: is only for fault_cost \"flat\"");
     check_member("colour", json_integer(1), "x.json: colour: unknown member");

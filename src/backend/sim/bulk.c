@@ -178,10 +178,11 @@ void ff__bulk_left(struct device *device, uint32_t block) {
 
 /* ---- faults ---- */
 
-/* An SM's TLB takes no further translation until its fault is answered (DeepUM, section 2.2, after
- * Sakharnykh): a fault an SM at a time. Each has it on the first page that it misses; CTAs, and so the
- * parts of an operand, are dealt to SMs in turn. Parts smaller than a page, or read by several SMs,
- * make several faults on one page. */
+/* An SM has many faults under way: a single warp of a Titan V had 56 in one batch (fault log in github
+ * tallendev/uvm-eval, archive/benchmarksv3/abc). So each CTA faults on the first page that it misses of
+ * each operand, until the driver's batch is full; what is behind is flushed and faults again after the
+ * replay (uvm_gpu_replayable_faults.c, BATCH_FLUSH). CTAs, and so the parts of an operand, are dealt to
+ * SMs in turn. Parts smaller than a page, or read by several SMs, make several entries for one page. */
 struct slice {
     const struct ff__operand *operand;
     uint64_t from, to; /* positions: the step */
@@ -201,44 +202,41 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `count` SMs from number `sm` on have a fault on the page, if they have none yet. */
+/* `count` SMs from number `sm` on fault on the page: as many as the batch has room for. */
 static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
                      uint64_t page, bool write) {
     struct bulk *bulk = &device->bulk;
-    uint32_t sms = sim->gpu->sms, idle = bulk->idle, thread = sm % sms + 1;
-    for (sm %= sms; count > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
-        uint64_t *word = &bulk->stalled[sm / 64], bit = UINT64_C(1) << (sm % 64);
-        bulk->idle -= !(*word & bit);
-        *word |= bit;
-    }
-    if (bulk->idle == idle)
-        return;
+    uint32_t taken = count < bulk->room ? count : bulk->room;
+    bulk->room -= taken;
     const struct fault fault = {.time = bulk->time + sim->visible,
                                 .page = page,
-                                .thread = thread,
+                                .thread = sm % sim->gpu->sms + 1,
                                 .write = write,
-                                .sms = (uint16_t)(idle - bulk->idle)};
+                                .sms = (uint16_t)taken};
     ff__sim_raise_fault(sim, device, &fault);
 }
 
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
- * first one that a part misses and its end are passed over. */
+ * first one that a part misses and its end are passed over. Parts of a page or more begin with a page,
+ * though steps, which are rounded, do not. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing) {
     const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
     const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
+    const bool small = slice->part < FF_PAGE_SIZE;
     for (uint32_t index = ff_mask_next(missing, 0);
-         index < FF_BLOCK_PAGES && device->bulk.idle > 0;) {
+         index < FF_BLOCK_PAGES && device->bulk.room > 0;) {
         uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
         first = first > piece->start ? first : piece->start;
         end = end < piece_end ? end : piece_end;
         uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
-        uint32_t last = (uint32_t)(end - 1 - piece->start + shift) / slice->part;
+        uint32_t last = small ? (uint32_t)(end - 1 - piece->start + shift) / slice->part : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
                  base / FF_PAGE_SIZE + index, slice->operand->write);
         uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
+        next += small ? 0 : FF_PAGE_SIZE - 1;
         index++;
         if (next > base + (uint64_t)index * FF_PAGE_SIZE)
             index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
@@ -268,9 +266,8 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     uint64_t missing = 0;
-    memset(bulk->stalled, 0, sizeof bulk->stalled);
-    bulk->idle = sim->gpu->sms;
-    for (uint32_t i = 0; i < kernel->operand_count && (bulk->idle > 0 || !bulk->faulted); i++) {
+    bulk->room = ff__sim_flat(sim) ? sim->gpu->sms : sim->gpu->batch_faults;
+    for (uint32_t i = 0; i < kernel->operand_count && (bulk->room > 0 || !bulk->faulted); i++) {
         struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
         missing += raise_in_slice(sim, device, &slice);
     }

@@ -213,6 +213,14 @@ static void observe_faults(struct sim *sim, const struct device *device, const s
     }
 }
 
+/* Fetching the batch's entries, sorting them and merging those on one page. */
+static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
+    uint64_t entries = 0;
+    for (uint32_t i = 0; i < device->batch_count; i++)
+        entries += device->batch[i].sms;
+    return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries) * PS_PER_NS;
+}
+
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->batch_count = take_faults(device, time, device->batch, ff__sim_batch_limit(sim));
     device->batch_next = 0;
@@ -222,7 +230,7 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->in_batch = true;
     device->batch_start = time;
     sim->result->batches++;
-    ff__sim_post(sim, time + sim->gpu->batch_ns * PS_PER_NS, EVENT_DRIVER, device->tier - 1, NULL);
+    ff__sim_post(sim, time + batch_cost(sim, device), EVENT_DRIVER, device->tier - 1, NULL);
 }
 
 void ff__sim_faults(struct sim *sim, struct device *device, uint64_t time) {

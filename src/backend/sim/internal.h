@@ -86,9 +86,8 @@ struct bulk {
     uint64_t step, steps, horizon;
     double ps_per_step;
     uint64_t time;
-    bool waits, faulted; /* for pages; the step has been counted as short of them */
-    uint32_t idle;       /* SMs without a fault */
-    uint64_t stalled[FF__SMS_MAX / 64];
+    bool waits, faulted;  /* for pages; the step has been counted as short of them */
+    uint32_t room;        /* for entries, in the driver's next batch */
     struct front *fronts; /* [operand] */
     uint32_t front_capacity;
 };

@@ -18,24 +18,29 @@ static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t 
 
 /* ---- convolution ---- */
 
-#define CHANNELS_A_STEP 8u /* of an implicit GEMM's inner loop */
-
 enum { WEIGHT, BIAS, N, IN, IN_PLANE, OUT, OUT_PLANE, KERNEL, GROUPS, TRANSPOSED };
 
-/* Reads images in steps along their channels. */
-static void read_planes(struct ff__tape *tape, uint32_t x, const uint64_t *size, bool out,
-                        uint64_t across) {
-    uint64_t c = size[out ? OUT : IN], plane = size[out ? OUT_PLANE : IN_PLANE];
-    struct ff__operand nest = ff__nest_planes(size[N], c, plane, CHANNELS_A_STEP, across);
-    nest.readers = ff__nest_readers(across);
+static void read_planes(struct ff__tape *tape, uint32_t x, const uint64_t *size, bool out) {
+    struct ff__operand nest =
+        ff__nest_conv_in(size[N], size[out ? OUT : IN], size[out ? OUT_PLANE : IN_PLANE]);
     ff__kernel_nest(tape, x, false, 1, &nest);
 }
 
-/* Writes results a tile of channels at a time. */
 static void write_planes(struct ff__tape *tape, uint32_t y, const uint64_t *size, bool out) {
-    uint64_t c = size[out ? OUT : IN], plane = size[out ? OUT_PLANE : IN_PLANE];
-    struct ff__operand nest = ff__nest_planes(size[N], c, plane, 128, c);
+    struct ff__operand nest =
+        ff__nest_conv_out(size[N], size[out ? OUT : IN], size[out ? OUT_PLANE : IN_PLANE]);
     ff__kernel_nest(tape, y, true, 1, &nest);
+}
+
+/* Both inputs of a weight gradient: tiles of input channels times taps, and of output channels. */
+static void read_slices(struct ff__tape *tape, uint32_t x, uint32_t grad, const uint64_t *size) {
+    uint64_t down = ff__nest_tiles(size[IN] / size[GROUPS] * size[KERNEL]);
+    uint64_t across = ff__nest_tiles(size[OUT]), tiles = down * across;
+    struct ff__operand nest =
+        ff__nest_conv_weights(size[N], size[IN], size[IN_PLANE], tiles, across);
+    ff__kernel_nest(tape, x, false, 1, &nest);
+    nest = ff__nest_conv_weights(size[N], size[OUT], size[OUT_PLANE], tiles, down);
+    ff__kernel_nest(tape, grad, false, 1, &nest);
 }
 
 static double flops_of(const uint64_t *size) {
@@ -48,7 +53,7 @@ static double flops_of(const uint64_t *size) {
 static void convolve(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y,
                      const uint64_t *size, bool back) {
     ff__kernel_begin(tape, name, flops_of(size) / FF__CONV_SHARE);
-    read_planes(tape, x, size, back, size[back ? IN : OUT]);
+    read_planes(tape, x, size, back);
     ff__kernel_uses(tape, (uint32_t)size[WEIGHT], false, 1);
     write_planes(tape, y, size, !back);
     ff__kernel_end(tape);
@@ -65,8 +70,7 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
     }
     uint32_t dw = ff__tensor_bytes(tape, tape->failed ? 1 : tape->tensors[weight].bytes);
     ff__kernel_begin(tape, "conv_wgrad", flops_of(size) / FF__CONV_SHARE);
-    ff__kernel_uses(tape, node->saved[0], false, 1);
-    ff__kernel_uses(tape, tape->grad, false, 1);
+    read_slices(tape, node->saved[0], tape->grad, size);
     ff__kernel_uses(tape, dw, true, 1);
     ff__kernel_end(tape);
     ff__grad_give(tape, weight, dw);

@@ -165,7 +165,7 @@ uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b) {
 
 static void cat_back(struct ff__tape *tape, const struct ff__node *node) {
     uint64_t bytes = bytes_of(tape, node->in[0]);
-    struct ff__operand part = {.run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}};
+    struct ff__operand part = {.run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
     uint32_t dx = ff__tensor_bytes(tape, bytes);
     part.offset = node->size[0];
     ff__kernel_begin(tape, "cat_grad", 0);

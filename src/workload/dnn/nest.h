@@ -10,15 +10,26 @@
  * the wider the result (`across`), the fewer rows it has. */
 struct ff__operand ff__nest_rows(uint64_t rows, uint64_t width, uint64_t across);
 
-/* All of n images of c planes of `plane` elements. A wave takes many images and goes through their
- * channels `step` at a time; `across` is the number of results for each pixel. */
-struct ff__operand ff__nest_planes(uint64_t n, uint64_t c, uint64_t plane, uint64_t step,
-                                   uint64_t across);
+/* Convolutions, as implicit GEMMs: n images of c planes of `plane` elements. The tiles of 128 pixels of
+ * all images come first, those of output channels after (volta_scudnn_128x64 has a grid of 5476 x 1 x 1
+ * for 128 images of 74 x 74: public nvprof trace of PyTorch on a V100; that channels come second is
+ * ours). A wave reads its pixels of 8 channels at a time, */
+struct ff__operand ff__nest_conv_in(uint64_t n, uint64_t c, uint64_t plane);
 
-/* How many SMs read the same part of an operand of a convolution: one a tile of its results. */
-uint32_t ff__nest_readers(uint64_t across);
+/* and writes 128 channels of them; so it takes as many passes over the result as it has such tiles. */
+struct ff__operand ff__nest_conv_out(uint64_t n, uint64_t c, uint64_t plane);
 
-/* Some planes of all images, then the next ones: a CTA a channel, as batch normalisation has. */
+/* What a weight gradient reads: `tiles` CTAs on the same slice of pixels, `readers` of them the same
+ * channels; then the next slice (wgrad_alg0_engine: 1408 slices of 128 images of 74 x 74, same trace). */
+struct ff__operand ff__nest_conv_weights(uint64_t n, uint64_t c, uint64_t plane, uint64_t tiles,
+                                         uint64_t readers);
+
+/* Tiles of 128. */
+uint64_t ff__nest_tiles(uint64_t across);
+
+/* Some planes of all images, then the next ones: a CTA of 512 threads a channel, as cuDNN's
+ * bn_fw_tr_1C11_kernel_NCHW<.., 512, ..> has; four of them an SM (ours: registers may allow fewer), with a
+ * float a thread at a time. */
 struct ff__operand ff__nest_channels(uint64_t n, uint64_t c, uint64_t plane);
 
 /* `count` rows of `width` out of `entries`: random ones, for which evenly spread ones stand. */

@@ -94,7 +94,7 @@ void ff__kernel_uses(struct ff__tape *tape, uint32_t tensor, bool write, double 
     if (tape->failed)
         return;
     struct ff__operand whole = {.run = tape->tensors[tensor].bytes,
-                                .loop = {{1, 0}, {1, 0}, {1, 0}}};
+                                .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
     ff__kernel_nest(tape, tensor, write, times, &whole);
 }
 
