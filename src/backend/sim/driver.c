@@ -213,12 +213,32 @@ static void observe_faults(struct sim *sim, const struct device *device, const s
     }
 }
 
+/* Its execution ID has had a fault. */
+static void note_kernel(struct sim *sim, uint32_t id) {
+    if (id == FF_NONE)
+        return;
+    if (id >= sim->faulted_capacity) {
+        uint32_t capacity = 2 * id + 64;
+        unsigned char *faulted = realloc(sim->faulted, capacity);
+        if (!faulted) {
+            ff__sim_fail(sim, -ENOMEM, "faults");
+            return;
+        }
+        memset(faulted + sim->faulted_capacity, 0, capacity - sim->faulted_capacity);
+        sim->faulted = faulted;
+        sim->faulted_capacity = capacity;
+    }
+    sim->result->kernels_faulted += !sim->faulted[id];
+    sim->faulted[id] = 1;
+}
+
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->batch_count = take_faults(device, time, device->batch, ff__sim_batch_limit(sim));
     device->batch_next = 0;
     if (device->batch_count == 0)
         return;
     observe_faults(sim, device, device->batch, device->batch_count);
+    note_kernel(sim, sim->engine.launch[device->tier]);
     device->in_batch = true;
     device->batch_start = time;
     sim->result->batches++;

@@ -593,6 +593,7 @@ static void close_sim(struct sim *sim) {
         sim->free_jobs = next;
     }
     free(sim->retries);
+    free(sim->faulted);
     free(sim->events.heap);
     free(sim->devices);
     free(sim->ranges);
@@ -640,6 +641,7 @@ static void sum_up(struct sim *sim) {
     struct ff__sim_result *result = sim->result;
     ff__sim_stock(sim, sim->now, result);
     ff__laps_add(&sim->laps, result);
+    result->kernels = sim->engine.launch_count;
     result->table_bytes = arena_used(&sim->engine);
 }
 
