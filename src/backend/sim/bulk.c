@@ -167,10 +167,17 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     return last;
 }
 
+void ff__bulk_changed(struct device *device, uint32_t block) {
+    struct bulk *bulk = &device->bulk;
+    for (uint32_t i = 0; bulk->raised && i < device->current.kernel.operand_count; i++)
+        bulk->raised = block < bulk->fronts[i].step_first || block > bulk->fronts[i].step_last;
+}
+
 void ff__bulk_left(struct device *device, uint32_t block) {
     const struct bulk *bulk = &device->bulk;
     if (!device->running || !ff__is_bulk(device))
         return;
+    ff__bulk_changed(device, block);
     for (uint32_t i = 0; i < device->current.kernel.operand_count; i++)
         if (block >= bulk->fronts[i].first && block <= bulk->fronts[i].last)
             bulk->fronts[i].clear = 0;
@@ -247,7 +254,8 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
 }
 
 /* Returns how many pages of the operand the step is short of. */
-static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice,
+                               struct front *front) {
     uint64_t missing_count = 0;
     uint32_t block;
     for (uint64_t at = slice->from; at < slice->to;) {
@@ -256,6 +264,8 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             struct ff_mask pages = next_pages(&page, piece.end, &block);
             struct ff_mask missing = missing_of(sim, device, block, &pages);
             missing_count += ff_mask_count(&missing);
+            front->step_first = block < front->step_first ? block : front->step_first;
+            front->step_last = block > front->step_last ? block : front->step_last;
             raise_in_block(sim, device, slice, &piece, at, block, &missing);
         }
         at += piece.bytes;
@@ -270,10 +280,15 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
     uint64_t missing = 0;
     memset(bulk->stalled, 0, sizeof bulk->stalled);
     bulk->idle = sim->gpu->sms;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        bulk->fronts[i].step_first = UINT32_MAX;
+        bulk->fronts[i].step_last = 0;
+    }
     for (uint32_t i = 0; i < kernel->operand_count && (bulk->idle > 0 || !bulk->faulted); i++) {
         struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
-        missing += raise_in_slice(sim, device, &slice);
+        missing += raise_in_slice(sim, device, &slice, &bulk->fronts[i]);
     }
+    bulk->raised = missing > 0;
     return missing;
 }
 
@@ -305,8 +320,8 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
         uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
         for (int j = 0; j < FF__LOOPS; j++)
             last += (operand->loop[j].count - 1) * operand->loop[j].stride;
-        bulk->fronts[i] =
-            (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE), (uint32_t)(last / FF_BLOCK_SIZE)};
+        bulk->fronts[i] = (struct front){.first = (uint32_t)(start / FF_BLOCK_SIZE),
+                                         .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }
 }
 
@@ -332,7 +347,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     bulk->steps = (bytes + window - 1) / window;
     bulk->horizon = HORIZON * shared;
     bulk->time = time;
-    bulk->waits = bulk->faulted = false;
+    bulk->waits = bulk->faulted = bulk->raised = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
     count_pages(sim, kernel);
 }
@@ -350,11 +365,15 @@ static uint64_t reach(const struct bulk *bulk, uint64_t until) {
 /* At a step that looked short of pages: faults, or on with it if rounding had stopped it too early. */
 static void stop(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
+    if (bulk->faulted && bulk->raised) { /* something came that the step has no use for */
+        bulk->waits = true;
+        return;
+    }
     uint64_t missing = raise_faults(sim, device);
     if (missing == 0) {
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->step++;
-        bulk->faulted = false;
+        bulk->faulted = bulk->raised = false;
         return;
     }
     if (!bulk->faulted) {
@@ -370,6 +389,7 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until) {
         uint64_t last = reach(bulk, until), at = first_stop(sim, device, last);
         bulk->time += (uint64_t)((double)(at - bulk->step) * bulk->ps_per_step);
         bulk->faulted = bulk->faulted && at == bulk->step;
+        bulk->raised = bulk->raised && at == bulk->step;
         bulk->step = at;
         if (at < last && bulk->time < until)
             stop(sim, device);

@@ -99,7 +99,10 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
-    sim->maps_remotely = sim->maps_remotely || !ff_mask_empty(&job->job.remote);
+    if (!ff_mask_empty(&job->job.remote)) {
+        sim->maps_remotely = true;
+        ff__bulk_changed(device, group->block);
+    }
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))
@@ -471,6 +474,8 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     for (uint32_t i = 0; i < job->job.out_count; i++)
         ff__sim_left(sim, job->job.out[i].tier, job->job.out[i].block);
     observe_job(sim, &job->job);
+    if (job->job.has_in)
+        ff__bulk_changed(device, job->job.in.block);
     if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
     ff__sim_job_free(sim, job);
