@@ -49,12 +49,52 @@ static uint64_t start_of(const struct sim *sim, const struct ff__operand *operan
     return start + number * operand->loop[0].stride;
 }
 
-static struct piece piece_at(const struct sim *sim, const struct ff__operand *operand,
-                             uint64_t position, uint64_t limit) {
-    uint64_t run = position / operand->run, inside = position % operand->run;
-    uint64_t left = operand->run - inside;
-    uint64_t start = start_of(sim, operand, FF__LOOPS, run) + inside;
-    return make_piece(start, left < limit - position ? left : limit - position);
+/* Where a position is: in which run, and where in it. Positions are gone through in order, so that only
+ * the first one takes divisions. */
+struct cursor {
+    uint64_t position, inside;
+    uint64_t start;            /* of the run, in the managed space */
+    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
+};
+
+static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *operand,
+                               uint64_t position) {
+    struct cursor cursor = {.position = position};
+    uint64_t run = position / operand->run;
+    cursor.inside = position - run * operand->run;
+    cursor.start = start_of(sim, operand, FF__LOOPS, run);
+    for (int i = FF__LOOPS - 1; i > 0; i--) {
+        uint64_t count = operand->loop[i].count;
+        cursor.index[i] = count == 1 ? 0 : run % count;
+        run = count == 1 ? run : run / count;
+    }
+    cursor.index[0] = run;
+    return cursor;
+}
+
+/* On to the next run. */
+static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
+    cursor->inside = 0;
+    for (int i = FF__LOOPS - 1; i >= 0; i--) {
+        const struct ff__loop *loop = &operand->loop[i];
+        cursor->start += loop->stride;
+        if (++cursor->index[i] < loop->count || i == 0)
+            return;
+        cursor->start -= loop->count * loop->stride;
+        cursor->index[i] = 0;
+    }
+}
+
+/* The next `limit` bytes, or up to the run's end. */
+static struct piece next_piece(struct cursor *cursor, const struct ff__operand *operand,
+                               uint64_t limit) {
+    uint64_t left = operand->run - cursor->inside, bytes = left < limit ? left : limit;
+    struct piece piece = make_piece(cursor->start + cursor->inside, bytes);
+    cursor->position += bytes;
+    cursor->inside += bytes;
+    if (bytes == left)
+        next_run(cursor, operand);
+    return piece;
 }
 
 /* ---- pages ---- */
@@ -130,12 +170,15 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
              position = further)
             if ((further = pass_level(sim, device, operand, level, position)) == position)
                 break;
+    if (position >= limit)
+        return position;
+    struct cursor cursor = cursor_at(sim, operand, position);
     while (position < limit) {
-        uint64_t near = position + FF_BLOCK_SIZE < limit ? position + FF_BLOCK_SIZE : limit;
-        struct piece piece = piece_at(sim, operand, position, near);
+        uint64_t most = limit - position < FF_BLOCK_SIZE ? limit - position : FF_BLOCK_SIZE;
+        struct piece piece = next_piece(&cursor, operand, most);
         if (!pass(sim, device, &piece, operand->write))
             return position;
-        position += piece.bytes;
+        position = cursor.position;
     }
     return position;
 }
@@ -212,8 +255,10 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
 static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
                      uint64_t page, bool write) {
     struct bulk *bulk = &device->bulk;
-    uint32_t sms = sim->gpu->sms, idle = bulk->idle, thread = sm % sms + 1;
-    for (sm %= sms; count > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
+    uint32_t sms = sim->gpu->sms, idle = bulk->idle;
+    sm = sm < sms ? sm : sm % sms;
+    const uint32_t thread = sm + 1;
+    for (; count > 0; count--, sm = sm + 1 == sms ? 0 : sm + 1) {
         uint64_t *word = &bulk->stalled[sm / 64], bit = UINT64_C(1) << (sm % 64);
         bulk->idle -= !(*word & bit);
         *word |= bit;
@@ -228,20 +273,27 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
     ff__sim_raise_fault(sim, device, &fault);
 }
 
+/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one. */
+static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byte) {
+    uint32_t inside = byte - from * slice->part;
+    return inside < slice->part ? from : from + inside / slice->part;
+}
+
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
  * first one that a part misses and its end are passed over. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing) {
     const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
+    uint32_t part = 0, last = 0;
     const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
     for (uint32_t index = ff_mask_next(missing, 0);
          index < FF_BLOCK_PAGES && device->bulk.idle > 0;) {
         uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
         first = first > piece->start ? first : piece->start;
         end = end < piece_end ? end : piece_end;
-        uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
-        uint32_t last = (uint32_t)(end - 1 - piece->start + shift) / slice->part;
+        part = part_from(slice, last, (uint32_t)(first - piece->start + shift));
+        last = part_from(slice, part, (uint32_t)(end - 1 - piece->start + shift));
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
                  base / FF_PAGE_SIZE + index, slice->operand->write);
@@ -258,8 +310,9 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
                                struct front *front) {
     uint64_t missing_count = 0;
     uint32_t block;
-    for (uint64_t at = slice->from; at < slice->to;) {
-        struct piece piece = piece_at(sim, slice->operand, at, slice->to);
+    struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
+    for (uint64_t at = slice->from; at < slice->to; at = cursor.position) {
+        struct piece piece = next_piece(&cursor, slice->operand, slice->to - at);
         for (uint64_t page = piece.first; page < piece.end;) {
             struct ff_mask pages = next_pages(&page, piece.end, &block);
             struct ff_mask missing = missing_of(sim, device, block, &pages);
@@ -268,7 +321,6 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             front->step_last = block > front->step_last ? block : front->step_last;
             raise_in_block(sim, device, slice, &piece, at, block, &missing);
         }
-        at += piece.bytes;
     }
     return missing_count;
 }

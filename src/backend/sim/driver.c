@@ -459,6 +459,7 @@ void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move piece = {
         .block = job->job.in.block, .tier = job->job.in.tier, .pages = pages};
     ff__engine_arrive(&sim->engine, ff__sim_ns(time), &job->job, &pages);
+    ff__bulk_changed(&sim->devices[job->device], piece.block);
     if (sim->config->observe)
         observe_move(sim, &piece, FF_TRACE_MIGRATE);
     ff__sms_wake(sim, &sim->devices[job->device], piece.block, &pages, time);
