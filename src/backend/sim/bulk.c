@@ -115,26 +115,41 @@ static struct ff_mask missing_of(const struct sim *sim, const struct device *dev
     return ff_mask_minus(&missing, &sim->engine.space.remote[device->tier][block]);
 }
 
-static void use(struct sim *sim, uint32_t block, const struct ff_mask *pages, bool write) {
-    struct ff__space *space = &sim->engine.space;
-    struct ff_mask used = ff_mask_and(&space->unused[block], pages);
-    if (!ff_mask_empty(&used)) {
-        space->stats.prefetch_used += ff_mask_count(&used);
-        space->unused[block] = ff_mask_minus(&space->unused[block], pages);
-    }
-    if (write)
-        sim->dirty[block] = ff_mask_or(&sim->dirty[block], pages);
+/* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
+static bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
+                        uint32_t first, uint32_t end) {
+    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
+    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++)
+        if (ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i])
+            return false;
+    return true;
 }
 
-/* Passes over pages that are all there. False: some are not; those before are used. */
+static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
+    struct ff__space *space = &sim->engine.space;
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
+        uint64_t word = ff_mask_word_of_run(i, first, end);
+        uint64_t used = space->unused[block].word[i] & word;
+        if (used) {
+            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(used);
+            space->unused[block].word[i] &= ~word;
+        }
+        if (write)
+            sim->dirty[block].word[i] |= word;
+    }
+}
+
+/* Passes over pages that are all there. False: some are not; those of blocks before are used. */
 static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
-    uint32_t block;
     for (uint64_t page = piece->first; page < piece->end;) {
-        struct ff_mask pages = next_pages(&page, piece->end, &block);
-        struct ff_mask missing = missing_of(sim, device, block, &pages);
-        if (!ff_mask_empty(&missing))
+        uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+        uint64_t left = piece->end - page + first;
+        uint32_t end = left < FF_BLOCK_PAGES ? (uint32_t)left : FF_BLOCK_PAGES;
+        if (!is_in_place(sim, device, block, first, end))
             return false;
-        use(sim, block, &pages, write);
+        use(sim, block, first, end, write);
+        page += end - first;
     }
     return true;
 }

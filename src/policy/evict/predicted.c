@@ -10,7 +10,8 @@
 
 #include "policy/registry.h"
 
-#define LOOK 512u /* blocks of the order that one pick looks at; ours */
+#define LOOK    512u /* blocks of the order that one pick looks at; ours */
+#define CHOICES 4u   /* by the block: the engine takes one, and the first may share its root */
 
 struct predicted {
     struct ff__order order;
@@ -34,9 +35,9 @@ static void name_from(const struct ff__order *order, const struct ff_view *view,
                       const struct ff_evict_request *request, uint64_t from,
                       struct ff_advice_list *victims) {
     struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
-    uint32_t looked = 0;
+    uint32_t looked = 0, wanted = view->by_page ? victims->capacity : CHOICES;
     for (uint32_t block = ff__order_next(order, FF_NONE);
-         block != FF_NONE && victims->count < victims->capacity && looked < LOOK;
+         block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
             (from > 0 && ff__order_is_recent(order, block)) ||
