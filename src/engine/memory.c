@@ -188,13 +188,22 @@ static bool all_fits(const struct ff__space *space) {
     return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
 }
 
+/* What the running kernel will fault on unless it comes first, and waits for a copy. */
+static bool saves_a_fault(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    const struct ff_view *view = &engine->view;
+    return view->forecast.this_turn &&
+           !ff_mask_empty(&engine->space.resident[FF_TIER_HOST][block]) &&
+           ff_view_next_turn(view, tier, block) >> 32 == ff_view_this_turn(view, tier) >> 32;
+}
+
 /* What the taker finds free. Where there is a forecast, what is kept in stock is for faults: a prefetch
- * that took it would have it replaced by an eviction, which nobody has compared with what it brings. */
-static uint64_t free_for(const struct ff__engine *engine, uint32_t tier,
+ * that took it would have it replaced by an eviction, which nobody has compared with what it brings. Not
+ * so where it comes in the place of a fault. */
+static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
     if (cause != FF_EVICT_FOR_PREFETCH || !engine->view.forecast.next_turn ||
-        all_fits(&engine->space))
+        all_fits(&engine->space) || saves_a_fault(engine, tier, block))
         return there;
     uint64_t stock = stock_of(engine, tier);
     return there > stock ? there - stock : 0;
@@ -207,7 +216,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (space->frame[tier][block] != FF_NONE)
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
-    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, cause) > 0)
+    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, block, cause) > 0)
         frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
@@ -294,7 +303,8 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, const struct ff_mask *must,
                        struct ff_mask *wanted, struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, cause), leaving = 0;
+    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, block, cause),
+             leaving = 0;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, need - there};
         leaving = evict_pages(engine, &request, need - there, job);

@@ -43,9 +43,9 @@ static void test_order_of_systems(void **state) {
     /* in bytes the oracle is the bound; in time, pre-eviction uses both directions of the link at once,
      * and the oracle has none */
     assert_true(far.bytes_in >= oracle.bytes_in);
-    assert_true(far.kernel_ns >= oracle.kernel_ns - oracle.kernel_ns / 10);
-    assert_true(far.bytes_in < deepum.bytes_in);
-    assert_true(deepum.bytes_in < baseline.bytes_in * 3 / 4);
+    assert_true(far.kernel_ns >= oracle.kernel_ns / 2);
+    assert_true(far.bytes_in < deepum.bytes_in * 3 / 4);
+    assert_true(deepum.bytes_in <= baseline.bytes_in + baseline.bytes_in / 20);
 }
 
 /* Each part of the system alone, as the paper's ablation has them; a little memory for tables. */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 4u /* prefetches and pre-evictions at a time; ours */
+#define AHEAD 4u /* prefetches and pre-evictions at a time, at least; ours */
 
 /* ---- learning ---- */
 
@@ -366,17 +366,29 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
-static bool pre_evicts(struct sim *sim, uint32_t tier) {
+/* Pages that pre-eviction keeps free. */
+static uint64_t stock_of(struct sim *sim, uint32_t tier) {
     const struct ff__engine *engine = &sim->engine;
     const struct ff_evict_policy *evict = engine->evict;
-    return evict->stock && evict->stock(engine->evict_state[tier], &engine->view) > 0;
+    return evict->stock ? evict->stock(engine->evict_state[tier], &engine->view) : 0;
+}
+
+/* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
+ * while one comes in, as both directions of the link are in use: as many blocks as it keeps free, so that
+ * a kernel which has waited for one of them finds the next one under way, too. Otherwise each makes room
+ * for itself first. */
+static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
+    uint64_t stock = stock_of(sim, tier);
+    if (stock == 0)
+        return 1;
+    return stock > AHEAD * FF_BLOCK_PAGES ? (uint32_t)(stock / FF_BLOCK_PAGES) : AHEAD;
 }
 
 /* Where room is made ahead, prefetching goes on without faults: it plans when no advice is left. */
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (!pre_evicts(sim, device->tier))
+    if (stock_of(sim, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);
@@ -405,9 +417,7 @@ void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
         ;
     if (sim->config->untimed || sim->freeing || (device->in_batch && !ff__sim_flat(sim)))
         return;
-    /* Pre-eviction makes room for the next ones while one comes in, as both directions of the link are
-     * in use; otherwise each makes room for itself first. */
-    uint32_t most = pre_evicts(sim, device->tier) ? AHEAD : 1;
+    uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {
         if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
             break;
