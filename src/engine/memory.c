@@ -116,16 +116,32 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 
 /* ---- by the block ---- */
 
-/* Whether every block in the root could leave now. */
-static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           bool pinned_too) {
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+/* The blocks in the root of this one, which mostly has it for itself. */
+static uint32_t owners_of(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          uint32_t owners[FF__ROOT_LEAVES]) {
+    const struct ff__space *space = &engine->space;
+    owners[0] = block;
+    return ff__engine_leaves(engine, block) == FF__ROOT_LEAVES
+               ? 1
+               : ff__frames_owners(&space->frames[tier],
+                                   space->frame[tier][block] / FF__ROOT_LEAVES, owners);
+}
+
+static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
+                          uint32_t count, bool pinned_too) {
     for (uint32_t i = 0; i < count; i++)
         if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
             (engine->pinned[owners[i]] && !pinned_too))
             return false;
     return count > 0;
+}
+
+/* Whether every block in the root could leave now. */
+static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
+                           bool pinned_too) {
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    return all_evictable(engine, tier, owners, count, pinned_too);
 }
 
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
@@ -142,7 +158,9 @@ static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t b
            ff_view_evictable(&engine->view, tier, block);
 }
 
-static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
+/* The blocks of the root that is to go, for the policy's best victim; 0: nobody. */
+static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
+                            uint32_t owners[FF__ROOT_LEAVES]) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     uint32_t tier = request->tier;
@@ -151,22 +169,22 @@ static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_req
         uint32_t block = items[i].block;
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
-        uint32_t root = engine->space.frame[tier][block] / FF__ROOT_LEAVES;
-        if (root_evictable(engine, tier, root, false))
-            return root;
+        uint32_t count = owners_of(engine, tier, block, owners);
+        if (all_evictable(engine, tier, owners, count, false))
+            return count;
     }
-    return request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+    uint32_t root = request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+    return root == FF_NONE ? 0 : ff__frames_owners(&engine->space.frames[tier], root, owners);
 }
 
-/* Sends everything in one root away, for the policy's best victim. The driver, too, evicts whole
- * roots: all blocks that share one. Returns the root, or FF_NONE. */
+/* Sends everything in one root away. The driver, too, evicts whole roots: all blocks that share one.
+ * Returns the root, or FF_NONE. */
 static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
                            struct ff__job *job) {
-    uint32_t root = choose_root(engine, request);
-    if (root == FF_NONE)
+    uint32_t owners[FF__ROOT_LEAVES], count = choose_root(engine, request, owners);
+    if (count == 0)
         return FF_NONE;
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[request->tier], root, owners);
+    uint32_t root = engine->space.frame[request->tier][owners[0]] / FF__ROOT_LEAVES;
     for (uint32_t i = 0; i < count; i++)
         ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
     return root;

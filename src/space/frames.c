@@ -123,13 +123,8 @@ void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t lea
 uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,
                            uint32_t owners[FF__ROOT_LEAVES]) {
     uint32_t count = 0, used = frames->used[root];
-    const uint32_t *owner_of = &frames->owner[root * FF__ROOT_LEAVES];
-    if (used == ALL_LEAVES && owner_of[0] == owner_of[FF__ROOT_LEAVES - 1]) {
-        owners[0] = owner_of[0]; /* one run from end to end */
-        return 1;
-    }
     for (uint32_t leaf = 0; leaf < FF__ROOT_LEAVES; leaf++) {
-        uint32_t owner = owner_of[leaf];
+        uint32_t owner = frames->owner[root * FF__ROOT_LEAVES + leaf];
         /* one block's leaves are one run, so a new owner differs from the one before */
         if ((used >> leaf & 1) && (count == 0 || owners[count - 1] != owner))
             owners[count++] = owner;
