@@ -99,22 +99,6 @@ static struct piece next_piece(struct cursor *cursor, const struct ff__operand *
 
 /* ---- pages ---- */
 
-/* The pages of one block that a piece has, from *page on, which moves on. */
-static struct ff_mask next_pages(uint64_t *page, uint64_t end, uint32_t *block) {
-    *block = (uint32_t)(*page / FF_BLOCK_PAGES);
-    uint64_t first = (uint64_t)*block * FF_BLOCK_PAGES;
-    uint64_t last = end - first < FF_BLOCK_PAGES ? end - first : FF_BLOCK_PAGES;
-    struct ff_mask pages = ff_mask_of_run((uint32_t)(*page - first), (uint32_t)last);
-    *page = first + last;
-    return pages;
-}
-
-static struct ff_mask missing_of(const struct sim *sim, const struct device *device, uint32_t block,
-                                 const struct ff_mask *pages) {
-    struct ff_mask missing = ff_mask_minus(pages, &sim->engine.space.resident[device->tier][block]);
-    return ff_mask_minus(&missing, &sim->engine.space.remote[device->tier][block]);
-}
-
 /* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
 static bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
                         uint32_t first, uint32_t end) {
@@ -140,12 +124,31 @@ static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, b
     }
 }
 
+/* Those that are not there; returns how many. */
+static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
+                           uint32_t first, uint32_t end, struct ff_mask *out) {
+    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
+    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
+    uint32_t count = 0;
+    ff_mask_clear(out);
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
+        out->word[i] = ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i];
+        count += (uint32_t)__builtin_popcountll(out->word[i]);
+    }
+    return count;
+}
+
+/* The end of a piece's pages from page `first` of a block on, in that block. */
+static uint32_t end_in_block(const struct piece *piece, uint64_t page, uint32_t first) {
+    uint64_t end = piece->end - page + first;
+    return end < FF_BLOCK_PAGES ? (uint32_t)end : FF_BLOCK_PAGES;
+}
+
 /* Passes over pages that are all there. False: some are not; those of blocks before are used. */
 static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
     for (uint64_t page = piece->first; page < piece->end;) {
         uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
-        uint64_t left = piece->end - page + first;
-        uint32_t end = left < FF_BLOCK_PAGES ? (uint32_t)left : FF_BLOCK_PAGES;
+        uint32_t end = end_in_block(piece, page, first);
         if (!is_in_place(sim, device, block, first, end))
             return false;
         use(sim, block, first, end, write);
@@ -320,21 +323,26 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
     }
 }
 
-/* Returns how many pages of the operand the step is short of. */
+/* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
 static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice,
                                struct front *front) {
+    const struct bulk *bulk = &device->bulk;
     uint64_t missing_count = 0;
-    uint32_t block;
     struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
-    for (uint64_t at = slice->from; at < slice->to; at = cursor.position) {
+    for (uint64_t at = slice->from; at < slice->to && (bulk->idle > 0 || !bulk->faulted);
+         at = cursor.position) {
         struct piece piece = next_piece(&cursor, slice->operand, slice->to - at);
         for (uint64_t page = piece.first; page < piece.end;) {
-            struct ff_mask pages = next_pages(&page, piece.end, &block);
-            struct ff_mask missing = missing_of(sim, device, block, &pages);
-            missing_count += ff_mask_count(&missing);
+            uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+            uint32_t end = end_in_block(&piece, page, first);
+            struct ff_mask missing;
+            uint32_t count = missing_in(sim, device, block, first, end, &missing);
+            missing_count += count;
             front->step_first = block < front->step_first ? block : front->step_first;
             front->step_last = block > front->step_last ? block : front->step_last;
-            raise_in_block(sim, device, slice, &piece, at, block, &missing);
+            if (count > 0)
+                raise_in_block(sim, device, slice, &piece, at, block, &missing);
+            page += end - first;
         }
     }
     return missing_count;
