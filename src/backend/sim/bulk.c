@@ -291,10 +291,13 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
     ff__sim_raise_fault(sim, device, &fault);
 }
 
-/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one. */
+/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
+ * next. */
 static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byte) {
     uint32_t inside = byte - from * slice->part;
-    return inside < slice->part ? from : from + inside / slice->part;
+    if (inside < slice->part)
+        return from;
+    return inside - slice->part < slice->part ? from + 1 : from + inside / slice->part;
 }
 
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
