@@ -149,7 +149,10 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->pinned = ff__lazy_map(engine->space.block_limit);
-    status = engine->late && engine->pinned ? make_policies(engine, config, error) : -ENOMEM;
+    engine->has_late = ff__lazy_map(engine->space.block_limit);
+    status = engine->late && engine->has_late && engine->pinned
+                 ? make_policies(engine, config, error)
+                 : -ENOMEM;
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
         status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event));
     if (status)
@@ -164,6 +167,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__PLACE, 0, &engine->place_state);
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
+    ff__lazy_unmap(engine->has_late, engine->space.block_limit);
     ff__lazy_unmap(engine->pinned, engine->space.block_limit);
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);

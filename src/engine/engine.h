@@ -74,8 +74,9 @@ struct ff__engine {
     const struct ff_discard_policy *discard;
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
-    struct ff__late *late;         /* [block] */
-    uint8_t *pinned;               /* [block] not to leave now, if anything else can */
+    struct ff__late *late;   /* [block] */
+    unsigned char *has_late; /* [block] 0: it has no late faults, and its record need not be read */
+    uint8_t *pinned;         /* [block] not to leave now, if anything else can */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;

@@ -18,6 +18,9 @@ static void remember_late(struct ff__engine *engine, const struct ff_fault_group
                           const struct ff_mask *pages) {
     struct ff__late *late = &engine->late[group->block];
     struct ff_mask written = ff_mask_and(&group->written, pages);
+    if (ff_mask_empty(pages))
+        return;
+    engine->has_late[group->block] = 1;
     late->faulted[group->tier] = ff_mask_or(&late->faulted[group->tier], pages);
     late->written[group->tier] = ff_mask_or(&late->written[group->tier], &written);
 }
@@ -41,8 +44,12 @@ static void clear_late(struct ff__engine *engine, uint32_t block, uint32_t tier)
 /* The block's job has ended: faults that came meanwhile can be served. */
 static void queue_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
-    if (late->queued || late_tier(engine, block, 0) == engine->space.tier_count)
+    if (!engine->has_late[block] || late->queued)
         return;
+    if (late_tier(engine, block, 0) == engine->space.tier_count) {
+        engine->has_late[block] = 0;
+        return;
+    }
     late->queued = true;
     late->tier = 0;
     late->next = FF_NONE;

@@ -116,16 +116,32 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 
 /* ---- by the block ---- */
 
-/* Whether every block in the root could leave now. */
-static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           bool pinned_too) {
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+/* The blocks in the root of this one, which mostly has it for itself. */
+static uint32_t owners_of(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          uint32_t owners[FF__ROOT_LEAVES]) {
+    const struct ff__space *space = &engine->space;
+    owners[0] = block;
+    return ff__engine_leaves(engine, block) == FF__ROOT_LEAVES
+               ? 1
+               : ff__frames_owners(&space->frames[tier],
+                                   space->frame[tier][block] / FF__ROOT_LEAVES, owners);
+}
+
+static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
+                          uint32_t count, bool pinned_too) {
     for (uint32_t i = 0; i < count; i++)
         if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
             (engine->pinned[owners[i]] && !pinned_too))
             return false;
     return count > 0;
+}
+
+/* Whether every block in the root could leave now. */
+static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
+                           bool pinned_too) {
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    return all_evictable(engine, tier, owners, count, pinned_too);
 }
 
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
@@ -142,7 +158,9 @@ static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t b
            ff_view_evictable(&engine->view, tier, block);
 }
 
-static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
+/* The blocks of the root that is to go, for the policy's best victim; 0: nobody. */
+static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
+                            uint32_t owners[FF__ROOT_LEAVES]) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
     uint32_t tier = request->tier;
@@ -151,22 +169,22 @@ static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_req
         uint32_t block = items[i].block;
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
-        uint32_t root = engine->space.frame[tier][block] / FF__ROOT_LEAVES;
-        if (root_evictable(engine, tier, root, false))
-            return root;
+        uint32_t count = owners_of(engine, tier, block, owners);
+        if (all_evictable(engine, tier, owners, count, false))
+            return count;
     }
-    return request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+    uint32_t root = request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+    return root == FF_NONE ? 0 : ff__frames_owners(&engine->space.frames[tier], root, owners);
 }
 
-/* Sends everything in one root away, for the policy's best victim. The driver, too, evicts whole
- * roots: all blocks that share one. Returns the root, or FF_NONE. */
+/* Sends everything in one root away. The driver, too, evicts whole roots: all blocks that share one.
+ * Returns the root, or FF_NONE. */
 static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
                            struct ff__job *job) {
-    uint32_t root = choose_root(engine, request);
-    if (root == FF_NONE)
+    uint32_t owners[FF__ROOT_LEAVES], count = choose_root(engine, request, owners);
+    if (count == 0)
         return FF_NONE;
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[request->tier], root, owners);
+    uint32_t root = engine->space.frame[request->tier][owners[0]] / FF__ROOT_LEAVES;
     for (uint32_t i = 0; i < count; i++)
         ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
     return root;
@@ -188,13 +206,22 @@ static bool all_fits(const struct ff__space *space) {
     return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
 }
 
+/* What the running kernel will fault on unless it comes first, and waits for a copy. */
+static bool saves_a_fault(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    const struct ff_view *view = &engine->view;
+    return view->forecast.this_turn &&
+           !ff_mask_empty(&engine->space.resident[FF_TIER_HOST][block]) &&
+           ff_view_next_turn(view, tier, block) >> 32 == ff_view_this_turn(view, tier) >> 32;
+}
+
 /* What the taker finds free. Where there is a forecast, what is kept in stock is for faults: a prefetch
- * that took it would have it replaced by an eviction, which nobody has compared with what it brings. */
-static uint64_t free_for(const struct ff__engine *engine, uint32_t tier,
+ * that took it would have it replaced by an eviction, which nobody has compared with what it brings. Not
+ * so where it comes in the place of a fault. */
+static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
     if (cause != FF_EVICT_FOR_PREFETCH || !engine->view.forecast.next_turn ||
-        all_fits(&engine->space))
+        all_fits(&engine->space) || saves_a_fault(engine, tier, block))
         return there;
     uint64_t stock = stock_of(engine, tier);
     return there > stock ? there - stock : 0;
@@ -207,7 +234,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (space->frame[tier][block] != FF_NONE)
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
-    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, cause) > 0)
+    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, block, cause) > 0)
         frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
@@ -295,7 +322,8 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, const struct ff_mask *must,
                        struct ff_mask *wanted, struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, cause), leaving = 0;
+    uint64_t need = ff_mask_count(wanted), there = free_for(engine, tier, block, cause),
+             leaving = 0;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, need - there};
         leaving = evict_pages(engine, &request, need - there, job);

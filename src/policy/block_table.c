@@ -40,8 +40,6 @@ int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
         tables->max_order--;
     ff__buddy_start(&tables->regions, (unsigned char *)memory + heads, size - heads, unit,
                     tables->max_order);
-    for (size_t i = 0; i < buckets * BUCKET; i++)
-        tables->tables[i].id = FF_NONE;
     return tables->regions.count > 0 ? 0 : -ENOMEM;
 }
 
@@ -81,7 +79,7 @@ void ff__table_touch(struct ff__tables *tables, struct ff__table *table) {
 static void drop(struct ff__tables *tables, struct ff__table *table) {
     leave_list(tables, table);
     ff__buddy_give(&tables->regions, table->unit, table->order);
-    table->id = FF_NONE;
+    table->key = 0;
     tables->dropped++;
 }
 
@@ -122,7 +120,7 @@ static struct ff__table *bucket_of(struct ff__tables *tables, uint32_t id) {
 struct ff__table *ff__table_find(struct ff__tables *tables, uint32_t id) {
     struct ff__table *bucket = bucket_of(tables, id);
     for (uint32_t i = 0; i < BUCKET; i++)
-        if (bucket[i].id == id)
+        if (bucket[i].key == id + 1)
             return &bucket[i];
     return NULL;
 }
@@ -130,7 +128,7 @@ struct ff__table *ff__table_find(struct ff__tables *tables, uint32_t id) {
 struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id) {
     struct ff__table *bucket = bucket_of(tables, id), *table = NULL;
     for (uint32_t i = 0; i < BUCKET && !table; i++)
-        if (bucket[i].id == FF_NONE)
+        if (bucket[i].key == 0)
             table = &bucket[i];
     for (uint32_t i = 0; i < BUCKET && !table; i++) {
         if (bucket[i].holds > 0)
@@ -138,7 +136,7 @@ struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id) {
         drop(tables, &bucket[i]);
         table = &bucket[i];
     }
-    struct ff__table made = {.id = id, .start = FF_NONE, .end = FF_NONE};
+    struct ff__table made = {.key = id + 1, .start = FF_NONE, .end = FF_NONE};
     if (!table || !take_rows(tables, &made, 0))
         return NULL;
     *table = made;

@@ -10,8 +10,8 @@
  * as prefetching works, only stray faults remain, and the pairs that they make lead past what lies
  * between. The order stays.
  *
- * All memory is the owner's. When it is used up, the table that has not been launched for the longest
- * time goes, but none that is held. */
+ * All memory is the owner's, and is written to only where there are tables. When it is used up, the
+ * table that has not been launched for the longest time goes, but none that is held. */
 #ifndef FF_POLICY_BLOCK_TABLE_H
 #define FF_POLICY_BLOCK_TABLE_H
 
@@ -30,7 +30,7 @@ struct ff__row {
 };
 
 struct ff__table {
-    uint32_t id;            /* FF_NONE: no table here */
+    uint32_t key;           /* the execution ID plus one; 0: no table here */
     uint32_t unit, order;   /* its rows' region */
     uint32_t count;         /* rows in use */
     uint32_t first, last;   /* rows, in the order of first touch */

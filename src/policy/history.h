@@ -2,9 +2,10 @@
  *
  * A record says that after three kernels and a fourth, which is running, a certain next one came. An
  * entry of the paper's table holds any number of them, to predict the next kernel as well as can be;
- * here they lie in one hash table of buckets, found by the four IDs at once. All history is kept until
- * a bucket is full; then its oldest record makes room. Where the same four have had different
- * successors, the latest counts.
+ * here they lie in one hash table of buckets, found by the four IDs at once. It begins with one bucket
+ * and doubles in place when a bucket is full, so that memory without records is never touched; at its
+ * full size, a full bucket's oldest record makes room. Where the same four have had different
+ * successors, the latest counts, and is all that is kept.
  *
  * Ours: a context that was never met is given up only if the running kernel was never met either. The
  * paper's exact match alone would need two iterations and three kernels more before it predicts. */
@@ -23,7 +24,7 @@ struct ff__record {
 
 struct ff__history {
     struct ff__record *records;
-    uint32_t bucket_mask;
+    uint32_t bucket_count, bucket_limit; /* powers of two */
     uint32_t now;
 };
 

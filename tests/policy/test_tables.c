@@ -87,6 +87,30 @@ static void test_history_is_bounded(void **state) {
     free(memory);
 }
 
+/* Memory is paid for as it is used: a hundred records in room for many. One kernel with ever new
+ * successors does not make it grow, and the latest is kept. */
+static void test_history_is_compact(void **state) {
+    (void)state;
+    const size_t size = 16 << 20;
+    unsigned char *memory = zeroed(size);
+    struct ff__history history;
+    ff__history_start(&history, memory, size);
+    for (uint32_t next = 0; next < 10000; next++) {
+        const uint32_t context[] = {1, 2, 3, 4};
+        ff__history_learn(&history, context, next);
+        assert_int_equal(ff__history_predict(&history, context), next);
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        const uint32_t context[] = {i, i + 1, i + 2, i + 3};
+        ff__history_learn(&history, context, i + 4);
+    }
+    assert_true(history.bucket_count <= 256);
+    for (size_t i = (size_t)history.bucket_count * FF__HISTORY_BUCKET * sizeof(struct ff__record);
+         i < size; i++)
+        assert_int_equal(memory[i], 0);
+    free(memory);
+}
+
 /* ---- block tables ---- */
 
 static struct ff__tables open_tables(void *memory, size_t size, uint32_t rows, uint32_t ways,
@@ -246,7 +270,7 @@ static void test_pressure(void **state) {
             table = table ? table : ff__table_make(&tables, id);
             if (!table)
                 continue;
-            assert_int_equal(table->id, id);
+            assert_int_equal(table->key, id + 1);
             ff__table_touch(&tables, table);
             uint32_t block = ff__random_below(&random, 1 + id * 3);
             struct ff__recorded done = ff__table_record(&tables, table, FF_NONE, block);
@@ -259,6 +283,21 @@ static void test_pressure(void **state) {
         for (size_t i = size; i < size + 4096; i++)
             assert_int_equal(memory[i], 0x5a);
     }
+    free(memory);
+}
+
+/* Heads cost what is used of them, however much there is room for. */
+static void test_heads_are_lazy(void **state) {
+    (void)state;
+    const size_t size = 16 << 20;
+    unsigned char *memory = zeroed(size);
+    struct ff__tables tables = open_tables(memory, size, 2048, 2, 4);
+    size_t used = 0;
+    for (uint32_t id = 0; id < 50; id++)
+        ff__table_record(&tables, ff__table_make(&tables, id), FF_NONE, id);
+    for (size_t i = 0; i < size; i++)
+        used += memory[i] != 0;
+    assert_true(used < 50 * 1024);
     free(memory);
 }
 
@@ -281,6 +320,7 @@ int main(void) {
         cmocka_unit_test(test_history_is_bounded), cmocka_unit_test(test_figure_5),
         cmocka_unit_test(test_table_twin),         cmocka_unit_test(test_order),
         cmocka_unit_test(test_pressure),           cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_history_is_compact), cmocka_unit_test(test_heads_are_lazy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

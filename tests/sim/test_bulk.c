@@ -237,13 +237,29 @@ static void test_lms(void **state) {
     ff__workload_close(workload);
 }
 
+/* With memory for everything, rounds that leave nothing behind are told from others to the picosecond. */
+static void test_rests(void **state) {
+    (void)state;
+    const char *spec = "bert-base:batch=2,iterations=12";
+    struct ff__sim_result all = train(spec, "nvidia-1", 16384 * MIB),
+                          told = train(spec, "nvidia-1", 0);
+    assert_int_equal(all.laps_run, 12);
+    assert_true(told.laps_run < 6);
+    assert_int_equal(told.laps, 12);
+    assert_int_equal(told.time_ps, all.time_ps);
+    assert_int_equal(told.time_ns, all.time_ns);
+    assert_int_equal(told.kernel_ns, all.kernel_ns);
+    assert_int_equal(told.hits, all.hits);
+    assert_int_equal(told.stats.faults, all.stats.faults);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),     cmocka_unit_test(test_every_page),
-        cmocka_unit_test(test_nests),    cmocka_unit_test(test_oversubscribed),
-        cmocka_unit_test(test_training), cmocka_unit_test(test_lms),
-        cmocka_unit_test(test_settled),  cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_time),       cmocka_unit_test(test_every_page),
+        cmocka_unit_test(test_nests),      cmocka_unit_test(test_oversubscribed),
+        cmocka_unit_test(test_training),   cmocka_unit_test(test_lms),
+        cmocka_unit_test(test_rests),      cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_duplicates), cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

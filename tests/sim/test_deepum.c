@@ -28,6 +28,9 @@ static void test_faults_go(void **state) {
         (unsigned long long)baseline.stats.faults, (unsigned long long)floor.stats.faults);
     uint64_t later_of_baseline = baseline.stats.faults - baseline.stats.faults / LAPS;
     assert_true(later * 3 < later_of_baseline);
+    assert_int_equal(all.kernels, 1); /* all launches are of one execution ID, */
+    assert_int_equal(all.kernels_faulted, 1);
+    assert_true(all.table_bytes < 256 << 10); /* which has one table */
     assert_true(all.stats.faults * 20 < floor.stats.faults);
 }
 
@@ -43,9 +46,9 @@ static void test_order_of_systems(void **state) {
     /* in bytes the oracle is the bound; in time, pre-eviction uses both directions of the link at once,
      * and the oracle has none */
     assert_true(far.bytes_in >= oracle.bytes_in);
-    assert_true(far.kernel_ns >= oracle.kernel_ns - oracle.kernel_ns / 10);
-    assert_true(far.bytes_in < deepum.bytes_in);
-    assert_true(deepum.bytes_in < baseline.bytes_in * 3 / 4);
+    assert_true(far.kernel_ns >= oracle.kernel_ns / 2);
+    assert_true(far.bytes_in < deepum.bytes_in * 3 / 4);
+    assert_true(deepum.bytes_in <= baseline.bytes_in + baseline.bytes_in / 20);
 }
 
 /* Each part of the system alone, as the paper's ablation has them; a little memory for tables. */
@@ -72,6 +75,19 @@ static void test_once(void **state) {
     uint64_t baseline = run("nvidia-1", 1).kernel_ns;
     assert_true(run("deepum", 1).kernel_ns <= baseline + baseline / 20);
     assert_true(run("deepum-far", 1).kernel_ns <= baseline + baseline / 20);
+}
+
+/* The same where memory is but a few blocks, handed out by the page, all of which came lately: the oldest
+ * of them leaves, not the one in use. */
+static void test_once_in_little_memory(void **state) {
+    (void)state;
+    struct little little = {
+        .pages = 4 * FF_BLOCK_PAGES, .launches = 1, .ctas = 8, .warps = 1, .host_writes = true};
+    uint64_t memory = 5 * MB + MB / 4;
+    struct ff__sim_result baseline = little_run(&little, "gtx1080ti", "nvidia-1", memory),
+                          far = little_run(&little, "gtx1080ti", "deepum-far", memory);
+    assert_true(far.kernel_ns <= baseline.kernel_ns + baseline.kernel_ns / 20);
+    assert_int_equal(far.bytes_in, baseline.bytes_in);
 }
 
 /* The whole arena of the tables is asked for when a run begins. Without it there is no run, and nothing is
@@ -108,6 +124,7 @@ int main(void) {
         cmocka_unit_test(test_order_of_systems),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once_in_little_memory),
         cmocka_unit_test(test_no_memory_for_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,52 +49,110 @@ static uint64_t start_of(const struct sim *sim, const struct ff__operand *operan
     return start + number * operand->loop[0].stride;
 }
 
-static struct piece piece_at(const struct sim *sim, const struct ff__operand *operand,
-                             uint64_t position, uint64_t limit) {
-    uint64_t run = position / operand->run, inside = position % operand->run;
-    uint64_t left = operand->run - inside;
-    uint64_t start = start_of(sim, operand, FF__LOOPS, run) + inside;
-    return make_piece(start, left < limit - position ? left : limit - position);
+/* Where a position is: in which run, and where in it. Positions are gone through in order, so that only
+ * the first one takes divisions. */
+struct cursor {
+    uint64_t position, inside;
+    uint64_t start;            /* of the run, in the managed space */
+    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
+};
+
+static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *operand,
+                               uint64_t position) {
+    struct cursor cursor = {.position = position};
+    uint64_t run = position / operand->run;
+    cursor.inside = position - run * operand->run;
+    cursor.start = start_of(sim, operand, FF__LOOPS, run);
+    for (int i = FF__LOOPS - 1; i > 0; i--) {
+        uint64_t count = operand->loop[i].count;
+        cursor.index[i] = count == 1 ? 0 : run % count;
+        run = count == 1 ? run : run / count;
+    }
+    cursor.index[0] = run;
+    return cursor;
+}
+
+/* On to the next run. */
+static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
+    cursor->inside = 0;
+    for (int i = FF__LOOPS - 1; i >= 0; i--) {
+        const struct ff__loop *loop = &operand->loop[i];
+        cursor->start += loop->stride;
+        if (++cursor->index[i] < loop->count || i == 0)
+            return;
+        cursor->start -= loop->count * loop->stride;
+        cursor->index[i] = 0;
+    }
+}
+
+/* The next `limit` bytes, or up to the run's end. */
+static struct piece next_piece(struct cursor *cursor, const struct ff__operand *operand,
+                               uint64_t limit) {
+    uint64_t left = operand->run - cursor->inside, bytes = left < limit ? left : limit;
+    struct piece piece = make_piece(cursor->start + cursor->inside, bytes);
+    cursor->position += bytes;
+    cursor->inside += bytes;
+    if (bytes == left)
+        next_run(cursor, operand);
+    return piece;
 }
 
 /* ---- pages ---- */
 
-/* The pages of one block that a piece has, from *page on, which moves on. */
-static struct ff_mask next_pages(uint64_t *page, uint64_t end, uint32_t *block) {
-    *block = (uint32_t)(*page / FF_BLOCK_PAGES);
-    uint64_t first = (uint64_t)*block * FF_BLOCK_PAGES;
-    uint64_t last = end - first < FF_BLOCK_PAGES ? end - first : FF_BLOCK_PAGES;
-    struct ff_mask pages = ff_mask_of_run((uint32_t)(*page - first), (uint32_t)last);
-    *page = first + last;
-    return pages;
-}
-
-static struct ff_mask missing_of(const struct sim *sim, const struct device *device, uint32_t block,
-                                 const struct ff_mask *pages) {
-    struct ff_mask missing = ff_mask_minus(pages, &sim->engine.space.resident[device->tier][block]);
-    return ff_mask_minus(&missing, &sim->engine.space.remote[device->tier][block]);
-}
-
-static void use(struct sim *sim, uint32_t block, const struct ff_mask *pages, bool write) {
-    struct ff__space *space = &sim->engine.space;
-    struct ff_mask used = ff_mask_and(&space->unused[block], pages);
-    if (!ff_mask_empty(&used)) {
-        space->stats.prefetch_used += ff_mask_count(&used);
-        space->unused[block] = ff_mask_minus(&space->unused[block], pages);
-    }
-    if (write)
-        sim->dirty[block] = ff_mask_or(&sim->dirty[block], pages);
-}
-
-/* Passes over pages that are all there. False: some are not; those before are used. */
-static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
-    uint32_t block;
-    for (uint64_t page = piece->first; page < piece->end;) {
-        struct ff_mask pages = next_pages(&page, piece->end, &block);
-        struct ff_mask missing = missing_of(sim, device, block, &pages);
-        if (!ff_mask_empty(&missing))
+/* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
+static bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
+                        uint32_t first, uint32_t end) {
+    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
+    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++)
+        if (ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i])
             return false;
-        use(sim, block, &pages, write);
+    return true;
+}
+
+static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
+    struct ff__space *space = &sim->engine.space;
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
+        uint64_t word = ff_mask_word_of_run(i, first, end);
+        uint64_t used = space->unused[block].word[i] & word;
+        if (used) {
+            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(used);
+            space->unused[block].word[i] &= ~word;
+        }
+        if (write)
+            sim->dirty[block].word[i] |= word;
+    }
+}
+
+/* Those that are not there; returns how many. */
+static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
+                           uint32_t first, uint32_t end, struct ff_mask *out) {
+    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
+    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
+    uint32_t count = 0;
+    ff_mask_clear(out);
+    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
+        out->word[i] = ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i];
+        count += (uint32_t)__builtin_popcountll(out->word[i]);
+    }
+    return count;
+}
+
+/* The end of a piece's pages from page `first` of a block on, in that block. */
+static uint32_t end_in_block(const struct piece *piece, uint64_t page, uint32_t first) {
+    uint64_t end = piece->end - page + first;
+    return end < FF_BLOCK_PAGES ? (uint32_t)end : FF_BLOCK_PAGES;
+}
+
+/* Passes over pages that are all there. False: some are not; those of blocks before are used. */
+static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
+    for (uint64_t page = piece->first; page < piece->end;) {
+        uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+        uint32_t end = end_in_block(piece, page, first);
+        if (!is_in_place(sim, device, block, first, end))
+            return false;
+        use(sim, block, first, end, write);
+        page += end - first;
     }
     return true;
 }
@@ -130,12 +188,15 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
              position = further)
             if ((further = pass_level(sim, device, operand, level, position)) == position)
                 break;
+    if (position >= limit)
+        return position;
+    struct cursor cursor = cursor_at(sim, operand, position);
     while (position < limit) {
-        uint64_t near = position + FF_BLOCK_SIZE < limit ? position + FF_BLOCK_SIZE : limit;
-        struct piece piece = piece_at(sim, operand, position, near);
+        uint64_t most = limit - position < FF_BLOCK_SIZE ? limit - position : FF_BLOCK_SIZE;
+        struct piece piece = next_piece(&cursor, operand, most);
         if (!pass(sim, device, &piece, operand->write))
             return position;
-        position += piece.bytes;
+        position = cursor.position;
     }
     return position;
 }
@@ -167,10 +228,17 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     return last;
 }
 
+void ff__bulk_changed(struct device *device, uint32_t block) {
+    struct bulk *bulk = &device->bulk;
+    for (uint32_t i = 0; bulk->raised && i < device->current.kernel.operand_count; i++)
+        bulk->raised = block < bulk->fronts[i].step_first || block > bulk->fronts[i].step_last;
+}
+
 void ff__bulk_left(struct device *device, uint32_t block) {
     const struct bulk *bulk = &device->bulk;
     if (!device->running || !ff__is_bulk(device))
         return;
+    ff__bulk_changed(device, block);
     for (uint32_t i = 0; i < device->current.kernel.operand_count; i++)
         if (block >= bulk->fronts[i].first && block <= bulk->fronts[i].last)
             bulk->fronts[i].clear = 0;
@@ -216,6 +284,15 @@ static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32
     ff__sim_raise_fault(sim, device, &fault);
 }
 
+/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
+ * next. */
+static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byte) {
+    uint32_t inside = byte - from * slice->part;
+    if (inside < slice->part)
+        return from;
+    return inside - slice->part < slice->part ? from + 1 : from + inside / slice->part;
+}
+
 /* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
  * first one that a part misses and its end are passed over. Parts of a page or more begin with a page,
  * though steps, which are rounded, do not. */
@@ -223,6 +300,7 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing) {
     const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
+    uint32_t part = 0, last = 0;
     const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
     const bool small = slice->part < FF_PAGE_SIZE;
     for (uint32_t index = ff_mask_next(missing, 0);
@@ -230,8 +308,8 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
         uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
         first = first > piece->start ? first : piece->start;
         end = end < piece_end ? end : piece_end;
-        uint32_t part = (uint32_t)(first - piece->start + shift) / slice->part;
-        uint32_t last = small ? (uint32_t)(end - 1 - piece->start + shift) / slice->part : part;
+        part = part_from(slice, last, (uint32_t)(first - piece->start + shift));
+        last = small ? part_from(slice, part, (uint32_t)(end - 1 - piece->start + shift)) : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
                  base / FF_PAGE_SIZE + index, slice->operand->write);
@@ -244,19 +322,27 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
     }
 }
 
-/* Returns how many pages of the operand the step is short of. */
-static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+/* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
+static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice,
+                               struct front *front) {
+    const struct bulk *bulk = &device->bulk;
     uint64_t missing_count = 0;
-    uint32_t block;
-    for (uint64_t at = slice->from; at < slice->to;) {
-        struct piece piece = piece_at(sim, slice->operand, at, slice->to);
+    struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
+    for (uint64_t at = slice->from; at < slice->to && (bulk->room > 0 || !bulk->faulted);
+         at = cursor.position) {
+        struct piece piece = next_piece(&cursor, slice->operand, slice->to - at);
         for (uint64_t page = piece.first; page < piece.end;) {
-            struct ff_mask pages = next_pages(&page, piece.end, &block);
-            struct ff_mask missing = missing_of(sim, device, block, &pages);
-            missing_count += ff_mask_count(&missing);
-            raise_in_block(sim, device, slice, &piece, at, block, &missing);
+            uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+            uint32_t end = end_in_block(&piece, page, first);
+            struct ff_mask missing;
+            uint32_t count = missing_in(sim, device, block, first, end, &missing);
+            missing_count += count;
+            front->step_first = block < front->step_first ? block : front->step_first;
+            front->step_last = block > front->step_last ? block : front->step_last;
+            if (count > 0)
+                raise_in_block(sim, device, slice, &piece, at, block, &missing);
+            page += end - first;
         }
-        at += piece.bytes;
     }
     return missing_count;
 }
@@ -267,10 +353,15 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
     const struct ff__kernel *kernel = &device->current.kernel;
     uint64_t missing = 0;
     bulk->room = ff__sim_flat(sim) ? sim->gpu->sms : sim->gpu->batch_faults;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        bulk->fronts[i].step_first = UINT32_MAX;
+        bulk->fronts[i].step_last = 0;
+    }
     for (uint32_t i = 0; i < kernel->operand_count && (bulk->room > 0 || !bulk->faulted); i++) {
         struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
-        missing += raise_in_slice(sim, device, &slice);
+        missing += raise_in_slice(sim, device, &slice, &bulk->fronts[i]);
     }
+    bulk->raised = missing > 0;
     return missing;
 }
 
@@ -302,8 +393,8 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
         uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
         for (int j = 0; j < FF__LOOPS; j++)
             last += (operand->loop[j].count - 1) * operand->loop[j].stride;
-        bulk->fronts[i] =
-            (struct front){0, (uint32_t)(start / FF_BLOCK_SIZE), (uint32_t)(last / FF_BLOCK_SIZE)};
+        bulk->fronts[i] = (struct front){.first = (uint32_t)(start / FF_BLOCK_SIZE),
+                                         .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }
 }
 
@@ -329,7 +420,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     bulk->steps = (bytes + window - 1) / window;
     bulk->horizon = HORIZON * shared;
     bulk->time = time;
-    bulk->waits = bulk->faulted = false;
+    bulk->waits = bulk->faulted = bulk->raised = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
     count_pages(sim, kernel);
 }
@@ -347,11 +438,15 @@ static uint64_t reach(const struct bulk *bulk, uint64_t until) {
 /* At a step that looked short of pages: faults, or on with it if rounding had stopped it too early. */
 static void stop(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
+    if (bulk->faulted && bulk->raised) { /* something came that the step has no use for */
+        bulk->waits = true;
+        return;
+    }
     uint64_t missing = raise_faults(sim, device);
     if (missing == 0) {
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->step++;
-        bulk->faulted = false;
+        bulk->faulted = bulk->raised = false;
         return;
     }
     if (!bulk->faulted) {
@@ -367,6 +462,7 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until) {
         uint64_t last = reach(bulk, until), at = first_stop(sim, device, last);
         bulk->time += (uint64_t)((double)(at - bulk->step) * bulk->ps_per_step);
         bulk->faulted = bulk->faulted && at == bulk->step;
+        bulk->raised = bulk->raised && at == bulk->step;
         bulk->step = at;
         if (at < last && bulk->time < until)
             stop(sim, device);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 4u /* prefetches and pre-evictions at a time; ours */
+#define AHEAD 4u /* prefetches and pre-evictions at a time, at least; ours */
 
 /* ---- learning ---- */
 
@@ -99,7 +99,10 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
-    sim->maps_remotely = sim->maps_remotely || !ff_mask_empty(&job->job.remote);
+    if (!ff_mask_empty(&job->job.remote)) {
+        sim->maps_remotely = true;
+        ff__bulk_changed(device, group->block);
+    }
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))
@@ -221,12 +224,32 @@ static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
     return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries) * PS_PER_NS;
 }
 
+/* Its execution ID has had a fault. */
+static void note_kernel(struct sim *sim, uint32_t id) {
+    if (id == FF_NONE)
+        return;
+    if (id >= sim->faulted_capacity) {
+        uint32_t capacity = 2 * id + 64;
+        unsigned char *faulted = realloc(sim->faulted, capacity);
+        if (!faulted) {
+            ff__sim_fail(sim, -ENOMEM, "faults");
+            return;
+        }
+        memset(faulted + sim->faulted_capacity, 0, capacity - sim->faulted_capacity);
+        sim->faulted = faulted;
+        sim->faulted_capacity = capacity;
+    }
+    sim->result->kernels_faulted += !sim->faulted[id];
+    sim->faulted[id] = 1;
+}
+
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->batch_count = take_faults(device, time, device->batch, ff__sim_batch_limit(sim));
     device->batch_next = 0;
     if (device->batch_count == 0)
         return;
     observe_faults(sim, device, device->batch, device->batch_count);
+    note_kernel(sim, sim->engine.launch[device->tier]);
     device->in_batch = true;
     device->batch_start = time;
     sim->result->batches++;
@@ -351,17 +374,29 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
-static bool pre_evicts(struct sim *sim, uint32_t tier) {
+/* Pages that pre-eviction keeps free. */
+static uint64_t stock_of(struct sim *sim, uint32_t tier) {
     const struct ff__engine *engine = &sim->engine;
     const struct ff_evict_policy *evict = engine->evict;
-    return evict->stock && evict->stock(engine->evict_state[tier], &engine->view) > 0;
+    return evict->stock ? evict->stock(engine->evict_state[tier], &engine->view) : 0;
+}
+
+/* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
+ * while one comes in, as both directions of the link are in use: as many blocks as it keeps free, so that
+ * a kernel which has waited for one of them finds the next one under way, too. Otherwise each makes room
+ * for itself first. */
+static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
+    uint64_t stock = stock_of(sim, tier);
+    if (stock == 0)
+        return 1;
+    return stock > AHEAD * FF_BLOCK_PAGES ? (uint32_t)(stock / FF_BLOCK_PAGES) : AHEAD;
 }
 
 /* Where room is made ahead, prefetching goes on without faults: it plans when no advice is left. */
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (!pre_evicts(sim, device->tier))
+    if (stock_of(sim, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);
@@ -390,9 +425,7 @@ void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
         ;
     if (sim->config->untimed || sim->freeing || (device->in_batch && !ff__sim_flat(sim)))
         return;
-    /* Pre-eviction makes room for the next ones while one comes in, as both directions of the link are
-     * in use; otherwise each makes room for itself first. */
-    uint32_t most = pre_evicts(sim, device->tier) ? AHEAD : 1;
+    uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {
         if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
             break;
@@ -444,6 +477,7 @@ void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move piece = {
         .block = job->job.in.block, .tier = job->job.in.tier, .pages = pages};
     ff__engine_arrive(&sim->engine, ff__sim_ns(time), &job->job, &pages);
+    ff__bulk_changed(&sim->devices[job->device], piece.block);
     if (sim->config->observe)
         observe_move(sim, &piece, FF_TRACE_MIGRATE);
     ff__sms_wake(sim, &sim->devices[job->device], piece.block, &pages, time);
@@ -459,6 +493,8 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
     for (uint32_t i = 0; i < job->job.out_count; i++)
         ff__sim_left(sim, job->job.out[i].tier, job->job.out[i].block);
     observe_job(sim, &job->job);
+    if (job->job.has_in)
+        ff__bulk_changed(device, job->job.in.block);
     if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
     ff__sim_job_free(sim, job);

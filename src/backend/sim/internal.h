@@ -79,6 +79,8 @@ struct launch {
 struct front {
     uint64_t clear;       /* up to this position all is known to be in place; 0: nothing is known */
     uint32_t first, last; /* blocks that it lies in */
+    uint32_t step_first,
+        step_last; /* that the step was seen to lie in when its faults were raised */
 };
 
 /* How far a kernel in bulk has come: bulk.c. */
@@ -87,6 +89,7 @@ struct bulk {
     double ps_per_step;
     uint64_t time;
     bool waits, faulted;  /* for pages; the step has been counted as short of them */
+    bool raised;          /* all its faults are there, as long as nothing changes in its blocks */
     uint32_t room;        /* for entries, in the driver's next batch */
     struct front *fronts; /* [operand] */
     uint32_t front_capacity;
@@ -242,6 +245,8 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
 void ff__bulk_wake(struct device *device, uint64_t time);
 /* Some of the block's pages are not there any more. */
 void ff__bulk_left(struct device *device, uint32_t block);
+/* Some have come, or their faults have been answered. */
+void ff__bulk_changed(struct device *device, uint32_t block);
 
 /* ---- the future: future.c ---- */
 
@@ -304,6 +309,8 @@ struct sim {
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;
     uint32_t launch_count, launches_done;
+    unsigned char *faulted; /* [execution ID] it had a fault */
+    uint32_t faulted_capacity;
     struct job *free_jobs;
     struct job **retries; /* faults that found no room */
     uint32_t retry_count, retry_capacity;

@@ -21,9 +21,10 @@ static struct ff__sim_result *counters(struct laps *laps, uint64_t back) {
 
 static struct ff__sim_lap lap_of(struct laps *laps, uint64_t back) {
     const struct ff__sim_result *end = counters(laps, back), *start = counters(laps, back + 1);
-    return (struct ff__sim_lap){end->time_ns - start->time_ns, end->faults - start->faults,
-                                end->duplicates - start->duplicates,
-                                end->pages_in - start->pages_in, end->pages_out - start->pages_out};
+    return (struct ff__sim_lap){
+        end->time_ns - start->time_ns,   end->time_ps - start->time_ps,
+        end->faults - start->faults,     end->duplicates - start->duplicates,
+        end->pages_in - start->pages_in, end->pages_out - start->pages_out};
 }
 
 static bool is_like(const struct ff__sim_lap *a, const struct ff__sim_lap *b) {
@@ -65,6 +66,17 @@ static bool lies_close(struct laps *laps) {
             return false;
     }
     return true;
+}
+
+/* With memory for everything: the last rounds had no faults and moved nothing, so that they left nothing
+ * behind, and took exactly the same time as each other. */
+static bool rests(struct laps *laps) {
+    struct ff__sim_lap now = lap_of(laps, 0), before;
+    if (laps->count < 2)
+        return false;
+    before = lap_of(laps, 1);
+    return now.faults + now.pages_in + now.pages_out == 0 &&
+           before.faults + before.pages_in + before.pages_out == 0 && now.time_ps == before.time_ps;
 }
 
 /* After how many rounds the same comes again; 0: not yet known. */
@@ -111,8 +123,10 @@ void ff__laps_end(struct sim *sim, uint64_t time) {
     *counters(laps, 0) = *sim->result;
     ff__sim_stock(sim, time, counters(laps, 0));
     sim->result->lap = lap_of(laps, 0);
-    uint64_t period = sim->config->settles && !sim->config->observe ? period_of(laps) : 0;
-    if (period == 0)
+    uint64_t period = sim->config->settles ? period_of(laps) : 0;
+    if (sim->config->memory == 0 && rests(laps))
+        period = 1;
+    if (period == 0 || sim->config->observe)
         return;
     uint64_t rounds = rounds_left(sim, &last);
     multiply(laps, period, rounds);

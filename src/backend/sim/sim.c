@@ -593,6 +593,7 @@ static void close_sim(struct sim *sim) {
         sim->free_jobs = next;
     }
     free(sim->retries);
+    free(sim->faulted);
     free(sim->events.heap);
     free(sim->devices);
     free(sim->ranges);
@@ -629,17 +630,20 @@ void ff__sim_stock(const struct sim *sim, uint64_t time, struct ff__sim_result *
         out->demanded_hits = out->hits;
         return;
     }
-    out->time_ns = ff__sim_ns(time);
+    out->time_ps = time;
     if (ff__sim_flat(sim)) { /* as UVMSmart accounts for faults */
         out->fault_ns = out->faults * sim->gpu->fault_ns;
-        out->time_ns += out->fault_ns;
+        out->time_ps += out->fault_ns * PS_PER_NS;
     }
+    out->time_ns = ff__sim_ns(out->time_ps);
 }
 
 static void sum_up(struct sim *sim) {
     struct ff__sim_result *result = sim->result;
     ff__sim_stock(sim, sim->now, result);
     ff__laps_add(&sim->laps, result);
+    result->time_ns = sim->config->untimed ? 0 : ff__sim_ns(result->time_ps);
+    result->kernels = sim->engine.launch_count;
     result->table_bytes = arena_used(&sim->engine);
 }
 

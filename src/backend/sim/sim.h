@@ -20,7 +20,8 @@ struct ff__sim_config {
     bool check; /* verify the engine's invariants after every event */
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
-    /* Rounds that are like those before (laps.c) are counted without being run; not when observed. */
+    /* Rounds that are like those before (laps.c) are counted without being run; not when observed. With
+     * memory for everything, those in which nothing moves always are. */
     bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: nobody watches. */
@@ -33,12 +34,13 @@ struct ff__sim_config {
 
 /* One round of the program. */
 struct ff__sim_lap {
-    uint64_t time_ns, faults, duplicates, pages_in, pages_out;
+    uint64_t time_ns, time_ps, faults, duplicates, pages_in, pages_out;
 };
 
 /* All times are virtual. All members are 64-bit counters. */
 struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
+    uint64_t time_ps;   /* the same, so that rounds add up */
     uint64_t kernel_ns; /* some kernel ran */
     uint64_t fault_ns;  /* fault handling: the driver's time (batch), or its latencies (flat) */
     /* links from the host to devices, back, and between devices were busy */
@@ -60,11 +62,12 @@ struct ff__sim_result {
         demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
                                          page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
-    uint64_t table_bytes;   /* pages of the prefetch policy's arena that it has written to */
-    uint64_t laps;          /* rounds, if the program has such */
-    uint64_t laps_run;      /* of these, not told from others */
-    struct ff__sim_lap lap; /* the last one */
-    struct ff_stats stats;  /* the engine's */
+    uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
+    uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
+    uint64_t laps;                     /* rounds, if the program has such */
+    uint64_t laps_run;                 /* of these, not told from others */
+    struct ff__sim_lap lap;            /* the last one */
+    struct ff_stats stats;             /* the engine's */
 };
 
 /* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke). */

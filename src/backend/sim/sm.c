@@ -362,7 +362,11 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
 
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time) {
-    device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+    struct ff_mask answered = ff_mask_and(&device->pending[block], pages);
+    if (!ff_mask_empty(&answered)) {
+        device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+        ff__bulk_changed(device, block);
+    }
     if (device->bulk.waits)
         ff__bulk_wake(device, time);
     for (uint32_t *link = &device->waiters[block]; *link != 0;) {

@@ -142,9 +142,9 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
             ff_advice_add(victims, &victim);
     }
     bool only_recent = victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT;
-    for (; count > 0; count--) {
-        set_key(farthest, view, aside[count - 1]);
-        victim.block = aside[count - 1]; /* the last one first: it is the oldest of equals */
+    for (uint32_t i = 0; i < count; i++) {
+        set_key(farthest, view, aside[i]);
+        victim.block = aside[i];
         if (only_recent && victim.block != request->for_block)
             ff_advice_add(victims, &victim);
     }

@@ -39,10 +39,8 @@ void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t blo
     move_to_tail(order, block, FF__ORDER_USED);
 }
 
-/* Whether service and discard move the block. In the driver only a block of a whole 2 MiB owns its
- * root chunk; a shorter one shares roots by 64 KiB and 4 KiB chunks, and keeps the place that its
- * allocation gave it. */
-static bool is_movable(const struct ff__order *order, const struct ff_view *view, uint32_t block) {
+bool ff__order_is_movable(const struct ff__order *order, const struct ff_view *view,
+                          uint32_t block) {
     return ff__order_at(order, block)->list != FF__ORDER_NONE &&
            view->blocks[block].page_count == FF_BLOCK_PAGES;
 }
@@ -50,12 +48,12 @@ static bool is_movable(const struct ff__order *order, const struct ff_view *view
 void ff__order_on_used(void *order, const struct ff_view *view, uint32_t block,
                        const struct ff_mask *pages) {
     (void)pages;
-    if (is_movable(order, view, block))
+    if (ff__order_is_movable(order, view, block))
         move_to_tail(order, block, FF__ORDER_USED);
 }
 
 void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t block) {
-    if (is_movable(order, view, block))
+    if (ff__order_is_movable(order, view, block))
         move_to_tail(order, block, FF__ORDER_DISCARDED);
 }
 

@@ -50,10 +50,24 @@ void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t bl
 void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block);
 void ff__order_block_freed(void *order, uint32_t block);
 
+/* Whether service and discard move the block. In the driver only a block of a whole 2 MiB owns its
+ * root chunk; a shorter one shares roots by 64 KiB and 4 KiB chunks, and keeps the place that its
+ * allocation gave it. */
+bool ff__order_is_movable(const struct ff__order *order, const struct ff_view *view,
+                          uint32_t block);
+
 /* Whether it was served so lately that whoever asked for it may still be at it. */
 #define FF__ORDER_RECENT 8u
 static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t block) {
     return order->clock - ff__order_at(order, block)->when < FF__ORDER_RECENT;
+}
+
+/* Of two blocks on lists: whether the first comes before the second. */
+static inline bool ff__order_is_before(const struct ff__order *order, uint32_t block,
+                                       uint32_t other) {
+    const struct ff__order_link *a = ff__order_at(order, block), *b = ff__order_at(order, other);
+    return a->list != FF__ORDER_NONE &&
+           (a->list < b->list || (a->list == b->list && a->when < b->when));
 }
 
 /* The block after this one (FF_NONE: the first), whichever list it is on; FF_NONE: the end. */

@@ -10,18 +10,60 @@
 
 #include "policy/registry.h"
 
-#define LOOK 512u /* blocks of the order that one pick looks at; ours */
+#define LOOK    512u /* blocks of the order that one pick looks at; ours */
+#define CHOICES 4u   /* by the block: the engine takes one, and the first may share its root */
+
+/* Blocks in front of `at` are known to be expected, as long as the running kernel is where it was at
+ * `turn`: a pick need not ask for them again. */
+struct passed {
+    uint64_t turn;
+    uint32_t at, count; /* FF_NONE: nothing is known */
+};
 
 struct predicted {
     struct ff__order order;
     struct ff__ahead ahead;
+    struct passed passed;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct predicted *predicted = state;
     ff__order_start(&predicted->order, env->block_state, sizeof(struct ff__order_link));
     ff__ahead_start(&predicted->ahead, env);
+    predicted->passed.at = FF_NONE;
     return 0;
+}
+
+/* The block leaves its place in the order. */
+static void leave_place(struct predicted *predicted, uint32_t block) {
+    struct passed *passed = &predicted->passed;
+    if (passed->at == block)
+        passed->at = ff__order_next(&predicted->order, block);
+    else if (passed->at != FF_NONE && ff__order_is_before(&predicted->order, block, passed->at))
+        passed->at = FF_NONE;
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    if (ff__order_is_movable(state, view, block))
+        leave_place(state, block);
+    ff__order_on_used(state, view, block, pages);
+}
+
+/* It goes to the front part of the order. */
+static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
+    ((struct predicted *)state)->passed.at = FF_NONE;
+    ff__order_on_discarded(state, view, block);
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    leave_place(state, block);
+    ff__order_on_release(state, view, block);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    leave_place(state, block);
+    ff__order_block_freed(state, block);
 }
 
 static uint64_t stock(void *state, const struct ff_view *view) {
@@ -31,12 +73,11 @@ static uint64_t stock(void *state, const struct ff_view *view) {
 /* Names blocks, least recently migrated first, whose next use is at `from` or later. What has just come
  * may be unexpected because nothing has been learned from it yet. */
 static void name_from(const struct ff__order *order, const struct ff_view *view,
-                      const struct ff_evict_request *request, uint64_t from,
-                      struct ff_advice_list *victims) {
+                      const struct ff_evict_request *request, uint64_t from, uint32_t first,
+                      uint32_t skipped, struct ff_advice_list *victims) {
     struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
-    uint32_t looked = 0;
-    for (uint32_t block = ff__order_next(order, FF_NONE);
-         block != FF_NONE && victims->count < victims->capacity && looked < LOOK;
+    uint32_t looked = skipped, wanted = view->by_page ? victims->capacity : CHOICES;
+    for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
             (from > 0 && ff__order_is_recent(order, block)) ||
@@ -52,17 +93,33 @@ static uint64_t launch_after(uint64_t turn) {
     return ((turn >> 32) + 1) << 32;
 }
 
+/* Passes over blocks that are expected. */
+static void pass(struct predicted *predicted, const struct ff_view *view, uint32_t tier) {
+    struct passed *passed = &predicted->passed;
+    uint64_t turn = ff_view_this_turn(view, tier);
+    if (passed->turn != turn || passed->at == FF_NONE)
+        *passed = (struct passed){turn, ff__order_next(&predicted->order, FF_NONE), 0};
+    while (passed->at != FF_NONE && passed->count < LOOK &&
+           ff_view_next_turn(view, tier, passed->at) != FF_TURN_NEVER) {
+        passed->at = ff__order_next(&predicted->order, passed->at);
+        passed->count++;
+    }
+}
+
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
-    const struct predicted *predicted = state;
+    struct predicted *predicted = state;
+    const struct passed *passed = &predicted->passed;
     uint64_t from = 0;
-    name_from(&predicted->order, view, request, FF_TURN_NEVER, victims);
+    pass(predicted, view, request->tier);
+    name_from(&predicted->order, view, request, FF_TURN_NEVER, passed->at, passed->count, victims);
     if (victims->count > 0)
         return;
     if (request->cause == FF_EVICT_FOR_PREFETCH)
         from = launch_after(ff_view_next_turn(view, request->tier, request->for_block));
     if (from > 0 || request->cause != FF_EVICT_FOR_PREFETCH)
-        name_from(&predicted->order, view, request, from, victims);
+        name_from(&predicted->order, view, request, from,
+                  ff__order_next(&predicted->order, FF_NONE), 0, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
@@ -76,12 +133,12 @@ const struct ff_evict_policy ff__evict_predicted = {
             .block_state_size = sizeof(struct ff__order_link),
             .params = ff__ahead_params,
             .init = init,
-            .block_freed = ff__order_block_freed,
+            .block_freed = block_freed,
         },
     .on_activate = ff__order_on_activate,
-    .on_used = ff__order_on_used,
-    .on_discarded = ff__order_on_discarded,
-    .on_release = ff__order_on_release,
+    .on_used = on_used,
+    .on_discarded = on_discarded,
+    .on_release = on_release,
     .stock = stock,
     .pick = pick,
 };
