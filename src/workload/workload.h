@@ -53,6 +53,14 @@ struct ff__operand {
     } loop[FF__LOOPS];
 };
 
+/* Consecutive bytes. */
+static inline struct ff__operand ff__operand_of(uint64_t offset, uint64_t bytes) {
+    struct ff__operand operand = {.offset = offset, .run = bytes};
+    for (int i = 0; i < FF__LOOPS; i++)
+        operand.loop[i].count = 1;
+    return operand;
+}
+
 static inline uint32_t ff__operand_readers(const struct ff__operand *operand) {
     return operand->readers ? operand->readers : 1;
 }

@@ -66,11 +66,12 @@ static struct ff__sim_result run(const struct bulk *bulk, uint64_t bytes, const 
 }
 
 static struct bulk stream_of(uint64_t bytes, uint32_t launches) {
-    return (struct bulk){
-        .operand = {.write = true, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}},
-        .flops = 1e9,
-        .launches = launches,
-        .host_writes = true};
+    struct bulk bulk = {.operand = ff__operand_of(0, bytes),
+                        .flops = 1e9,
+                        .launches = launches,
+                        .host_writes = true};
+    bulk.operand.write = true;
+    return bulk;
 }
 
 /* Once all is there, a kernel takes what the slower of arithmetic and memory takes. */

@@ -156,8 +156,10 @@ static void test_operands(void **state) {
         for (uint32_t j = 0; j < placement->operand_count; j++) {
             const struct ff__operand *o = &placement->operands[j];
             uint64_t end = o->offset + o->run;
-            for (int k = 0; k < FF__LOOPS; k++)
+            for (int k = 0; k < FF__LOOPS; k++) {
+                assert_true(o->loop[k].count > 0);
                 end += (o->loop[k].count - 1) * o->loop[k].stride;
+            }
             assert_true(o->run > 0);
             if (end > workload->arrays[o->array].bytes)
                 fail_msg("%s: an operand ends behind its array", networks[i].name);

@@ -165,7 +165,7 @@ uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b) {
 
 static void cat_back(struct ff__tape *tape, const struct ff__node *node) {
     uint64_t bytes = bytes_of(tape, node->in[0]);
-    struct ff__operand part = {.run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+    struct ff__operand part = ff__operand_of(0, bytes);
     uint32_t dx = ff__tensor_bytes(tape, bytes);
     part.offset = node->size[0];
     ff__kernel_begin(tape, "cat_grad", 0);
@@ -223,8 +223,7 @@ void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS
                             .in = {x, NONE, NONE},
                             .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
     for (uint64_t i = 0; i < FF__PARTS; i++) {
-        struct ff__operand part = {
-            .offset = i * bytes, .run = bytes, .loop = {{1, 0}, {1, 0}, {1, 0}}};
+        struct ff__operand part = ff__operand_of(i * bytes, bytes);
         parts[i] = ff__tensor_bytes(tape, bytes);
         ff__kernel_begin(tape, "contiguous", 0);
         ff__kernel_nest(tape, x, false, 1, &part);
@@ -348,9 +347,7 @@ uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t ind
 enum { INDICES, OFFSETS, BAG_SIZES, BAG_OF_ROW };
 
 static void use_part(struct ff__tape *tape, uint32_t tensor, uint64_t part, uint64_t rows) {
-    struct ff__operand nest = {.offset = part * rows * FF__INDEX,
-                               .run = rows * FF__INDEX,
-                               .loop = {{1, 0}, {1, 0}, {1, 0}}};
+    struct ff__operand nest = ff__operand_of(part * rows * FF__INDEX, rows * FF__INDEX);
     ff__kernel_nest(tape, tensor, false, 1, &nest);
 }
 

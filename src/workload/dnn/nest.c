@@ -28,7 +28,7 @@ struct ff__operand ff__nest_rows(uint64_t rows, uint64_t width, uint64_t across)
     uint64_t waves = between(1, rows / (wave_tiles(across) * TILE), rows);
     uint64_t tall = rows / waves, panel = bytes / panels;
     if (panels == 1) /* nothing but consecutive bytes */
-        return (struct ff__operand){.run = rows * bytes, .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+        return ff__operand_of(0, rows * bytes);
     return (struct ff__operand){
         .run = panel, .loop = {{waves, tall * bytes}, {panels, panel}, {tall, bytes}, {1, 0}}};
 }

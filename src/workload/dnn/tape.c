@@ -93,8 +93,7 @@ void ff__kernel_nest(struct ff__tape *tape, uint32_t tensor, bool write, double 
 void ff__kernel_uses(struct ff__tape *tape, uint32_t tensor, bool write, double times) {
     if (tape->failed)
         return;
-    struct ff__operand whole = {.run = tape->tensors[tensor].bytes,
-                                .loop = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+    struct ff__operand whole = ff__operand_of(0, tape->tensors[tensor].bytes);
     ff__kernel_nest(tape, tensor, write, times, &whole);
 }
 
