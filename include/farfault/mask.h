@@ -185,7 +185,9 @@ static inline uint32_t ff_mask_words(const struct ff_mask *m) {
 }
 #endif
 
-/* ff_mask_next() for who knows `words`, ff_mask_words() of the mask or of one that has lost pages since. */
+/* ff_mask_next(), `from` up to FF_BLOCK_PAGES, for who knows `words`: ff_mask_words() of the mask, or of
+ * what it was before it lost pages. Goes to the next word that holds any at once: a loop over empty ones
+ * would end at a place that no processor foresees. */
 static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
     uint32_t i = from / 64;
     uint64_t word = from < FF_BLOCK_PAGES ? m->word[i] & (~UINT64_C(0) << (from % 64)) : 0;
@@ -196,10 +198,9 @@ static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, 
     return word ? i * 64 + (uint32_t)__builtin_ctzll(word) : FF_BLOCK_PAGES;
 }
 
-/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. Not a loop over words:
- * where few pages are in it, it would end at a place that no processor foresees. */
+/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. */
 static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
-    return ff_mask_next_in(m, ff_mask_words(m), from);
+    return from < FF_BLOCK_PAGES ? ff_mask_next_in(m, ff_mask_words(m), from) : FF_BLOCK_PAGES;
 }
 
 /* The page, if it is alone in the mask; otherwise FF_BLOCK_PAGES. */

@@ -147,7 +147,7 @@ struct ff__page_job {
     struct ff_mask *dirty; /* [block] the backend's: written to since they came */
     /* the answer */
     bool held, back;              /* the host has its content; it was evicted before */
-    bool copied, victim_written;  /* the host got the victim's content */
+    bool victim_written, copied;  /* the victim was dirty; the host got its content */
     uint32_t victim, victim_page; /* the block FF_NONE: there was room */
 };
 

@@ -1,6 +1,6 @@
-/* Pages one at a time, where nothing takes time: a fault, its job and the job's end in two short
- * steps, if one page leaves for it at most. What comes of it is what comes of the long way; what is
- * saved is the looking at all that can be under way where things take time, and at whole blocks. */
+/* Pages one at a time, where nothing takes time: a fault, its job and the job's end in one short step,
+ * if one page leaves for it at most. What comes of it is what comes of the long way; what is saved is
+ * the looking at all that can be under way where things take time, and at whole blocks. */
 #include "engine/internal.h"
 
 #define VICTIMS_MAX 16u

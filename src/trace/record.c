@@ -89,7 +89,6 @@ static int start_writing(struct ff__recorder *recorder, const struct ff_trace_in
     int status = ff_trace_create(recorder->path, info, &recorder->writer);
     if (status)
         return status;
-    sem_init(&recorder->wake, 0, 0);
     status = ff__thread_start(&recorder->thread, write_events, recorder, "ff-record");
     if (status)
         ff_trace_abandon(recorder->writer);
@@ -133,6 +132,8 @@ static void release(struct ff__recorder *recorder) {
     if (recorder->owners)
         ff__lazy_unmap(recorder->owners, recorder->block_limit * sizeof *recorder->owners);
     ff__queue_fini(&recorder->events);
+    sem_destroy(&recorder->wake);
+    pthread_mutex_destroy(&recorder->lock);
     free(recorder->path);
     free(recorder);
 }
@@ -150,6 +151,8 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     recorder->log = config->log;
     recorder->pid = getpid();
     recorder->start_ns = ff__clock_ns();
+    pthread_mutex_init(&recorder->lock, NULL);
+    sem_init(&recorder->wake, 0, 0);
     int status = start_writing(recorder, &info);
     if (status) {
         ff__fail(error, status, "cannot record to %s: %s", config->path,
@@ -157,7 +160,6 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
         release(recorder);
         return status;
     }
-    pthread_mutex_init(&recorder->lock, NULL);
     *out = recorder;
     return 0;
 }
