@@ -7,6 +7,7 @@
 #define FARFAULT_MASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #ifdef __SSE4_1__
 #include <smmintrin.h>
@@ -82,6 +83,28 @@ static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t
     FF_MASK_FOR_EACH_WORD(i)
     m->word[i] &= ~ff_mask_word_of_run(i, first, end);
 }
+
+/* One page alone. Written by pairs of words, as it will be read by some: a processor waits where a read
+ * spans more than the last write. */
+#ifdef __SSE4_1__
+static inline struct ff_mask ff_mask_of_page(uint32_t page) {
+    struct ff_mask m;
+    __m128i bit = _mm_set1_epi64x((int64_t)(UINT64_C(1) << (page % 64)));
+    __m128i word = _mm_set1_epi64x(page / 64), pair = _mm_set_epi64x(1, 0);
+    for (int i = 0; i < FF_MASK_WORDS / 2; i++) {
+        __m128i here = _mm_cmpeq_epi64(word, pair);
+        _mm_store_si128((__m128i *)m.word + i, _mm_and_si128(here, bit));
+        pair = _mm_add_epi64(pair, _mm_set1_epi64x(2));
+    }
+    return m;
+}
+#else
+static inline struct ff_mask ff_mask_of_page(uint32_t page) {
+    struct ff_mask m = {{0}};
+    ff_mask_set(&m, page);
+    return m;
+}
+#endif
 
 static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
     struct ff_mask m;
@@ -185,32 +208,40 @@ static inline uint32_t ff_mask_words(const struct ff_mask *m) {
 }
 #endif
 
-/* ff_mask_next(), `from` up to FF_BLOCK_PAGES, for who knows `words`: ff_mask_words() of the mask, or of
- * what it was before it lost pages. Goes to the next word that holds any at once: a loop over empty ones
- * would end at a place that no processor foresees. */
-static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
-    uint32_t i = from / 64;
-    uint64_t word = from < FF_BLOCK_PAGES ? m->word[i] & (~UINT64_C(0) << (from % 64)) : 0;
-    for (words &= ~UINT32_C(1) << 2 * i; word == 0 && words != 0; words &= words - 1) {
+/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. Goes to the next word
+ * that holds any at once: a loop over empty ones would end at a place that no processor foresees. */
+static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
+    if (from >= FF_BLOCK_PAGES)
+        return FF_BLOCK_PAGES;
+    uint32_t i = from / 64, words = ff_mask_words(m) & ~UINT32_C(3) << 2 * i;
+    uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
+    if (word == 0 && words != 0) {
         i = (uint32_t)__builtin_ctz(words) / 2;
         word = m->word[i];
     }
     return word ? i * 64 + (uint32_t)__builtin_ctzll(word) : FF_BLOCK_PAGES;
 }
 
-/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. */
-static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
-    return from < FF_BLOCK_PAGES ? ff_mask_next_in(m, ff_mask_words(m), from) : FF_BLOCK_PAGES;
-}
+/* A walk over the pages of a mask, word by word: pages that come or go in the word where it is are no
+ * longer seen. */
+struct ff_mask_walk {
+    uint32_t words, first; /* ahead; the first page of the word */
+    uint64_t word;         /* what is left of it */
+};
 
-/* The page, if it is alone in the mask; otherwise FF_BLOCK_PAGES. */
-static inline uint32_t ff_mask_alone(const struct ff_mask *m) {
-    uint32_t words = ff_mask_words(m);
-    if (words == 0 || (words & (words - 1)) != 0)
-        return FF_BLOCK_PAGES;
-    uint32_t i = (uint32_t)__builtin_ctz(words) / 2;
-    uint64_t word = m->word[i];
-    return (word & (word - 1)) ? FF_BLOCK_PAGES : i * 64 + (uint32_t)__builtin_ctzll(word);
+static inline bool ff_mask_walk_on(const struct ff_mask *m, struct ff_mask_walk *walk,
+                                   uint32_t *page) {
+    while (walk->word == 0) {
+        if (walk->words == 0)
+            return false;
+        uint32_t i = (uint32_t)__builtin_ctz(walk->words) / 2;
+        walk->words &= walk->words - 1;
+        walk->first = i * 64;
+        walk->word = m->word[i];
+    }
+    *page = walk->first + (uint32_t)__builtin_ctzll(walk->word);
+    walk->word &= walk->word - 1;
+    return true;
 }
 
 /* The first page >= `from` that is not in the mask; FF_BLOCK_PAGES if there is none. */
@@ -241,8 +272,9 @@ static inline bool ff_mask_next_run(const struct ff_mask *m, struct ff_run *run)
     for (struct ff_run run = {0, 0}; ff_mask_next_run((mask), &run);)
 
 #define FF_MASK_FOR_EACH_PAGE(mask, page)                                                          \
-    for (uint32_t page##_words = ff_mask_words(mask),                                              \
-                  page = ff_mask_next_in((mask), page##_words, 0);                                 \
-         page < FF_BLOCK_PAGES; page = ff_mask_next_in((mask), page##_words, page + 1))
+    for (struct ff_mask_walk page##_walk = {ff_mask_words(mask), 0, 0},                            \
+                             *page##_once = &page##_walk;                                          \
+         page##_once; page##_once = NULL)                                                          \
+        for (uint32_t page; ff_mask_walk_on((mask), &page##_walk, &page);)
 
 #endif

@@ -30,7 +30,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 4u
+#define FF_POLICY_API 5u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -98,6 +98,11 @@ struct ff_forecast {
     uint64_t (*this_turn)(const void *state, uint32_t tier);
 };
 
+/* A page of a block. */
+struct ff_page {
+    uint32_t block, page;
+};
+
 /* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
 struct ff_view {
     uint64_t now_ns;
@@ -113,10 +118,11 @@ struct ff_view {
     /* Memory is handed out by the page: an eviction may take a part of a block, and several moves of
      * one block may be under way. Otherwise by the block, and one at a time. */
     bool by_page;
-    const struct ff_mask *coming;      /* [block]; by page: on their way to a device */
-    uint32_t free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
-    uint64_t free_pages[FF_TIERS_MAX]; /* by tier; by page: nobody's pages */
-    uint64_t capacity[FF_TIERS_MAX];   /* by tier, in pages; 0 for the host: no limit */
+    const struct ff_mask *coming; /* [block]; by page: on their way to a device */
+    const uint32_t
+        *free_roots[FF_TIERS_MAX];   /* by tier; by block: whole 2 MiB pieces nobody holds */
+    const uint64_t *free_pages;      /* [tier]; by page: nobody's pages */
+    uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     /* In on_access only: so many accesses follow the last one in the same array. They have not
      * happened, and what they will find is not known; a policy may fetch what it will need for them. */
     uint32_t foreseen;
@@ -152,11 +158,23 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
                          : view->resident[tier][block];
 }
 
+/* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */
+static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
+    return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
+}
+
 /* Whether the engine would accept `block`, or by page what is resident of it, as a victim on `tier`
  * now. */
 static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
     return view->frame[tier][block] != FF_NONE && !view->busy[block] &&
            (!view->by_page || !ff_mask_empty(&view->resident[tier][block]));
+}
+
+/* Whether it would accept a page of it, or by block all of it. */
+static inline bool ff_view_page_evictable(const struct ff_view *view, uint32_t tier,
+                                          struct ff_page page) {
+    return view->frame[tier][page.block] != FF_NONE && !view->busy[page.block] &&
+           (!view->by_page || ff_mask_test(&view->resident[tier][page.block], page.page));
 }
 
 /* ---- what hooks are told ---- */
@@ -367,12 +385,20 @@ struct ff_evict_policy {
      * waits and the list helps nobody. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims);
+    /* on_used, on_leave and pick for one page, without masks: an engine that moves pages one at a time
+     * asks these instead, of a policy that has them. All three, or none. */
+    void (*on_page_used)(void *state, struct ff_page page);
+    void (*on_page_leave)(void *state, struct ff_page page);
+    /* What `pick` would name first for a fault. False: nothing. Who will probably be the next one goes to
+     * *next, its block FF_NONE if that is not known: it is not taken, but has its records fetched. */
+    bool (*pick_page)(void *state, const struct ff_view *view, struct ff_page *victim,
+                      struct ff_page *next);
 };
 
 /* One instance an engine. */
 struct ff_place_policy {
     struct ff_policy base;
-    /* The tier an evicted block goes to. Required. A tier without room means the host. */
+    /* The tier an evicted block goes to. NULL, or a tier without room: the host. */
     uint32_t (*place)(void *state, const struct ff_view *view, uint32_t block, uint32_t from_tier);
 };
 

@@ -112,12 +112,14 @@ static void set_view(struct ff__engine *engine) {
         .ranges = space->ranges,
         .busy = space->busy,
         .by_page = space->by_page,
+        .free_pages = space->free_pages,
         .coming = space->coming,
         .inactive = space->inactive,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         engine->view.resident[tier] = space->resident[tier];
         engine->view.frame[tier] = space->frame[tier];
+        engine->view.free_roots[tier] = &space->frames[tier].free_count;
         engine->view.capacity[tier] = tier == FF_TIER_HOST ? 0 : space->capacity;
     }
 }
@@ -218,6 +220,7 @@ void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
     for (uint32_t range = 0; range < space->range_limit && space->by_page; range++)
         for (uint32_t i = 0; i < space->ranges[range].block_count; i++)
             pages += forget_pages(engine, space->ranges[range].first_block + i, tier);
+    space->free_pages[tier] += pages - space->forgotten[tier];
     space->forgotten[tier] = pages;
 }
 

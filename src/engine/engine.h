@@ -141,14 +141,16 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
 
 /* A page that comes at once, and which one leaves for it. */
 struct ff__page_job {
-    uint32_t tier, block, page; /* an absent page of a block that exists */
+    uint32_t tier;
+    struct ff_page page; /* absent, of a block that exists */
     bool written;
     bool copies_clean;     /* what leaves is copied even if it was not written to */
     struct ff_mask *dirty; /* [block] the backend's: written to since they came */
     /* the answer */
-    bool held, back;              /* the host has its content; it was evicted before */
-    bool victim_written, copied;  /* the victim was dirty; the host got its content */
-    uint32_t victim, victim_page; /* the block FF_NONE: there was room */
+    bool held, back;             /* the host has its content; it was evicted before */
+    bool victim_written, copied; /* the victim was dirty; the host got its content */
+    bool evicts;                 /* there was no room: */
+    struct ff_page victim;       /* who has left */
 };
 
 /* Whether this engine can serve faults so: memory by the page, one device, nobody to ask but the

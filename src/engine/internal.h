@@ -6,16 +6,10 @@
 
 /* ---- engine.c ---- */
 
-/* The view as of now. */
+/* The view as of now: all else in it is the engine's own, and always up to date. */
 static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, uint64_t now_ns) {
-    struct ff__space *space = &engine->space;
-    struct ff_view *view = &engine->view;
-    view->now_ns = now_ns;
-    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
-        view->free_roots[tier] = space->frames[tier].free_count;
-        view->free_pages[tier] = space->by_page ? ff__space_free(space, tier) : 0;
-    }
-    return view;
+    engine->view.now_ns = now_ns;
+    return &engine->view;
 }
 
 /* Queues an event for the correlator. A full queue drops it: learning may miss something, faults do
@@ -36,6 +30,14 @@ static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32
  * the block and some pages stay, the block keeps it. `dead` may be NULL. False: the job is full. */
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
+
+/* Asks where the block goes. No backend has a peer tier yet: a place policy that names one is not
+ * followed. */
+static inline void ff__memory_place(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    if (engine->place->place &&
+        engine->place->place(engine->place_state, &engine->view, block, tier) != FF_TIER_HOST)
+        engine->space.stats.advice_dropped++;
+}
 
 /* Sees to it that there is memory for pages of a block, by eviction if need be. By page, takes pages
  * out of *wanted that find no room, those that `must` come last. False: there is no room at all. */

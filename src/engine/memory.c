@@ -12,7 +12,7 @@ void ff__memory_count(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     uint64_t bytes = 0;
     for (uint32_t tier = 1; tier < space->tier_count; tier++)
-        bytes += space->by_page ? space->used[tier] * FF_PAGE_SIZE
+        bytes += space->by_page ? ff__space_held(space, tier) * FF_PAGE_SIZE
                                 : (uint64_t)space->frames[tier].leaves_used * FF_LEAF_SIZE;
     space->stats.resident = bytes;
     if (bytes > space->stats.resident_peak)
@@ -60,9 +60,7 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     out->pages = ff_mask_or(&out->pages, &going);
     out->held = ff_mask_and(&out->pages, &space->resident[FF_TIER_HOST][block]);
     out->whole = ff_mask_empty(&staying);
-    /* no backend has a peer tier yet: a place policy that names one is not followed */
-    if (engine->place->place(engine->place_state, &engine->view, block, tier) != FF_TIER_HOST)
-        space->stats.advice_dropped++;
+    ff__memory_place(engine, block, tier);
     ff_mask_clear(&out->dead);
     if (engine->discard->dead)
         engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
@@ -87,7 +85,7 @@ void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
     struct ff__space *space = &engine->space;
     if (space->by_page) {
         space->leaving[out->block] = ff_mask_minus(&space->leaving[out->block], &out->pages);
-        space->used[out->tier] -= ff_mask_count(&out->pages);
+        space->free_pages[out->tier] += ff_mask_count(&out->pages);
     } else {
         bool passed_on = job->took_root && out->tier == job->in.tier;
         if (out->whole && !passed_on)
@@ -102,7 +100,7 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
     if (space->by_page) {
         space->coming[in->block] = ff_mask_minus(&space->coming[in->block], &in->pages);
-        space->used[in->tier] += job->owed;
+        space->free_pages[in->tier] -= job->owed;
         for (uint32_t tier = 1; tier < space->tier_count; tier++)
             if (tier != in->tier)
                 ff__memory_release_if_empty(engine, in->block, tier);
@@ -197,7 +195,7 @@ static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
 }
 
 static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
-    return space->by_page ? ff__space_free(space, tier)
+    return space->by_page ? space->free_pages[tier]
                           : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
 }
 
@@ -338,7 +336,7 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (need == 0)
         return false;
     uint64_t now = need < there ? need : there;
-    space->used[tier] += now;
+    space->free_pages[tier] -= now;
     job->owed = need - now;
     if (space->frame[tier][block] == FF_NONE) {
         space->frame[tier][block] = 0;

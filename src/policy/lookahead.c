@@ -133,7 +133,7 @@ static bool place(const struct ff__lookahead *ahead, const struct ff_view *view,
     if (view->blocks[block].range % FF__ARRAYS != array || index >= count)
         return false;
     advice->block = block;
-    advice->pages = ff_mask_of_run(index, index + 1);
+    advice->pages = ff_mask_of_page(index);
     if (ahead->bring == FF__BRING_PAGE)
         return true;
     struct ff_mask there = ff_view_expected(view, advice->tier, block);

@@ -94,11 +94,11 @@ static unsigned param_count(const struct ff_policy *policy) {
 }
 
 static bool has_required_hooks(enum ff__slot slot, const struct ff_policy *policy) {
-    if (slot == FF__EVICT)
-        return ((const struct ff_evict_policy *)policy)->pick != NULL;
-    if (slot == FF__PLACE)
-        return ((const struct ff_place_policy *)policy)->place != NULL;
-    return true;
+    const struct ff_evict_policy *evict = (const void *)policy;
+    if (slot != FF__EVICT)
+        return true;
+    int of_pages = !!evict->on_page_used + !!evict->on_page_leave + !!evict->pick_page;
+    return evict->pick && (of_pages == 0 || of_pages == 3);
 }
 
 static int check_policy(enum ff__slot slot, const struct ff_policy *policy,
@@ -114,8 +114,7 @@ static int check_policy(enum ff__slot slot, const struct ff_policy *policy,
         return ff__fail(error, -EINVAL, "%s policy '%s' declares more than %d parameters", kind,
                         policy->name, FF_PARAMS_MAX);
     if (!has_required_hooks(slot, policy))
-        return ff__fail(error, -EINVAL, "%s policy '%s' lacks its required hook", kind,
-                        policy->name);
+        return ff__fail(error, -EINVAL, "%s policy '%s' lacks a required hook", kind, policy->name);
     if (ff__policy_find(slot, policy->name))
         return ff__fail(error, -EEXIST, "there is a %s policy named '%s' already", kind,
                         policy->name);

@@ -75,6 +75,8 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
         return status;
     }
     mark_unused(space);
+    for (uint32_t tier = 1; tier < space->tier_count; tier++)
+        space->free_pages[tier] = space->capacity;
     space->holes[0] = (struct ff__hole){0, space->block_limit};
     space->hole_count = 1;
     space->stats.capacity = space->capacity * FF_PAGE_SIZE * devices;
@@ -265,10 +267,10 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
 static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t leaves,
                         uint64_t pages, struct ff_error *error) {
     const struct ff__frames *frames = &space->frames[tier];
-    if (space->by_page &&
-        (pages > space->used[tier] || space->used[tier] > space->capacity + space->forgotten[tier]))
+    uint64_t held = ff__space_held(space, tier), most = space->capacity + space->forgotten[tier];
+    if (space->by_page && (pages > held || held > most))
         return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu handed out of %llu",
-                        tier, (unsigned long long)pages, (unsigned long long)space->used[tier],
+                        tier, (unsigned long long)pages, (unsigned long long)held,
                         (unsigned long long)space->capacity);
     if (!space->by_page && (leaves > frames->leaves_used ||
                             frames->leaves_used > frames->root_count * FF__ROOT_LEAVES))

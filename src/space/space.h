@@ -36,9 +36,10 @@ struct ff__space {
     struct ff_mask *leaving;       /* and away from one */
     struct ff_mask *remote[FF_TIERS_MAX]; /* [tier][block] absent pages that the tier may use */
     struct ff_mask
-        *unused; /* [block] prefetched, and not accessed since; kept by who sees accesses */
-    uint64_t capacity, used[FF_TIERS_MAX];  /* by page: pages of a device, and pages held */
-    uint64_t forgotten[FF_TIERS_MAX];       /* by page: of those held, pages that hold no memory */
+        *unused;       /* [block] prefetched, and not accessed since; kept by who sees accesses */
+    uint64_t capacity; /* pages of a device */
+    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that nobody holds */
+    uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
@@ -82,9 +83,9 @@ static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint
 /* The pages of the block that are on any device: present, so that touching them is no fault. */
 struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
 
-/* By page: memory of the device that nobody holds. */
-static inline uint64_t ff__space_free(const struct ff__space *space, uint32_t tier) {
-    return space->capacity + space->forgotten[tier] - space->used[tier];
+/* By page: pages that are on the device, or on the way there or away. */
+static inline uint64_t ff__space_held(const struct ff__space *space, uint32_t tier) {
+    return space->capacity + space->forgotten[tier] - space->free_pages[tier];
 }
 
 /* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */

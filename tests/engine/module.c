@@ -15,11 +15,12 @@ static const struct ff_prefetch_policy prefetch_policy = {
     .base = {.name = MODULE_NAME, .summary = "loaded", .api = FF_POLICY_API}};
 
 static const struct ff_place_policy place_policy = {
-    .base = {.name = "module-place", .summary = "loaded", .api = FF_POLICY_API},
-#ifndef MODULE_WITHOUT_HOOK
-    .place = place,
+    .base = {.name = "module-place", .summary = "loaded", .api = FF_POLICY_API}, .place = place};
+
+#ifdef MODULE_WITHOUT_HOOK
+static const struct ff_evict_policy evict_policy = {
+    .base = {.name = "module-evict", .summary = "names no victims", .api = FF_POLICY_API}};
 #endif
-};
 
 /* What nobody may look at once the API version does not fit. */
 #ifdef MODULE_OLD
@@ -42,6 +43,9 @@ __attribute__((visibility("default"))) const struct ff_policy_module MODULE_SYMB
     .api = MODULE_API,
     .prefetch = MODULE_TABLE(prefetch_policy),
     .place = MODULE_TABLE(place_policy),
+#ifdef MODULE_WITHOUT_HOOK
+    .evict = &evict_policy,
+#endif
 };
 
 /* Every variant uses all of them. */

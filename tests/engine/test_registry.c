@@ -235,6 +235,10 @@ static void no_pick(void *state, const struct ff_view *view, const struct ff_evi
     (void)state, (void)view, (void)request, (void)victims;
 }
 
+static void one_page_used(void *state, struct ff_page page) {
+    (void)state, (void)page;
+}
+
 static void check_rejected(enum ff__slot slot, const struct ff_policy *policy, int status,
                            const char *part) {
     struct ff_error error = {""};
@@ -269,10 +273,9 @@ static void test_rejects(void **state) {
         many[i] = (struct ff_param){"p", FF_PARAM_INT, 0, 0, 1, "one of many"};
     bad = good, bad.base.params = many;
     check_rejected(FF__EVICT, &bad.base, -EINVAL, "16");
-    const struct ff_place_policy place = {.base = {.name = "good", .api = FF_POLICY_API}};
-    check_rejected(FF__PLACE, &place.base, -EINVAL, "hook");
+    bad = good, bad.on_page_used = one_page_used; /* and not the other two */
+    check_rejected(FF__EVICT, &bad.base, -EINVAL, "hook");
     assert_null(ff__policy_find(FF__EVICT, "good")); /* nothing of that was kept */
-    assert_null(ff__policy_find(FF__PLACE, "good"));
 }
 
 /* The same name may be used in another slot, and sixteen parameters are fine. */

@@ -35,6 +35,12 @@ static void watch_leave(void *state, const struct ff_view *view, uint32_t block,
     left.inner->on_leave(state, view, block, pages);
 }
 
+static void watch_page_leave(void *state, struct ff_page page) {
+    assert_true(left.count < 2 * ACCESSES);
+    left.pages[left.count++] = page.block * FF_BLOCK_PAGES + page.page;
+    left.inner->on_page_leave(state, page);
+}
+
 static struct ff__sim_result simulate(const char *spec, const char *gpu, const char *system,
                                       bool untimed, bool check) {
     static struct ff__gpu preset;
@@ -56,6 +62,8 @@ static struct ff__sim_result simulate(const char *spec, const char *gpu, const c
     watched = *left.inner;
     if (watched.on_leave)
         watched.on_leave = watch_leave;
+    if (watched.on_page_leave)
+        watched.on_page_leave = watch_page_leave;
     config.system.policy[FF__EVICT] = &watched.base;
     if (ff__sim_run(&config, workload, &result, &error))
         fail_msg("%s", error.message);

@@ -22,6 +22,7 @@ struct turn {
     uint32_t lane_count;
     uint64_t next_warp, warp_count; /* of all CTAs, in order */
     uint32_t shown;                 /* of the gathered accesses, to the policies */
+    struct ff_access access;        /* what those of a step have in common */
 };
 
 /* ---- misses ---- */
@@ -59,15 +60,14 @@ static void count_out(struct sim *sim, const struct ff__page_job *job) {
 /* The short way. */
 static bool miss_alone(struct sim *sim, const struct device *device, uint64_t page, bool write) {
     struct ff__page_job job = {.tier = device->tier,
-                               .block = (uint32_t)(page / FF_BLOCK_PAGES),
-                               .page = page % FF_BLOCK_PAGES,
+                               .page = {(uint32_t)(page / FF_BLOCK_PAGES), page % FF_BLOCK_PAGES},
                                .written = write,
                                .copies_clean = sim->gpu->write_back_clean,
                                .dirty = sim->dirty};
     if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
         return false;
     bool copied = job.held || sim->gpu->copies_empty;
-    if (job.victim != FF_NONE)
+    if (job.evicts)
         count_out(sim, &job);
     sim->result->thrashed += job.back;
     sim->result->pages_in += copied;
@@ -190,19 +190,21 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
     struct device *device = turn->device;
     const struct ff_mask *resident = turn->sim->engine.space.resident[device->tier];
     struct ff_access *out = &device->accesses[device->access_count];
-    struct ff_access access = {.tier = (uint8_t)device->tier,
-                               .flags = step->write ? FF_ACCESS_WRITE : 0,
-                               .pc = step->pc,
-                               .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
-                               .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
+    struct ff_access *access = &turn->access;
+    *access = (struct ff_access){.tier = (uint8_t)device->tier,
+                                 .flags = step->write ? FF_ACCESS_WRITE : 0,
+                                 .pc = step->pc,
+                                 .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
+                                 .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
     turn->sim->result->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
-        access.block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
-        access.page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES);
-        __builtin_prefetch(&resident[access.block], 1);
+        uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
+        __builtin_prefetch(&resident[block], 1);
         if (step->write)
-            __builtin_prefetch(&turn->sim->dirty[access.block], 1);
-        *out++ = access;
+            __builtin_prefetch(&turn->sim->dirty[block], 1);
+        out[i] = *access;
+        out[i].block = block;
+        out[i].page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES);
     }
     device->access_count += step->page_count;
     if (device->access_count > FF__ACCESSES_MAX - FF__STEP_PAGES)

@@ -21,36 +21,35 @@ uint64_t ff__evictor_stock(void *state, const struct ff_view *view) {
     return evictor->buffer ? view->capacity[evictor->tier] * evictor->buffer / 100 : 0;
 }
 
-/* The block's entry; a new one has no pages. NULL if it cannot be had. What is named is wanted as a
- * whole, so that the order of the pieces is of no account. */
-static struct ff_advice *entry_of(struct ff__naming *naming, uint32_t block) {
+/* What is named of a block is wanted as a whole, so that the order of the pieces is of no account. */
+static bool joins(const struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
+    const struct ff_advice_list *victims = naming->victims;
+    for (uint32_t i = victims->count; i-- > 0;) {
+        struct ff_advice *item = &victims->items[i];
+        if (item->block == block) {
+            item->pages = ff_mask_or(&item->pages, pages);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name(struct ff__naming *naming, uint32_t block, struct ff_mask pages, uint32_t count) {
     struct ff_advice_list *victims = naming->victims;
-    for (uint32_t i = victims->count; i-- > 0;)
-        if (victims->items[i].block == block)
-            return &victims->items[i];
-    naming->full = victims->count == victims->capacity;
-    if (naming->full)
-        return NULL;
-    struct ff_advice *entry = &victims->items[victims->count++];
-    entry->block = block;
-    entry->tier = naming->request->tier;
-    entry->launch = FF_NONE;
-    ff_mask_clear(&entry->pages);
-    return entry;
+    if (!joins(naming, block, &pages)) {
+        naming->full = victims->count == victims->capacity;
+        if (naming->full)
+            return;
+        victims->items[victims->count++] = (struct ff_advice){
+            .block = block, .tier = naming->request->tier, .launch = FF_NONE, .pages = pages};
+    }
+    naming->named += count;
 }
 
 void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
-    struct ff_advice *entry = entry_of(naming, block);
-    if (!entry)
-        return;
-    naming->named += ff_mask_count(pages);
-    entry->pages = ff_mask_or(&entry->pages, pages);
+    name(naming, block, *pages, ff_mask_count(pages));
 }
 
 void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page) {
-    struct ff_advice *entry = entry_of(naming, block);
-    if (!entry)
-        return;
-    naming->named++;
-    ff_mask_set(&entry->pages, page);
+    name(naming, block, ff_mask_of_page(page), 1);
 }

@@ -6,8 +6,6 @@
 
 #include <errno.h>
 
-#define AHEAD_USES 32u /* accesses: the page's record is fetched */
-
 struct lru {
     struct ff__evictor evictor;
     uint32_t fetched;       /* of the accesses that were foreseen last */
@@ -27,12 +25,15 @@ static int init(void *state, const struct ff_policy_env *env) {
     return ff__evictor_start(&lru->evictor, env, FF_BLOCK_PAGES);
 }
 
+static void on_page_used(void *state, struct ff_page page) {
+    ff__use_log_touch(&((struct lru *)state)->log, id_of(page.block, page.page));
+}
+
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
                     const struct ff_mask *pages) {
-    struct ff__use_log *log = &((struct lru *)state)->log;
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff__use_log_touch(log, id_of(block, page));
+        on_page_used(state, (struct ff_page){block, page});
     }
 }
 
@@ -46,17 +47,11 @@ static inline void use(const struct ff__use_log *log, const struct ff_access *ac
     ff__use_log_touch_if_present(log, id_of(access->block, access->page), end);
 }
 
-static void use_all(struct ff__use_log *whole, const struct ff_access *accesses, uint32_t count,
-                    uint32_t known) {
+static void use_all(struct ff__use_log *whole, const struct ff_access *accesses, uint32_t count) {
     const struct ff__use_log log =
         *whole; /* which nothing below writes to: it stays in registers */
-    uint32_t end = log.end, i = 0;
-    uint32_t fetching = known > AHEAD_USES ? known - AHEAD_USES : 0;
-    for (fetching = fetching < count ? fetching : count; i < fetching; i++) {
-        fetch_record(&log, &accesses[i + AHEAD_USES]);
-        use(&log, &accesses[i], &end);
-    }
-    for (; i < count; i++)
+    uint32_t end = log.end;
+    for (uint32_t i = 0; i < count; i++)
         use(&log, &accesses[i], &end);
     whole->end = end;
 }
@@ -75,61 +70,88 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     struct lru *lru = state;
     struct ff__use_log *log = &lru->log;
     uint32_t known = count + view->foreseen;
-    for (uint32_t i = lru->fetched; i < known && i < AHEAD_USES; i++)
+    for (uint32_t i = lru->fetched; i < known; i++)
         fetch_record(log, &accesses[i]);
-    lru->fetched = view->foreseen < AHEAD_USES ? view->foreseen : AHEAD_USES;
+    lru->fetched = view->foreseen;
     if (log->percent > 0) {
         use_one_by_one(log, accesses, count);
         return;
     }
     ff__use_log_prepare(log, count);
-    use_all(log, accesses, count, known);
+    use_all(log, accesses, count);
+}
+
+static void on_page_leave(void *state, struct ff_page page) {
+    ff__use_log_remove(&((struct lru *)state)->log, id_of(page.block, page.page));
 }
 
 static void on_leave(void *state, const struct ff_view *view, uint32_t block,
                      const struct ff_mask *pages) {
-    struct ff__use_log *log = &((struct lru *)state)->log;
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff__use_log_remove(log, id_of(block, page));
+        on_page_leave(state, (struct ff_page){block, page});
     }
+}
+
+static inline struct ff_page page_of(uint32_t id) {
+    return (struct ff_page){id / FF_BLOCK_PAGES, id % FF_BLOCK_PAGES};
+}
+
+/* Whether this use is the last one of a page that can go. */
+static inline bool names(const struct lru *lru, const struct ff_view *view, uint32_t use) {
+    struct ff_page page = page_of(ff__use_log_page(&lru->log, use));
+    return ff__use_log_counts(&lru->log, use) &&
+           ff_view_page_evictable(view, lru->evictor.tier, page);
 }
 
 /* Names the pages whose last uses are from `from` on, before `end`. */
 static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t from,
                      uint32_t end) {
-    const struct ff__use_log *log = &lru->log;
     for (uint32_t use = from; use < end && !ff__naming_done(naming); use++) {
-        uint32_t page = ff__use_log_page(log, use), block = page / FF_BLOCK_PAGES;
-        bool own = !naming->view->by_page && block == naming->request->for_block;
-        if (log->last[page] == use && !own &&
-            ff_view_evictable(naming->view, lru->evictor.tier, block))
-            ff__name_page(naming, block, page % FF_BLOCK_PAGES);
+        struct ff_page page = page_of(ff__use_log_page(&lru->log, use));
+        bool own = !naming->view->by_page && page.block == naming->request->for_block;
+        if (!own && names(lru, naming->view, use))
+            ff__name_page(naming, page.block, page.page);
     }
 }
 
-/* Where the page is that will be the coldest when the first one has left. */
-FF__FETCHES fetch_second(struct lru *lru, const struct ff_view *view) {
-    struct ff__use_log *log = &lru->log;
-    uint32_t second = ff__use_log_second(log);
-    if (second == log->end)
-        return;
-    uint32_t block = ff__use_log_page(log, second) / FF_BLOCK_PAGES;
-    __builtin_prefetch(&view->resident[lru->evictor.tier][block], 1);
-    __builtin_prefetch(&view->resident[FF_TIER_HOST][block], 1);
+static uint32_t unreserved(const struct ff__use_log *log) {
+    return log->edge > log->first ? log->edge : log->first;
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct lru *lru = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
-    uint32_t first = ff__use_log_first(&lru->log), edge = lru->log.edge;
-    uint32_t from = edge > first ? edge : first;
+    uint32_t first = ff__use_log_first(&lru->log), from = unreserved(&lru->log);
     name_run(lru, &naming, from, lru->log.end);
     if (naming.named == 0)
         name_run(lru, &naming, first, from);
-    if (first < lru->log.end)
-        fetch_second(lru, view);
+}
+
+/* The first use of [from, end) that names a page; otherwise `end`. */
+static inline uint32_t first_named(const struct lru *lru, const struct ff_view *view, uint32_t from,
+                                   uint32_t end) {
+    while (from < end && !names(lru, view, from))
+        from++;
+    return from;
+}
+
+static bool pick_page(void *state, const struct ff_view *view, struct ff_page *victim,
+                      struct ff_page *next) {
+    struct lru *lru = state;
+    struct ff__use_log *log = &lru->log;
+    uint32_t first = ff__use_log_first(log), from = unreserved(log);
+    uint32_t use = first_named(lru, view, from, log->end);
+    if (use == log->end && from > first) /* nothing but what is reserved */
+        use = first_named(lru, view, first, log->end);
+    if (use == log->end)
+        return false;
+    *victim = page_of(ff__use_log_page(log, use));
+    uint32_t second = ff__use_log_second(log);
+    *next =
+        second == log->end ? (struct ff_page){FF_NONE, 0} : page_of(ff__use_log_page(log, second));
+    return true;
 }
 
 const struct ff_evict_policy ff__evict_lru_4k = {
@@ -149,4 +171,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
     .on_leave = on_leave,
     .stock = ff__evictor_stock,
     .pick = pick,
+    .on_page_used = on_page_used,
+    .on_page_leave = on_page_leave,
+    .pick_page = pick_page,
 };

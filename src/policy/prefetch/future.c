@@ -49,8 +49,7 @@ struct room {
 };
 
 static struct room room_on(struct future *future, const struct ff_view *view, uint32_t tier) {
-    uint64_t there = view->by_page ? view->free_pages[tier] : view->free_roots[tier];
-    return (struct room){&future->belady, view, tier, there};
+    return (struct room){&future->belady, view, tier, ff_view_free(view, tier)};
 }
 
 /* Departures are not told to prefetching: they are noticed here. */

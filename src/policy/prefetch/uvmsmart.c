@@ -76,8 +76,7 @@ static void block_freed(void *state, uint32_t block) {
 /* ---- memory ---- */
 
 static uint64_t free_of(const struct ff_view *view, uint32_t tier) {
-    return view->by_page ? view->free_pages[tier]
-                         : (uint64_t)view->free_roots[tier] * FF_BLOCK_PAGES;
+    return ff_view_free(view, tier) * (view->by_page ? 1 : FF_BLOCK_PAGES);
 }
 
 /* How much memory a fault takes. */
