@@ -38,13 +38,17 @@ FF__FETCHES fetch_victim(const struct ff__engine *engine, const struct ff__page_
     ff__engine_page_fetch(engine, block);
 }
 
+static bool can_leave(const struct ff__engine *engine, uint32_t tier, struct ff_page page) {
+    return page.block < engine->space.block_limit && page.page < FF_BLOCK_PAGES &&
+           !engine->pinned[page.block] && ff_view_page_evictable(&engine->view, tier, page);
+}
+
 /* The policy's first victim leaves. False: there is none, or it cannot go. */
 static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     void *state = engine->evict_state[job->tier];
     struct ff_page next;
     if (!engine->evict->pick_page(state, &engine->view, &job->victim, &next) ||
-        engine->pinned[job->victim.block] ||
-        !ff_view_page_evictable(&engine->view, job->tier, job->victim))
+        !can_leave(engine, job->tier, job->victim))
         return false;
     if (next.block != FF_NONE)
         fetch_victim(engine, job, next.block);
