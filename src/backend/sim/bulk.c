@@ -270,18 +270,24 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `count` SMs from number `sm` on fault on the page: as many as the batch has room for. */
-static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
-                     uint64_t page, bool write) {
+/* `count` SMs from number `sm` on fault on the page: as many as the batch has room for. Neighbours are
+ * put together in `faults` before they are raised. */
+static void raise_on(struct sim *sim, struct device *device, struct fault *faults, uint32_t sm,
+                     uint32_t count, uint64_t page) {
     struct bulk *bulk = &device->bulk;
+    const uint32_t word = (uint32_t)(page / 64);
+    const uint64_t bit = UINT64_C(1) << page % 64;
     uint32_t taken = count < bulk->room ? count : bulk->room;
     bulk->room -= taken;
-    const struct fault fault = {.time = bulk->time + sim->visible,
-                                .page = page,
-                                .thread = sm % sim->gpu->sms + 1,
-                                .write = write,
-                                .sms = (uint16_t)taken};
-    ff__sim_raise_fault(sim, device, &fault);
+    if (faults->word == word && faults->sms == taken && faults->pages < bit) {
+        faults->pages |= bit;
+        return;
+    }
+    ff__sim_raise_fault(sim, device, faults);
+    faults->word = word;
+    faults->pages = bit;
+    faults->sms = (uint16_t)taken;
+    faults->thread = (uint16_t)(sm % sim->gpu->sms + 1);
 }
 
 /* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
@@ -298,12 +304,13 @@ static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byt
  * though steps, which are rounded, do not. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
-                           const struct ff_mask *missing) {
+                           const struct ff_mask *missing, struct fault *faults) {
     const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
     uint32_t part = 0, last = 0;
     const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
     const bool small = slice->part < FF_PAGE_SIZE;
-    for (uint32_t index = ff_mask_next(missing, 0);
+    const uint32_t words = ff_mask_words(missing);
+    for (uint32_t index = ff_mask_next_in(missing, words, 0);
          index < FF_BLOCK_PAGES && device->bulk.room > 0;) {
         uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
         first = first > piece->start ? first : piece->start;
@@ -311,14 +318,14 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
         part = part_from(slice, last, (uint32_t)(first - piece->start + shift));
         last = small ? part_from(slice, part, (uint32_t)(end - 1 - piece->start + shift)) : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
-        raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
-                 base / FF_PAGE_SIZE + index, slice->operand->write);
+        raise_on(sim, device, faults, part * slice->readers, (uint32_t)(count < sms ? count : sms),
+                 base / FF_PAGE_SIZE + index);
         uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
         next += small ? 0 : FF_PAGE_SIZE - 1;
         index++;
         if (next > base + (uint64_t)index * FF_PAGE_SIZE)
             index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
-        index = index < FF_BLOCK_PAGES ? ff_mask_next(missing, index) : index;
+        index = index < FF_BLOCK_PAGES ? ff_mask_next_in(missing, words, index) : index;
     }
 }
 
@@ -327,6 +334,7 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
                                struct front *front) {
     const struct bulk *bulk = &device->bulk;
     uint64_t missing_count = 0;
+    struct fault faults = {.time = bulk->time + sim->visible, .write = slice->operand->write};
     struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
     for (uint64_t at = slice->from; at < slice->to && (bulk->room > 0 || !bulk->faulted);
          at = cursor.position) {
@@ -340,10 +348,11 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             front->step_first = block < front->step_first ? block : front->step_first;
             front->step_last = block > front->step_last ? block : front->step_last;
             if (count > 0)
-                raise_in_block(sim, device, slice, &piece, at, block, &missing);
+                raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);
             page += end - first;
         }
     }
+    ff__sim_raise_fault(sim, device, &faults);
     return missing_count;
 }
 

@@ -56,14 +56,20 @@ struct sm {
     uint32_t free_count, ctas, ended; /* warps that have ended and keep their places */
 };
 
+/* Faults on pages of one word of a block's mask that differ in nothing else. */
 struct fault {
-    uint64_t time; /* when it is seen outside the SM */
-    uint64_t page;
-    uint32_t thread; /* its SM + 1; 0: unknown */
+    uint64_t time;   /* when they are seen outside the SM */
+    uint64_t pages;  /* of the word */
+    uint64_t served; /* in a batch: pages that were brought */
+    uint32_t word;   /* of all blocks' */
+    uint16_t thread; /* the first page's SM + 1; 0: unknown */
+    uint16_t sms;    /* that have each of them */
     bool write;
-    bool served;  /* in a batch: its page was brought */
-    uint16_t sms; /* that have it */
 };
+
+static inline uint32_t ff__fault_block(const struct fault *fault) {
+    return fault->word / FF_MASK_WORDS;
+}
 
 /* A launch that waits for its device, or something that takes effect in its turn. */
 struct launch {
@@ -230,7 +236,7 @@ void ff__sms_show(struct sim *sim, struct device *device);
 /* Runs a whole kernel. */
 void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
 
-/* Raises a fault, at its time, unless the page's last one is still unanswered. */
+/* Raises faults, at their time, on pages whose last one is not still unanswered. */
 void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault);
 
 /* ---- kernels in bulk: bulk.c ---- */
