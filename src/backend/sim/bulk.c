@@ -15,6 +15,7 @@
 #define LANES      32u
 #define LANE_BYTES 4u
 #define HORIZON    16u /* steps in which nothing is shared */
+#define NOWHERE    UINT64_MAX
 
 /* ---- positions: bytes of an operand, in the order of its nest ---- */
 
@@ -48,14 +49,6 @@ static uint64_t start_of(const struct sim *sim, const struct ff__operand *operan
     }
     return start + number * operand->loop[0].stride;
 }
-
-/* Where a position is: in which run, and where in it. Positions are gone through in order, so that only
- * the first one takes divisions. */
-struct cursor {
-    uint64_t position, inside;
-    uint64_t start;            /* of the run, in the managed space */
-    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
-};
 
 static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *operand,
                                uint64_t position) {
@@ -100,20 +93,29 @@ static struct piece next_piece(struct cursor *cursor, const struct ff__operand *
 /* ---- pages ---- */
 
 /* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
-static bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
-                        uint32_t first, uint32_t end) {
-    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
-    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++)
-        if (ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i])
-            return false;
+#define FOR_EACH_WORD(i, first, end)                                                               \
+    for (uint32_t i = (first) / 64, last_##i = ((end)-1) / 64; i <= last_##i; i++)
+
+/* Those of a word's pages that the device does not reach; mostly it has all. */
+static inline uint64_t absent_in(const struct sim *sim, const struct device *device, uint32_t block,
+                                 uint32_t i, uint64_t pages) {
+    const struct ff__space *space = &sim->engine.space;
+    uint64_t absent = pages & ~space->resident[device->tier][block].word[i];
+    return absent ? absent & ~space->remote[device->tier][block].word[i] : 0;
+}
+
+static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
+                               uint32_t first, uint32_t end) {
+    FOR_EACH_WORD(i, first, end)
+    if (absent_in(sim, device, block, i, ff_mask_word_in_run(i, first, end)))
+        return false;
     return true;
 }
 
 static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
     struct ff__space *space = &sim->engine.space;
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
-        uint64_t word = ff_mask_word_of_run(i, first, end);
+    FOR_EACH_WORD(i, first, end) {
+        uint64_t word = ff_mask_word_in_run(i, first, end);
         uint64_t used = space->unused[block].word[i] & word;
         if (used) {
             space->stats.prefetch_used += (uint64_t)__builtin_popcountll(used);
@@ -127,12 +129,10 @@ static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, b
 /* Those that are not there; returns how many. */
 static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
                            uint32_t first, uint32_t end, struct ff_mask *out) {
-    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
-    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
     uint32_t count = 0;
     ff_mask_clear(out);
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
-        out->word[i] = ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i];
+    FOR_EACH_WORD(i, first, end) {
+        out->word[i] = absent_in(sim, device, block, i, ff_mask_word_in_run(i, first, end));
         count += (uint32_t)__builtin_popcountll(out->word[i]);
     }
     return count;
@@ -160,9 +160,8 @@ static bool pass(struct sim *sim, struct device *device, const struct piece *pie
 /* ---- the front ---- */
 
 /* Where an operand's step begins. */
-static uint64_t position_of(const struct bulk *bulk, const struct ff__operand *operand,
-                            uint64_t step) {
-    return (uint64_t)((double)size_of(operand) * (double)step / (double)bulk->steps);
+static uint64_t position_of(const struct bulk *bulk, const struct front *front, uint64_t step) {
+    return (uint64_t)(front->size * (double)step / (double)bulk->steps);
 }
 
 /* The end of the iteration of the outer `level` loops that a position is in, if all between its first
@@ -182,7 +181,8 @@ static uint64_t pass_level(struct sim *sim, struct device *device,
 /* How far the operand is in place from `position` on, where it matters before `limit`. Where runs are
  * short, looking at all that many of them lie in is the shorter way. */
 static uint64_t clear_until(struct sim *sim, struct device *device,
-                            const struct ff__operand *operand, uint64_t position, uint64_t limit) {
+                            const struct ff__operand *operand, struct cursor *cursor,
+                            uint64_t position, uint64_t limit) {
     for (int level = 1; level < FF__LOOPS && operand->run < FF_LEAF_SIZE; level++)
         for (uint64_t further = 0; position < limit && operand->loop[level].count > 1;
              position = further)
@@ -190,22 +190,22 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
                 break;
     if (position >= limit)
         return position;
-    struct cursor cursor = cursor_at(sim, operand, position);
-    while (position < limit) {
-        uint64_t most = limit - position < FF_BLOCK_SIZE ? limit - position : FF_BLOCK_SIZE;
-        struct piece piece = next_piece(&cursor, operand, most);
+    if (cursor->position != position)
+        *cursor = cursor_at(sim, operand, position);
+    for (struct cursor next = *cursor; next.position < limit; *cursor = next) {
+        uint64_t left = limit - next.position;
+        struct piece piece =
+            next_piece(&next, operand, left < FF_BLOCK_SIZE ? left : FF_BLOCK_SIZE);
         if (!pass(sim, device, &piece, operand->write))
-            return position;
-        position = cursor.position;
+            break;
     }
-    return position;
+    return cursor->position;
 }
 
 /* The step that a position is in. */
-static uint64_t step_at(const struct bulk *bulk, const struct ff__operand *operand,
-                        uint64_t position) {
-    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / (double)size_of(operand));
-    while (step < bulk->steps && position_of(bulk, operand, step + 1) <= position)
+static uint64_t step_at(const struct bulk *bulk, const struct front *front, uint64_t position) {
+    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / front->size);
+    while (step < bulk->steps && position_of(bulk, front, step + 1) <= position)
         step++;
     return step;
 }
@@ -216,13 +216,14 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     const struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     for (uint32_t i = 0; i < kernel->operand_count && last > bulk->step; i++) {
-        const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t limit = position_of(bulk, operand, last);
-        uint64_t *at = &bulk->fronts[i].clear, from = position_of(bulk, operand, bulk->step);
-        *at = clear_until(sim, device, operand, *at > from ? *at : from, limit);
-        if (*at >= limit)
+        struct front *front = &bulk->fronts[i];
+        uint64_t limit = position_of(bulk, front, last);
+        uint64_t from = position_of(bulk, front, bulk->step);
+        from = front->clear > from ? front->clear : from;
+        front->clear = clear_until(sim, device, &kernel->operands[i], &front->cursor, from, limit);
+        if (front->clear >= limit)
             continue;
-        uint64_t step = step_at(bulk, operand, *at);
+        uint64_t step = step_at(bulk, front, front->clear);
         last = step > bulk->step ? step : bulk->step;
     }
     return last;
@@ -259,9 +260,9 @@ struct slice {
 };
 
 static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
-                             const struct ff__operand *operand) {
-    struct slice slice = {operand, position_of(bulk, operand, bulk->step),
-                          position_of(bulk, operand, bulk->step + 1), 0,
+                             const struct ff__operand *operand, const struct front *front) {
+    struct slice slice = {operand, position_of(bulk, front, bulk->step),
+                          position_of(bulk, front, bulk->step + 1), 0,
                           ff__operand_readers(operand)};
     uint64_t part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
     if (operand->part && operand->part < part)
@@ -342,13 +343,13 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
         for (uint64_t page = piece.first; page < piece.end;) {
             uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
             uint32_t end = end_in_block(&piece, page, first);
-            struct ff_mask missing;
-            uint32_t count = missing_in(sim, device, block, first, end, &missing);
-            missing_count += count;
             front->step_first = block < front->step_first ? block : front->step_first;
             front->step_last = block > front->step_last ? block : front->step_last;
-            if (count > 0)
+            if (!is_in_place(sim, device, block, first, end)) {
+                struct ff_mask missing;
+                missing_count += missing_in(sim, device, block, first, end, &missing);
                 raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);
+            }
             page += end - first;
         }
     }
@@ -367,8 +368,9 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
         bulk->fronts[i].step_last = 0;
     }
     for (uint32_t i = 0; i < kernel->operand_count && (bulk->room > 0 || !bulk->faulted); i++) {
-        struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
-        missing += raise_in_slice(sim, device, &slice, &bulk->fronts[i]);
+        struct front *front = &bulk->fronts[i];
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i], front);
+        missing += raise_in_slice(sim, device, &slice, front);
     }
     bulk->raised = missing > 0;
     return missing;
@@ -402,7 +404,9 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
         uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
         for (int j = 0; j < FF__LOOPS; j++)
             last += (operand->loop[j].count - 1) * operand->loop[j].stride;
-        bulk->fronts[i] = (struct front){.first = (uint32_t)(start / FF_BLOCK_SIZE),
+        bulk->fronts[i] = (struct front){.size = (double)size_of(operand),
+                                         .cursor.position = NOWHERE,
+                                         .first = (uint32_t)(start / FF_BLOCK_SIZE),
                                          .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }
 }

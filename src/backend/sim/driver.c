@@ -99,10 +99,8 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
-    if (!ff_mask_empty(&job->job.remote)) {
-        sim->maps_remotely = true;
+    if (!ff_mask_empty(&job->job.remote))
         ff__bulk_changed(device, group->block);
-    }
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))

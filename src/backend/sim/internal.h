@@ -81,9 +81,19 @@ struct launch {
     uint64_t offset, bytes;
 };
 
+/* Where a position of an operand is: in which run, and where in it. Positions are gone through in order,
+ * so that only the first one takes divisions. */
+struct cursor {
+    uint64_t position, inside;
+    uint64_t start;            /* of the run, in the managed space */
+    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
+};
+
 /* Of an operand of a kernel in bulk. */
 struct front {
+    double size;          /* bytes */
     uint64_t clear;       /* up to this position all is known to be in place; 0: nothing is known */
+    struct cursor cursor; /* where looking ended last */
     uint32_t first, last; /* blocks that it lies in */
     uint32_t step_first,
         step_last; /* that the step was seen to lie in when its faults were raised */
@@ -305,8 +315,7 @@ struct sim {
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
-    bool maps_remotely; /* some page has been used over a link */
-    bool pages_alone;   /* untimed: faults can take the engine's short way */
+    bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time; /* the host itself is at work until then */
     struct laps laps;

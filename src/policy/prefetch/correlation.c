@@ -204,7 +204,7 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
 
 static struct ff_mask pages_of(const struct correlation *correlation, const struct ff_view *view,
                                uint32_t tier, uint32_t block) {
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
+    struct ff_mask pages = ff_mask_of_first(view->blocks[block].page_count);
     struct ff_mask there = ff_view_expected(view, tier, block);
     if (!correlation->whole)
         pages = ff_mask_and(&pages, &correlation->foresight.blocks[block].touched);
@@ -215,11 +215,13 @@ static void advise(struct correlation *correlation, const struct ff_view *view, 
                    uint32_t block, struct ff_advice_list *list) {
     struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
+    if (view->busy[block])
+        return;
     struct ff_advice advice = {.block = block,
                                .tier = tier,
                                .launch = ff__launch_at(sequence, turn)->id,
                                .pages = pages_of(correlation, view, tier, block)};
-    if (ff_mask_empty(&advice.pages) || view->busy[block])
+    if (ff_mask_empty(&advice.pages))
         return;
     ff_advice_add(list, &advice);
     correlation->devices[tier].walk.brought += ff_mask_count(&advice.pages);
@@ -342,7 +344,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct ff_mask *touched = &correlation->foresight.blocks[group->block].touched;
     *touched = ff_mask_or(touched, &group->faulted);
     if (correlation->whole)
-        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
+        advice->prefetch = ff_mask_of_first(view->blocks[group->block].page_count);
 }
 
 /* ---- the forecast ---- */
