@@ -72,12 +72,6 @@ static inline uint64_t ff_mask_word_of_run(int i, uint32_t first, uint32_t end) 
     return below_end & (~UINT64_C(0) << (from - low));
 }
 
-/* The same for a word that the run reaches. */
-static inline uint64_t ff_mask_word_in_run(uint32_t i, uint32_t first, uint32_t end) {
-    uint64_t word = i == first / 64 ? ~UINT64_C(0) << first % 64 : ~UINT64_C(0);
-    return i == (end - 1) / 64 ? word & ~UINT64_C(0) >> (63 - (end - 1) % 64) : word;
-}
-
 /* Sets the pages [first, end); an empty or inverted run sets nothing. */
 static inline void ff_mask_set_run(struct ff_mask *m, uint32_t first, uint32_t end) {
     FF_MASK_FOR_EACH_WORD(i)

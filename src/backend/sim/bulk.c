@@ -58,8 +58,11 @@ static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *
     cursor.start = start_of(sim, operand, FF__LOOPS, run);
     for (int i = FF__LOOPS - 1; i > 0; i--) {
         uint64_t count = operand->loop[i].count;
-        cursor.index[i] = count == 1 ? 0 : run % count;
-        run = count == 1 ? run : run / count;
+        if (count == 1)
+            continue;
+        cursor.innermost = cursor.innermost ? cursor.innermost : i;
+        cursor.index[i] = run % count;
+        run = run / count;
     }
     cursor.index[0] = run;
     return cursor;
@@ -68,7 +71,7 @@ static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *
 /* On to the next run. */
 static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
     cursor->inside = 0;
-    for (int i = FF__LOOPS - 1; i >= 0; i--) {
+    for (int i = cursor->innermost; i >= 0; i--) {
         const struct ff__loop *loop = &operand->loop[i];
         cursor->start += loop->stride;
         if (++cursor->index[i] < loop->count || i == 0)
@@ -79,60 +82,65 @@ static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
 }
 
 /* The next `limit` bytes, or up to the run's end. */
-static struct piece next_piece(struct cursor *cursor, const struct ff__operand *operand,
-                               uint64_t limit) {
-    uint64_t left = operand->run - cursor->inside, bytes = left < limit ? left : limit;
-    struct piece piece = make_piece(cursor->start + cursor->inside, bytes);
-    cursor->position += bytes;
-    cursor->inside += bytes;
-    if (bytes == left)
+static inline struct piece piece_at(const struct cursor *cursor, const struct ff__operand *operand,
+                                    uint64_t limit) {
+    uint64_t left = operand->run - cursor->inside;
+    return make_piece(cursor->start + cursor->inside, left < limit ? left : limit);
+}
+
+/* On to what is behind a piece. */
+static inline void move_behind(struct cursor *cursor, const struct ff__operand *operand,
+                               const struct piece *piece) {
+    cursor->position += piece->bytes;
+    cursor->inside += piece->bytes;
+    if (cursor->inside == operand->run)
         next_run(cursor, operand);
-    return piece;
 }
 
 /* ---- pages ---- */
 
 /* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
-#define FOR_EACH_WORD(i, first, end)                                                               \
-    for (uint32_t i = (first) / 64, last_##i = ((end)-1) / 64; i <= last_##i; i++)
-
-/* Those of a word's pages that the device does not reach; mostly it has all. */
-static inline uint64_t absent_in(const struct sim *sim, const struct device *device, uint32_t block,
-                                 uint32_t i, uint64_t pages) {
-    const struct ff__space *space = &sim->engine.space;
-    uint64_t absent = pages & ~space->resident[device->tier][block].word[i];
-    return absent ? absent & ~space->remote[device->tier][block].word[i] : 0;
-}
+#define ALL ~UINT64_C(0)
+#define FOR_EACH_WORD(i, word, first, end)                                                         \
+    for (uint64_t i = (first) / 64, last_##i = ((end)-1) / 64,                                     \
+                  tail_##i = ALL >> (63 - ((end)-1) % 64),                                         \
+                  word = (i == last_##i ? tail_##i : ALL) & ALL << (first) % 64;                   \
+         i <= last_##i; i++, word = i == last_##i ? tail_##i : ALL)
 
 static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
                                uint32_t first, uint32_t end) {
-    FOR_EACH_WORD(i, first, end)
-    if (absent_in(sim, device, block, i, ff_mask_word_in_run(i, first, end)))
+    const struct ff__space *space = &sim->engine.space;
+    const uint64_t *resident = space->resident[device->tier][block].word;
+    const uint64_t *remote = space->remote[device->tier][block].word;
+    FOR_EACH_WORD(i, word, first, end)
+    if (word & ~resident[i] && word & ~resident[i] & ~remote[i]) /* mostly none is remote */
         return false;
     return true;
 }
 
-static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
+static inline void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
     struct ff__space *space = &sim->engine.space;
-    FOR_EACH_WORD(i, first, end) {
-        uint64_t word = ff_mask_word_in_run(i, first, end);
-        uint64_t used = space->unused[block].word[i] & word;
-        if (used) {
-            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(used);
-            space->unused[block].word[i] &= ~word;
+    uint64_t *unused = space->unused[block].word, *dirty = sim->dirty[block].word;
+    FOR_EACH_WORD(i, word, first, end) {
+        if (unused[i] & word) {
+            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(unused[i] & word);
+            unused[i] &= ~word;
         }
         if (write)
-            sim->dirty[block].word[i] |= word;
+            dirty[i] |= word;
     }
 }
 
 /* Those that are not there; returns how many. */
 static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
                            uint32_t first, uint32_t end, struct ff_mask *out) {
+    const struct ff__space *space = &sim->engine.space;
+    const uint64_t *resident = space->resident[device->tier][block].word;
+    const uint64_t *remote = space->remote[device->tier][block].word;
     uint32_t count = 0;
     ff_mask_clear(out);
-    FOR_EACH_WORD(i, first, end) {
-        out->word[i] = absent_in(sim, device, block, i, ff_mask_word_in_run(i, first, end));
+    FOR_EACH_WORD(i, word, first, end) {
+        out->word[i] = word & ~resident[i] & ~remote[i];
         count += (uint32_t)__builtin_popcountll(out->word[i]);
     }
     return count;
@@ -145,7 +153,8 @@ static uint32_t end_in_block(const struct piece *piece, uint64_t page, uint32_t 
 }
 
 /* Passes over pages that are all there. False: some are not; those of blocks before are used. */
-static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
+static inline bool pass(struct sim *sim, struct device *device, const struct piece *piece,
+                        bool write) {
     for (uint64_t page = piece->first; page < piece->end;) {
         uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
         uint32_t end = end_in_block(piece, page, first);
@@ -192,12 +201,12 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
         return position;
     if (cursor->position != position)
         *cursor = cursor_at(sim, operand, position);
-    for (struct cursor next = *cursor; next.position < limit; *cursor = next) {
-        uint64_t left = limit - next.position;
-        struct piece piece =
-            next_piece(&next, operand, left < FF_BLOCK_SIZE ? left : FF_BLOCK_SIZE);
+    while (cursor->position < limit) {
+        uint64_t left = limit - cursor->position;
+        struct piece piece = piece_at(cursor, operand, left < FF_BLOCK_SIZE ? left : FF_BLOCK_SIZE);
         if (!pass(sim, device, &piece, operand->write))
             break;
+        move_behind(cursor, operand, &piece);
     }
     return cursor->position;
 }
@@ -271,63 +280,59 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `count` SMs from number `sm` on fault on the page: as many as the batch has room for. Neighbours are
- * put together in `faults` before they are raised. */
-static void raise_on(struct sim *sim, struct device *device, struct fault *faults, uint32_t sm,
-                     uint32_t count, uint64_t page) {
-    struct bulk *bulk = &device->bulk;
+/* `sms` SMs fault on the page, that of number `sm` first. Neighbours are put together in `faults` before they
+ * are raised. */
+static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
+                            uint32_t sm, uint32_t sms, uint64_t page) {
     const uint32_t word = (uint32_t)(page / 64);
     const uint64_t bit = UINT64_C(1) << page % 64;
-    uint32_t taken = count < bulk->room ? count : bulk->room;
-    bulk->room -= taken;
-    if (faults->word == word && faults->sms == taken && faults->pages < bit) {
+    if (faults->word == word && faults->sms == sms && faults->pages < bit) {
         faults->pages |= bit;
         return;
     }
     ff__sim_raise_fault(sim, device, faults);
     faults->word = word;
     faults->pages = bit;
-    faults->sms = (uint16_t)taken;
+    faults->sms = (uint16_t)sms;
     faults->thread = (uint16_t)(sm % sim->gpu->sms + 1);
 }
 
 /* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
  * next. */
-static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byte) {
-    uint32_t inside = byte - from * slice->part;
-    if (inside < slice->part)
+static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
+    uint32_t inside = byte - from * size;
+    if (inside < size)
         return from;
-    return inside - slice->part < slice->part ? from + 1 : from + inside / slice->part;
+    return inside - size < size ? from + 1 : from + inside / size;
 }
 
-/* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
- * first one that a part misses and its end are passed over. Parts of a page or more begin with a page,
- * though steps, which are rounded, do not. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as the
+ * batch has room for. Pages between the first one that a part misses and its end are passed over. Parts of
+ * a page or more begin with a page, though steps, which are rounded, do not. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing, struct fault *faults) {
-    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
-    uint32_t part = 0, last = 0;
-    const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
-    const bool small = slice->part < FF_PAGE_SIZE;
-    const uint32_t words = ff_mask_words(missing);
-    for (uint32_t index = ff_mask_next_in(missing, words, 0);
-         index < FF_BLOCK_PAGES && device->bulk.room > 0;) {
-        uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
-        first = first > piece->start ? first : piece->start;
+    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, start = piece->start - base;
+    const uint64_t piece_end = start + piece->bytes, origin = at - slice->from - start;
+    const uint32_t words = ff_mask_words(missing), sms = sim->gpu->sms, size = slice->part;
+    const bool small = size < FF_PAGE_SIZE;
+    uint32_t part = 0, last = 0, room = device->bulk.room;
+    uint32_t index = ff_mask_next_in(missing, words, 0);
+    while (index < FF_BLOCK_PAGES && room > 0) { /* bytes count from the block's first on */
+        uint64_t first = (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
+        first = (int64_t)first > (int64_t)start ? first : start;
         end = end < piece_end ? end : piece_end;
-        part = part_from(slice, last, (uint32_t)(first - piece->start + shift));
-        last = small ? part_from(slice, part, (uint32_t)(end - 1 - piece->start + shift)) : part;
+        part = part_from(size, last, (uint32_t)(first + origin));
+        last = small ? part_from(size, part, (uint32_t)(end - 1 + origin)) : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
-        raise_on(sim, device, faults, part * slice->readers, (uint32_t)(count < sms ? count : sms),
-                 base / FF_PAGE_SIZE + index);
-        uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
-        next += small ? 0 : FF_PAGE_SIZE - 1;
-        index++;
-        if (next > base + (uint64_t)index * FF_PAGE_SIZE)
-            index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
+        uint32_t most = sms < room ? sms : room, taken = count < most ? (uint32_t)count : most;
+        room -= taken;
+        raise_on(sim, device, faults, part * slice->readers, taken, base / FF_PAGE_SIZE + index);
+        uint64_t next = (uint64_t)(last + 1) * size - origin + (small ? 0 : FF_PAGE_SIZE - 1);
+        index = next < piece_end ? (uint32_t)(next / FF_PAGE_SIZE) : FF_BLOCK_PAGES;
         index = index < FF_BLOCK_PAGES ? ff_mask_next_in(missing, words, index) : index;
     }
+    device->bulk.room = room;
 }
 
 /* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
@@ -337,9 +342,9 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
     uint64_t missing_count = 0;
     struct fault faults = {.time = bulk->time + sim->visible, .write = slice->operand->write};
     struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
-    for (uint64_t at = slice->from; at < slice->to && (bulk->room > 0 || !bulk->faulted);
-         at = cursor.position) {
-        struct piece piece = next_piece(&cursor, slice->operand, slice->to - at);
+    while (cursor.position < slice->to && (bulk->room > 0 || !bulk->faulted)) {
+        uint64_t at = cursor.position;
+        struct piece piece = piece_at(&cursor, slice->operand, slice->to - at);
         for (uint64_t page = piece.first; page < piece.end;) {
             uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
             uint32_t end = end_in_block(&piece, page, first);
@@ -352,6 +357,7 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             }
             page += end - first;
         }
+        move_behind(&cursor, slice->operand, &piece);
     }
     ff__sim_raise_fault(sim, device, &faults);
     return missing_count;

@@ -87,6 +87,7 @@ struct cursor {
     uint64_t position, inside;
     uint64_t start;            /* of the run, in the managed space */
     uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
+    int innermost;             /* loop that has more than one; 0: none */
 };
 
 /* Of an operand of a kernel in bulk. */
