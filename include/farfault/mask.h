@@ -84,18 +84,13 @@ static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t
 }
 
 static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
-    struct ff_mask m;
+    const uint64_t all = ~UINT64_C(0);
+    struct ff_mask m = {{all, all, all, all, all, all, all, all}};
+    if (first == 0 && end == FF_BLOCK_PAGES) /* most blocks are asked for as a whole */
+        return m;
     FF_MASK_FOR_EACH_WORD(i)
     m.word[i] = ff_mask_word_of_run(i, first, end);
     return m;
-}
-
-/* Pages [0, count): most blocks are whole. */
-static inline struct ff_mask ff_mask_of_first(uint32_t count) {
-    const uint64_t all = ~UINT64_C(0);
-    if (count == FF_BLOCK_PAGES)
-        return (struct ff_mask){{all, all, all, all, all, all, all, all}};
-    return ff_mask_of_run(0, count);
 }
 
 #ifdef __POPCNT__

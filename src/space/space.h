@@ -76,7 +76,7 @@ static inline uint64_t ff__range_address(const struct ff__space *space, uint32_t
 }
 
 static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint32_t block) {
-    return ff_mask_of_first(space->blocks[block].page_count);
+    return ff_mask_of_run(0, space->blocks[block].page_count);
 }
 
 /* The pages of the block that are on any device: present, so that touching them is no fault. */

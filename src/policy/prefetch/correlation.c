@@ -204,7 +204,7 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
 
 static struct ff_mask pages_of(const struct correlation *correlation, const struct ff_view *view,
                                uint32_t tier, uint32_t block) {
-    struct ff_mask pages = ff_mask_of_first(view->blocks[block].page_count);
+    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
     struct ff_mask there = ff_view_expected(view, tier, block);
     if (!correlation->whole)
         pages = ff_mask_and(&pages, &correlation->foresight.blocks[block].touched);
@@ -344,7 +344,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct ff_mask *touched = &correlation->foresight.blocks[group->block].touched;
     *touched = ff_mask_or(touched, &group->faulted);
     if (correlation->whole)
-        advice->prefetch = ff_mask_of_first(view->blocks[group->block].page_count);
+        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
 }
 
 /* ---- the forecast ---- */
