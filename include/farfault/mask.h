@@ -107,7 +107,10 @@ static inline struct ff_mask ff_mask_of_page(uint32_t page) {
 #endif
 
 static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
-    struct ff_mask m;
+    const uint64_t all = ~UINT64_C(0);
+    struct ff_mask m = {{all, all, all, all, all, all, all, all}};
+    if (first == 0 && end == FF_BLOCK_PAGES) /* most blocks are asked for as a whole */
+        return m;
     FF_MASK_FOR_EACH_WORD(i)
     m.word[i] = ff_mask_word_of_run(i, first, end);
     return m;

@@ -80,6 +80,7 @@ struct ff__engine {
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
+    bool uses_remote;           /* pages have been left where they are, to be used from there */
     bool watched;               /* the backend shows accesses, and keeps space.unused */
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint32_t launch[FF_TIERS_MAX]; /* execution ID running on the device, FF_NONE */

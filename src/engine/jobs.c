@@ -114,9 +114,10 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
                                        const struct ff_mask *pages, struct ff__job *job) {
     struct ff_mask fetched = {{0}};
     for (uint32_t peer = 1; peer < engine->space.tier_count; peer++) {
+        if (peer == tier)
+            continue;
         struct ff_mask there = ff_mask_and(pages, &engine->space.resident[peer][block]);
-        if (peer != tier && !ff_mask_empty(&there) &&
-            ff__memory_leave(engine, block, peer, &there, NULL, job))
+        if (!ff_mask_empty(&there) && ff__memory_leave(engine, block, peer, &there, NULL, job))
             fetched = ff_mask_or(&fetched, &there);
     }
     return fetched;
@@ -134,11 +135,22 @@ static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
     job->in.whole = ff_mask_empty(&space->resident[tier][block]);
-    space->remote[tier][block] = ff_mask_minus(&space->remote[tier][block], pages);
+    if (engine->uses_remote)
+        space->remote[tier][block] = ff_mask_minus(&space->remote[tier][block], pages);
     if (space->by_page)
         space->coming[block] = ff_mask_or(&space->coming[block], pages);
     else
         space->busy[block] = 1;
+}
+
+/* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
+static void leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
+    const struct ff__space *space = &engine->space;
+    *wanted = ff_mask_minus(wanted, &space->inactive[block]);
+    if (!space->by_page)
+        return;
+    *wanted = ff_mask_minus(wanted, &space->coming[block]);
+    *wanted = ff_mask_minus(wanted, &space->leaving[block]);
 }
 
 /* Asks the policy about absent pages: which others to bring, which to use from where they are, which
@@ -152,9 +164,7 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
     struct ff_mask wanted = ff_mask_and(&advice.prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);
-    wanted = ff_mask_minus(&wanted, &engine->space.coming[absent->block]);
-    wanted = ff_mask_minus(&wanted, &engine->space.leaving[absent->block]);
-    wanted = ff_mask_minus(&wanted, &engine->space.inactive[absent->block]);
+    leave_out(engine, absent->block, &wanted);
     wanted = ff_mask_or(&wanted, &absent->faulted);
     if (engine->maps_remotely)
         job->remote = ff_mask_and(&advice.remote, &absent->faulted);
@@ -192,14 +202,14 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
     uint32_t block = absent->block;
-    if (!space->busy[block] && ff_mask_empty(&space->coming[block]) &&
-        ff_mask_empty(&space->leaving[block]))
-        return false;
     if (space->busy[block]) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
         return true;
     }
+    if (!space->by_page ||
+        (ff_mask_empty(&space->coming[block]) && ff_mask_empty(&space->leaving[block])))
+        return false;
     struct ff_mask coming = ff_mask_and(&absent->faulted, &space->coming[block]);
     struct ff_mask leaving = ff_mask_and(&absent->faulted, &space->leaving[block]);
     remember_late(engine, absent, &leaving);
@@ -255,8 +265,11 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     struct ff_mask *inactive = &space->inactive[block]; /* who uses a page has a use for it */
     *inactive = ff_mask_minus(inactive, &absent.faulted);
     struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
-    struct ff_mask *remote = &space->remote[group->tier][block];
-    *remote = ff_mask_or(remote, &job->remote);
+    if (!ff_mask_empty(&job->remote)) {
+        struct ff_mask *remote = &space->remote[group->tier][block];
+        *remote = ff_mask_or(remote, &job->remote);
+        engine->uses_remote = true;
+    }
     if (!ff_mask_empty(&wanted))
         return begin_in(engine, &absent, &wanted, job);
     return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
@@ -271,31 +284,36 @@ static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advi
     ff__engine_tell(engine, &event);
 }
 
+/* The pages of a piece of advice that could come now. */
+static struct ff_mask followable(const struct ff__engine *engine, const struct ff_advice *advice) {
+    const struct ff__space *space = &engine->space;
+    uint32_t block = advice->block, tier = advice->tier;
+    struct ff_mask wanted = {{0}};
+    if (block >= space->block_limit || space->busy[block] || tier == FF_TIER_HOST ||
+        tier >= space->tier_count)
+        return wanted;
+    struct ff_mask present = reachable(engine, block, tier), valid = ff__block_pages(space, block);
+    wanted = ff_mask_and(&advice->pages, &valid);
+    wanted = ff_mask_minus(&wanted, &present);
+    if (!ff_mask_empty(&wanted))
+        leave_out(engine, block, &wanted);
+    return wanted;
+}
+
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                         struct ff__job *job) {
-    struct ff__space *space = &engine->space;
-    uint32_t block = advice->block, tier = advice->tier;
-    clear_job(job);
-    if (block < space->block_limit && space->blocks[block].page_count > 0 && !space->busy[block] &&
-        tier > FF_TIER_HOST && tier < space->tier_count) {
-        struct ff_mask present = reachable(engine, block, tier), none = {{0}};
-        struct ff_mask valid = ff__block_pages(space, block);
-        struct ff_mask wanted = ff_mask_and(&advice->pages, &valid);
-        wanted = ff_mask_minus(&wanted, &present);
-        wanted = ff_mask_minus(&wanted, &space->coming[block]);
-        wanted = ff_mask_minus(&wanted, &space->leaving[block]);
-        wanted = ff_mask_minus(&wanted, &space->inactive[block]);
+    struct ff_mask wanted = followable(engine, advice), none = {{0}};
+    if (!ff_mask_empty(&wanted)) {
+        clear_job(job);
         ff__engine_view(engine, now_ns);
-        bool any = !ff_mask_empty(&wanted);
-        if (any &&
-            ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
-            set_in(engine, block, tier, &wanted, job);
+        if (ff__memory_take(engine, advice->block, advice->tier, FF_EVICT_FOR_PREFETCH, &none,
+                            &wanted, job)) {
+            set_in(engine, advice->block, advice->tier, &wanted, job);
             return FF__JOB_RUN;
         }
-        if (any)
-            tell_no_room(engine, advice);
+        tell_no_room(engine, advice);
     }
-    space->stats.advice_dropped++;
+    engine->space.stats.advice_dropped++;
     return FF__JOB_DROPPED;
 }
 

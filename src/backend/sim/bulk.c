@@ -15,6 +15,7 @@
 #define LANES      32u
 #define LANE_BYTES 4u
 #define HORIZON    16u /* steps in which nothing is shared */
+#define NOWHERE    UINT64_MAX
 
 /* ---- positions: bytes of an operand, in the order of its nest ---- */
 
@@ -49,14 +50,6 @@ static uint64_t start_of(const struct sim *sim, const struct ff__operand *operan
     return start + number * operand->loop[0].stride;
 }
 
-/* Where a position is: in which run, and where in it. Positions are gone through in order, so that only
- * the first one takes divisions. */
-struct cursor {
-    uint64_t position, inside;
-    uint64_t start;            /* of the run, in the managed space */
-    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
-};
-
 static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *operand,
                                uint64_t position) {
     struct cursor cursor = {.position = position};
@@ -65,8 +58,11 @@ static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *
     cursor.start = start_of(sim, operand, FF__LOOPS, run);
     for (int i = FF__LOOPS - 1; i > 0; i--) {
         uint64_t count = operand->loop[i].count;
-        cursor.index[i] = count == 1 ? 0 : run % count;
-        run = count == 1 ? run : run / count;
+        if (count == 1)
+            continue;
+        cursor.innermost = cursor.innermost ? cursor.innermost : i;
+        cursor.index[i] = run % count;
+        run = run / count;
     }
     cursor.index[0] = run;
     return cursor;
@@ -75,7 +71,7 @@ static struct cursor cursor_at(const struct sim *sim, const struct ff__operand *
 /* On to the next run. */
 static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
     cursor->inside = 0;
-    for (int i = FF__LOOPS - 1; i >= 0; i--) {
+    for (int i = cursor->innermost; i >= 0; i--) {
         const struct ff__loop *loop = &operand->loop[i];
         cursor->start += loop->stride;
         if (++cursor->index[i] < loop->count || i == 0)
@@ -86,53 +82,65 @@ static void next_run(struct cursor *cursor, const struct ff__operand *operand) {
 }
 
 /* The next `limit` bytes, or up to the run's end. */
-static struct piece next_piece(struct cursor *cursor, const struct ff__operand *operand,
-                               uint64_t limit) {
-    uint64_t left = operand->run - cursor->inside, bytes = left < limit ? left : limit;
-    struct piece piece = make_piece(cursor->start + cursor->inside, bytes);
-    cursor->position += bytes;
-    cursor->inside += bytes;
-    if (bytes == left)
+static inline struct piece piece_at(const struct cursor *cursor, const struct ff__operand *operand,
+                                    uint64_t limit) {
+    uint64_t left = operand->run - cursor->inside;
+    return make_piece(cursor->start + cursor->inside, left < limit ? left : limit);
+}
+
+/* On to what is behind a piece. */
+static inline void move_behind(struct cursor *cursor, const struct ff__operand *operand,
+                               const struct piece *piece) {
+    cursor->position += piece->bytes;
+    cursor->inside += piece->bytes;
+    if (cursor->inside == operand->run)
         next_run(cursor, operand);
-    return piece;
 }
 
 /* ---- pages ---- */
 
 /* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
-static bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
-                        uint32_t first, uint32_t end) {
-    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
-    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++)
-        if (ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i])
-            return false;
+#define ALL ~UINT64_C(0)
+#define FOR_EACH_WORD(i, word, first, end)                                                         \
+    for (uint64_t i = (first) / 64, last_##i = ((end)-1) / 64,                                     \
+                  tail_##i = ALL >> (63 - ((end)-1) % 64),                                         \
+                  word = (i == last_##i ? tail_##i : ALL) & ALL << (first) % 64;                   \
+         i <= last_##i; i++, word = i == last_##i ? tail_##i : ALL)
+
+static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
+                               uint32_t first, uint32_t end) {
+    const struct ff__space *space = &sim->engine.space;
+    const uint64_t *resident = space->resident[device->tier][block].word;
+    const uint64_t *remote = space->remote[device->tier][block].word;
+    FOR_EACH_WORD(i, word, first, end)
+    if (word & ~resident[i] && word & ~resident[i] & ~remote[i]) /* mostly none is remote */
+        return false;
     return true;
 }
 
-static void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
+static inline void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
     struct ff__space *space = &sim->engine.space;
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
-        uint64_t word = ff_mask_word_of_run(i, first, end);
-        uint64_t used = space->unused[block].word[i] & word;
-        if (used) {
-            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(used);
-            space->unused[block].word[i] &= ~word;
+    uint64_t *unused = space->unused[block].word, *dirty = sim->dirty[block].word;
+    FOR_EACH_WORD(i, word, first, end) {
+        if (unused[i] & word) {
+            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(unused[i] & word);
+            unused[i] &= ~word;
         }
         if (write)
-            sim->dirty[block].word[i] |= word;
+            dirty[i] |= word;
     }
 }
 
 /* Those that are not there; returns how many. */
 static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
                            uint32_t first, uint32_t end, struct ff_mask *out) {
-    const struct ff_mask *resident = &sim->engine.space.resident[device->tier][block];
-    const struct ff_mask *remote = &sim->engine.space.remote[device->tier][block];
+    const struct ff__space *space = &sim->engine.space;
+    const uint64_t *resident = space->resident[device->tier][block].word;
+    const uint64_t *remote = space->remote[device->tier][block].word;
     uint32_t count = 0;
     ff_mask_clear(out);
-    for (int i = (int)(first / 64); i <= (int)((end - 1) / 64); i++) {
-        out->word[i] = ff_mask_word_of_run(i, first, end) & ~resident->word[i] & ~remote->word[i];
+    FOR_EACH_WORD(i, word, first, end) {
+        out->word[i] = word & ~resident[i] & ~remote[i];
         count += (uint32_t)__builtin_popcountll(out->word[i]);
     }
     return count;
@@ -145,7 +153,8 @@ static uint32_t end_in_block(const struct piece *piece, uint64_t page, uint32_t 
 }
 
 /* Passes over pages that are all there. False: some are not; those of blocks before are used. */
-static bool pass(struct sim *sim, struct device *device, const struct piece *piece, bool write) {
+static inline bool pass(struct sim *sim, struct device *device, const struct piece *piece,
+                        bool write) {
     for (uint64_t page = piece->first; page < piece->end;) {
         uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
         uint32_t end = end_in_block(piece, page, first);
@@ -160,9 +169,8 @@ static bool pass(struct sim *sim, struct device *device, const struct piece *pie
 /* ---- the front ---- */
 
 /* Where an operand's step begins. */
-static uint64_t position_of(const struct bulk *bulk, const struct ff__operand *operand,
-                            uint64_t step) {
-    return (uint64_t)((double)size_of(operand) * (double)step / (double)bulk->steps);
+static uint64_t position_of(const struct bulk *bulk, const struct front *front, uint64_t step) {
+    return (uint64_t)(front->size * (double)step / (double)bulk->steps);
 }
 
 /* The end of the iteration of the outer `level` loops that a position is in, if all between its first
@@ -182,7 +190,8 @@ static uint64_t pass_level(struct sim *sim, struct device *device,
 /* How far the operand is in place from `position` on, where it matters before `limit`. Where runs are
  * short, looking at all that many of them lie in is the shorter way. */
 static uint64_t clear_until(struct sim *sim, struct device *device,
-                            const struct ff__operand *operand, uint64_t position, uint64_t limit) {
+                            const struct ff__operand *operand, struct cursor *cursor,
+                            uint64_t position, uint64_t limit) {
     for (int level = 1; level < FF__LOOPS && operand->run < FF_LEAF_SIZE; level++)
         for (uint64_t further = 0; position < limit && operand->loop[level].count > 1;
              position = further)
@@ -190,22 +199,22 @@ static uint64_t clear_until(struct sim *sim, struct device *device,
                 break;
     if (position >= limit)
         return position;
-    struct cursor cursor = cursor_at(sim, operand, position);
-    while (position < limit) {
-        uint64_t most = limit - position < FF_BLOCK_SIZE ? limit - position : FF_BLOCK_SIZE;
-        struct piece piece = next_piece(&cursor, operand, most);
+    if (cursor->position != position)
+        *cursor = cursor_at(sim, operand, position);
+    while (cursor->position < limit) {
+        uint64_t left = limit - cursor->position;
+        struct piece piece = piece_at(cursor, operand, left < FF_BLOCK_SIZE ? left : FF_BLOCK_SIZE);
         if (!pass(sim, device, &piece, operand->write))
-            return position;
-        position = cursor.position;
+            break;
+        move_behind(cursor, operand, &piece);
     }
-    return position;
+    return cursor->position;
 }
 
 /* The step that a position is in. */
-static uint64_t step_at(const struct bulk *bulk, const struct ff__operand *operand,
-                        uint64_t position) {
-    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / (double)size_of(operand));
-    while (step < bulk->steps && position_of(bulk, operand, step + 1) <= position)
+static uint64_t step_at(const struct bulk *bulk, const struct front *front, uint64_t position) {
+    uint64_t step = (uint64_t)((double)position * (double)bulk->steps / front->size);
+    while (step < bulk->steps && position_of(bulk, front, step + 1) <= position)
         step++;
     return step;
 }
@@ -216,13 +225,14 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     const struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     for (uint32_t i = 0; i < kernel->operand_count && last > bulk->step; i++) {
-        const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t limit = position_of(bulk, operand, last);
-        uint64_t *at = &bulk->fronts[i].clear, from = position_of(bulk, operand, bulk->step);
-        *at = clear_until(sim, device, operand, *at > from ? *at : from, limit);
-        if (*at >= limit)
+        struct front *front = &bulk->fronts[i];
+        uint64_t limit = position_of(bulk, front, last);
+        uint64_t from = position_of(bulk, front, bulk->step);
+        from = front->clear > from ? front->clear : from;
+        front->clear = clear_until(sim, device, &kernel->operands[i], &front->cursor, from, limit);
+        if (front->clear >= limit)
             continue;
-        uint64_t step = step_at(bulk, operand, *at);
+        uint64_t step = step_at(bulk, front, front->clear);
         last = step > bulk->step ? step : bulk->step;
     }
     return last;
@@ -259,9 +269,9 @@ struct slice {
 };
 
 static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
-                             const struct ff__operand *operand) {
-    struct slice slice = {operand, position_of(bulk, operand, bulk->step),
-                          position_of(bulk, operand, bulk->step + 1), 0,
+                             const struct ff__operand *operand, const struct front *front) {
+    struct slice slice = {operand, position_of(bulk, front, bulk->step),
+                          position_of(bulk, front, bulk->step + 1), 0,
                           ff__operand_readers(operand)};
     uint64_t part = (slice.to - slice.from) * slice.readers / sim->gpu->sms;
     if (operand->part && operand->part < part)
@@ -270,56 +280,59 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `count` SMs from number `sm` on fault on the page: as many as the batch has room for. */
-static void raise_on(struct sim *sim, struct device *device, uint32_t sm, uint32_t count,
-                     uint64_t page, bool write) {
-    struct bulk *bulk = &device->bulk;
-    uint32_t taken = count < bulk->room ? count : bulk->room;
-    bulk->room -= taken;
-    const struct fault fault = {.time = bulk->time + sim->visible,
-                                .page = page,
-                                .thread = sm % sim->gpu->sms + 1,
-                                .write = write,
-                                .sms = (uint16_t)taken};
-    ff__sim_raise_fault(sim, device, &fault);
+/* `sms` SMs fault on the page, that of number `sm` first. Neighbours are put together in `faults` before they
+ * are raised. */
+static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
+                            uint32_t sm, uint32_t sms, uint64_t page) {
+    const uint32_t word = (uint32_t)(page / 64);
+    const uint64_t bit = UINT64_C(1) << page % 64;
+    if (faults->word == word && faults->sms == sms && faults->pages < bit) {
+        faults->pages |= bit;
+        return;
+    }
+    ff__sim_raise_fault(sim, device, faults);
+    faults->word = word;
+    faults->pages = bit;
+    faults->sms = (uint16_t)sms;
+    faults->thread = (uint16_t)(sm % sim->gpu->sms + 1);
 }
 
 /* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
  * next. */
-static uint32_t part_from(const struct slice *slice, uint32_t from, uint32_t byte) {
-    uint32_t inside = byte - from * slice->part;
-    if (inside < slice->part)
+static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
+    uint32_t inside = byte - from * size;
+    if (inside < size)
         return from;
-    return inside - slice->part < slice->part ? from + 1 : from + inside / slice->part;
+    return inside - size < size ? from + 1 : from + inside / size;
 }
 
-/* Faults on one block's missing pages of a piece, which begins at position `at`. Pages between the
- * first one that a part misses and its end are passed over. Parts of a page or more begin with a page,
- * though steps, which are rounded, do not. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as the
+ * batch has room for. Pages between the first one that a part misses and its end are passed over. Parts of
+ * a page or more begin with a page, though steps, which are rounded, do not. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
-                           const struct ff_mask *missing) {
-    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, sms = sim->gpu->sms;
-    uint32_t part = 0, last = 0;
-    const uint64_t piece_end = piece->start + piece->bytes, shift = at - slice->from;
-    const bool small = slice->part < FF_PAGE_SIZE;
-    for (uint32_t index = ff_mask_next(missing, 0);
-         index < FF_BLOCK_PAGES && device->bulk.room > 0;) {
-        uint64_t first = base + (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
-        first = first > piece->start ? first : piece->start;
+                           const struct ff_mask *missing, struct fault *faults) {
+    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, start = piece->start - base;
+    const uint64_t piece_end = start + piece->bytes, origin = at - slice->from - start;
+    const uint32_t words = ff_mask_words(missing), sms = sim->gpu->sms, size = slice->part;
+    const bool small = size < FF_PAGE_SIZE;
+    uint32_t part = 0, last = 0, room = device->bulk.room;
+    uint32_t index = ff_mask_next_in(missing, words, 0);
+    while (index < FF_BLOCK_PAGES && room > 0) { /* bytes count from the block's first on */
+        uint64_t first = (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
+        first = (int64_t)first > (int64_t)start ? first : start;
         end = end < piece_end ? end : piece_end;
-        part = part_from(slice, last, (uint32_t)(first - piece->start + shift));
-        last = small ? part_from(slice, part, (uint32_t)(end - 1 - piece->start + shift)) : part;
+        part = part_from(size, last, (uint32_t)(first + origin));
+        last = small ? part_from(size, part, (uint32_t)(end - 1 + origin)) : part;
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
-        raise_on(sim, device, part * slice->readers, (uint32_t)(count < sms ? count : sms),
-                 base / FF_PAGE_SIZE + index, slice->operand->write);
-        uint64_t next = (uint64_t)(last + 1) * slice->part + piece->start - shift;
-        next += small ? 0 : FF_PAGE_SIZE - 1;
-        index++;
-        if (next > base + (uint64_t)index * FF_PAGE_SIZE)
-            index = (uint32_t)(next < piece_end ? (next - base) / FF_PAGE_SIZE : FF_BLOCK_PAGES);
-        index = index < FF_BLOCK_PAGES ? ff_mask_next(missing, index) : index;
+        uint32_t most = sms < room ? sms : room, taken = count < most ? (uint32_t)count : most;
+        room -= taken;
+        raise_on(sim, device, faults, part * slice->readers, taken, base / FF_PAGE_SIZE + index);
+        uint64_t next = (uint64_t)(last + 1) * size - origin + (small ? 0 : FF_PAGE_SIZE - 1);
+        index = next < piece_end ? (uint32_t)(next / FF_PAGE_SIZE) : FF_BLOCK_PAGES;
+        index = index < FF_BLOCK_PAGES ? ff_mask_next_in(missing, words, index) : index;
     }
+    device->bulk.room = room;
 }
 
 /* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
@@ -327,23 +340,26 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
                                struct front *front) {
     const struct bulk *bulk = &device->bulk;
     uint64_t missing_count = 0;
+    struct fault faults = {.time = bulk->time + sim->visible, .write = slice->operand->write};
     struct cursor cursor = cursor_at(sim, slice->operand, slice->from);
-    for (uint64_t at = slice->from; at < slice->to && (bulk->room > 0 || !bulk->faulted);
-         at = cursor.position) {
-        struct piece piece = next_piece(&cursor, slice->operand, slice->to - at);
+    while (cursor.position < slice->to && (bulk->room > 0 || !bulk->faulted)) {
+        uint64_t at = cursor.position;
+        struct piece piece = piece_at(&cursor, slice->operand, slice->to - at);
         for (uint64_t page = piece.first; page < piece.end;) {
             uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
             uint32_t end = end_in_block(&piece, page, first);
-            struct ff_mask missing;
-            uint32_t count = missing_in(sim, device, block, first, end, &missing);
-            missing_count += count;
             front->step_first = block < front->step_first ? block : front->step_first;
             front->step_last = block > front->step_last ? block : front->step_last;
-            if (count > 0)
-                raise_in_block(sim, device, slice, &piece, at, block, &missing);
+            if (!is_in_place(sim, device, block, first, end)) {
+                struct ff_mask missing;
+                missing_count += missing_in(sim, device, block, first, end, &missing);
+                raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);
+            }
             page += end - first;
         }
+        move_behind(&cursor, slice->operand, &piece);
     }
+    ff__sim_raise_fault(sim, device, &faults);
     return missing_count;
 }
 
@@ -358,8 +374,9 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
         bulk->fronts[i].step_last = 0;
     }
     for (uint32_t i = 0; i < kernel->operand_count && (bulk->room > 0 || !bulk->faulted); i++) {
-        struct slice slice = slice_of(sim, bulk, &kernel->operands[i]);
-        missing += raise_in_slice(sim, device, &slice, &bulk->fronts[i]);
+        struct front *front = &bulk->fronts[i];
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i], front);
+        missing += raise_in_slice(sim, device, &slice, front);
     }
     bulk->raised = missing > 0;
     return missing;
@@ -393,7 +410,9 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
         uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
         for (int j = 0; j < FF__LOOPS; j++)
             last += (operand->loop[j].count - 1) * operand->loop[j].stride;
-        bulk->fronts[i] = (struct front){.first = (uint32_t)(start / FF_BLOCK_SIZE),
+        bulk->fronts[i] = (struct front){.size = (double)size_of(operand),
+                                         .cursor.position = NOWHERE,
+                                         .first = (uint32_t)(start / FF_BLOCK_SIZE),
                                          .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }
 }

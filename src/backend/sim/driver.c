@@ -99,10 +99,8 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &job->job);
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
-    if (!ff_mask_empty(&job->job.remote)) {
-        sim->maps_remotely = true;
+    if (!ff_mask_empty(&job->job.remote))
         ff__bulk_changed(device, group->block);
-    }
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))
@@ -162,65 +160,90 @@ static void expect_idle(struct sim *sim, uint64_t time) {
 /* ---- the fault buffer ---- */
 
 static int by_page(const void *a, const void *b) {
-    uint64_t x = ((const struct fault *)a)->page, y = ((const struct fault *)b)->page;
-    return (x > y) - (x < y);
+    const struct fault *x = a, *y = b;
+    if (x->word != y->word)
+        return x->word > y->word ? 1 : -1;
+    return __builtin_ctzll(x->pages) - __builtin_ctzll(y->pages);
 }
 
 static bool is_sorted(const struct fault *faults, uint32_t count) {
     for (uint32_t i = 1; i < count; i++)
-        if (faults[i].page < faults[i - 1].page)
+        if (by_page(&faults[i - 1], &faults[i]) > 0)
             return false;
     return true;
+}
+
+/* Takes the lowest `limit` pages out of it, or all if there are not more. */
+static struct fault split(struct fault *fault, uint32_t limit) {
+    struct fault taken = *fault;
+    for (; limit > 0 && fault->pages; limit--)
+        fault->pages &= fault->pages - 1;
+    taken.pages &= ~fault->pages;
+    return taken;
 }
 
 /* Takes up to `limit` faults that are visible from the buffer. */
 static uint32_t take_faults(struct device *device, uint64_t time, struct fault *out,
                             uint32_t limit) {
-    uint32_t count = 0;
-    while (count < limit && count < device->buffer_count && device->buffer[count].time <= time)
-        count++;
-    memcpy(out, device->buffer, count * sizeof *out);
-    device->buffer_count -= count;
-    memmove(device->buffer, device->buffer + count, device->buffer_count * sizeof *out);
+    struct fault *buffer = device->buffer;
+    uint32_t count = 0, taken = 0;
+    for (uint32_t pages; limit > 0 && taken < device->buffer_count && buffer[taken].time <= time;
+         limit -= pages) {
+        pages = (uint32_t)__builtin_popcountll(buffer[taken].pages);
+        pages = pages < limit ? pages : limit;
+        out[count++] = split(&buffer[taken], pages);
+        taken += buffer[taken].pages == 0;
+    }
+    device->buffer_count -= taken;
+    memmove(buffer, buffer + taken, device->buffer_count * sizeof *buffer);
     if (!is_sorted(out, count)) /* kernels in bulk touch their pages in order */
         qsort(out, count, sizeof *out, by_page);
     return count;
 }
 
 /* The faults from `*next` on that are of one block. */
-static struct ff_fault_group next_group(const struct device *device, const struct fault *faults,
-                                        uint32_t count, uint32_t *next) {
-    uint32_t block = (uint32_t)(faults[*next].page / FF_BLOCK_PAGES);
-    struct ff_fault_group group = {
-        .block = block, .tier = device->tier, .launch = FF_NONE, .thread = faults[*next].thread};
-    for (; *next < count && faults[*next].page / FF_BLOCK_PAGES == block; ++*next) {
-        ff_mask_set(&group.faulted, faults[*next].page % FF_BLOCK_PAGES);
-        if (faults[*next].write)
-            ff_mask_set(&group.written, faults[*next].page % FF_BLOCK_PAGES);
+static struct ff_fault_group next_group(const struct device *device, uint32_t *next) {
+    const struct fault *first = &device->batch[*next], *end = device->batch + device->batch_count;
+    const struct fault *fault = first;
+    struct ff_fault_group group = {.block = ff__fault_block(first),
+                                   .tier = device->tier,
+                                   .launch = FF_NONE,
+                                   .thread = first->thread};
+    for (; fault < end && ff__fault_block(fault) == group.block; fault++) {
+        group.faulted.word[fault->word % FF_MASK_WORDS] |= fault->pages;
+        group.written.word[fault->word % FF_MASK_WORDS] |= fault->write ? fault->pages : 0;
     }
+    *next = (uint32_t)(fault - device->batch);
     return group;
 }
 
-static void observe_faults(struct sim *sim, const struct device *device, const struct fault *faults,
-                           uint32_t count) {
+static void observe_group(struct sim *sim, const struct ff_fault_group *group) {
     const struct ff__space *space = &sim->engine.space;
-    for (uint32_t i = 0; sim->config->observe && i < count; i++) {
-        uint32_t range = space->blocks[faults[i].page / FF_BLOCK_PAGES].range;
-        uint64_t first = (uint64_t)space->ranges[range].first_block * FF_BLOCK_PAGES;
+    uint32_t range = space->blocks[group->block].range;
+    uint64_t before = (uint64_t)(group->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
+    FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
         struct ff_trace_event event = {.kind = FF_TRACE_FAULT,
-                                       .device = device->tier - 1,
+                                       .device = group->tier - 1,
                                        .range = range,
-                                       .page = faults[i].page - first,
-                                       .write = faults[i].write};
+                                       .page = before + page,
+                                       .write = ff_mask_test(&group->written, page)};
         ff__sim_observe(sim, &event);
+    }
+}
+
+static void observe_batch(struct sim *sim, const struct device *device) {
+    for (uint32_t next = 0; sim->config->observe && next < device->batch_count;) {
+        struct ff_fault_group group = next_group(device, &next);
+        observe_group(sim, &group);
     }
 }
 
 /* Fetching the batch's entries, sorting them and merging those on one page. */
 static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
     uint64_t entries = 0;
-    for (uint32_t i = 0; i < device->batch_count; i++)
-        entries += device->batch[i].sms;
+    for (const struct fault *fault = device->batch; fault < device->batch + device->batch_count;
+         fault++)
+        entries += (uint64_t)__builtin_popcountll(fault->pages) * fault->sms;
     return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries) * PS_PER_NS;
 }
 
@@ -248,7 +271,7 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->batch_next = 0;
     if (device->batch_count == 0)
         return;
-    observe_faults(sim, device, device->batch, device->batch_count);
+    observe_batch(sim, device);
     note_kernel(sim, sim->engine.launch[device->tier]);
     device->in_batch = true;
     device->batch_start = time;
@@ -284,16 +307,16 @@ static void mark_served(struct sim *sim, struct device *device, uint32_t first,
                         const struct job *job) {
     for (uint32_t i = first; i < device->batch_next; i++) {
         struct fault *fault = &device->batch[i];
-        fault->served = ff_mask_test(&job->job.faulted, fault->page % FF_BLOCK_PAGES);
-        sim->result->duplicates += fault->served ? fault->sms - 1u : 0;
+        fault->served = fault->pages & job->job.faulted.word[fault->word % FF_MASK_WORDS];
+        sim->result->duplicates +=
+            (uint64_t)__builtin_popcountll(fault->served) * (fault->sms - 1u);
     }
 }
 
 void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
     while (device->batch_next < device->batch_count) {
         uint32_t first = device->batch_next;
-        struct ff_fault_group group =
-            next_group(device, device->batch, device->batch_count, &device->batch_next);
+        struct ff_fault_group group = next_group(device, &device->batch_next);
         struct job *job = serve(sim, &group, time);
         ff__engine_pin(&sim->engine, group.block, true);
         if (!job) {
@@ -313,13 +336,12 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
 static void replay(struct sim *sim, struct device *device, uint64_t time) {
     for (uint32_t next = 0; next < device->batch_count;) {
         uint32_t first = next;
-        struct ff_fault_group group = next_group(device, device->batch, device->batch_count, &next);
+        struct ff_fault_group group = next_group(device, &next);
         const struct ff__space *space = &sim->engine.space;
         struct ff_mask answered = ff_mask_or(&space->resident[device->tier][group.block],
                                              &space->remote[device->tier][group.block]);
         for (uint32_t i = first; i < next; i++)
-            if (device->batch[i].served)
-                ff_mask_set(&answered, device->batch[i].page % FF_BLOCK_PAGES);
+            answered.word[device->batch[i].word % FF_MASK_WORDS] |= device->batch[i].served;
         ff__engine_pin(&sim->engine, group.block, false);
         ff__sms_wake(sim, device, group.block, &answered, time);
     }

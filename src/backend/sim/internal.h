@@ -56,14 +56,20 @@ struct sm {
     uint32_t free_count, ctas, ended; /* warps that have ended and keep their places */
 };
 
+/* Faults on pages of one word of a block's mask that differ in nothing else. */
 struct fault {
-    uint64_t time; /* when it is seen outside the SM */
-    uint64_t page;
-    uint32_t thread; /* its SM + 1; 0: unknown */
+    uint64_t time;   /* when they are seen outside the SM */
+    uint64_t pages;  /* of the word */
+    uint64_t served; /* in a batch: pages that were brought */
+    uint32_t word;   /* of all blocks' */
+    uint16_t thread; /* the first page's SM + 1; 0: unknown */
+    uint16_t sms;    /* that have each of them */
     bool write;
-    bool served;  /* in a batch: its page was brought */
-    uint16_t sms; /* that have it */
 };
+
+static inline uint32_t ff__fault_block(const struct fault *fault) {
+    return fault->word / FF_MASK_WORDS;
+}
 
 /* A launch that waits for its device, or something that takes effect in its turn. */
 struct launch {
@@ -75,9 +81,20 @@ struct launch {
     uint64_t offset, bytes;
 };
 
+/* Where a position of an operand is: in which run, and where in it. Positions are gone through in order,
+ * so that only the first one takes divisions. */
+struct cursor {
+    uint64_t position, inside;
+    uint64_t start;            /* of the run, in the managed space */
+    uint64_t index[FF__LOOPS]; /* iterations of the loops before this one */
+    int innermost;             /* loop that has more than one; 0: none */
+};
+
 /* Of an operand of a kernel in bulk. */
 struct front {
+    double size;          /* bytes */
     uint64_t clear;       /* up to this position all is known to be in place; 0: nothing is known */
+    struct cursor cursor; /* where looking ended last */
     uint32_t first, last; /* blocks that it lies in */
     uint32_t step_first,
         step_last; /* that the step was seen to lie in when its faults were raised */
@@ -230,7 +247,7 @@ void ff__sms_show(struct sim *sim, struct device *device);
 /* Runs a whole kernel. */
 void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
 
-/* Raises a fault, at its time, unless the page's last one is still unanswered. */
+/* Raises faults, at their time, on pages whose last one is not still unanswered. */
 void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault);
 
 /* ---- kernels in bulk: bulk.c ---- */
@@ -299,8 +316,7 @@ struct sim {
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
     bool prefetch_watches;
-    bool maps_remotely; /* some page has been used over a link */
-    bool pages_alone;   /* untimed: faults can take the engine's short way */
+    bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
     uint64_t next_action, host_time; /* the host itself is at work until then */
     struct laps laps;

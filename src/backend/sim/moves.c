@@ -170,7 +170,7 @@ static uint64_t bring(struct sim *sim, struct job *job, uint64_t time) {
 
 void ff__sim_start(struct sim *sim, struct job *job, uint64_t time) {
     ff_mask_clear(&job->fetched);
-    if (job->job.has_in && sim->maps_remotely) /* what was used over the link is on its way */
+    if (job->job.has_in && sim->engine.uses_remote) /* what was used over the link is on its way */
         ff__sim_left(sim, job->job.in.tier, job->job.in.block);
     uint64_t end = make_room(sim, job, time);
     if (job->job.has_in)

@@ -279,11 +279,12 @@ static bool walk(struct sim *sim, const struct device *device, const struct sm *
 }
 
 void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fault *fault) {
-    uint32_t block = (uint32_t)(fault->page / FF_BLOCK_PAGES);
-    uint32_t index = fault->page % FF_BLOCK_PAGES;
-    if (ff_mask_test(&device->pending[block], index))
-        return; /* merged with an earlier one */
-    ff_mask_set(&device->pending[block], index);
+    struct ff_mask *mask = &device->pending[ff__fault_block(fault)];
+    uint64_t *pending = &mask->word[fault->word % FF_MASK_WORDS];
+    uint64_t pages = fault->pages & ~*pending; /* others are merged with earlier ones */
+    if (pages == 0)
+        return;
+    *pending |= pages;
     if (device->buffer_count == device->buffer_capacity) {
         uint32_t capacity = device->buffer_capacity ? 2 * device->buffer_capacity : 1024;
         struct fault *buffer = realloc(device->buffer, capacity * sizeof *buffer);
@@ -298,13 +299,18 @@ void ff__sim_raise_fault(struct sim *sim, struct device *device, const struct fa
     for (; at > 0 && device->buffer[at - 1].time > fault->time; at--)
         device->buffer[at] = device->buffer[at - 1];
     device->buffer[at] = *fault;
+    device->buffer[at].pages = pages;
 }
 
 /* A fault that is seen outside the SM after `time`. */
 static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, bool write,
                              uint64_t time) {
-    return (struct fault){
-        .time = time + sim->visible, .page = page, .thread = sm + 1, .write = write, .sms = 1};
+    return (struct fault){.time = time + sim->visible,
+                          .pages = UINT64_C(1) << page % 64,
+                          .word = (uint32_t)(page / 64),
+                          .thread = (uint16_t)(sm + 1),
+                          .sms = 1,
+                          .write = write};
 }
 
 /* A remote access takes its share of the link. */

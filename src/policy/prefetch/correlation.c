@@ -215,11 +215,13 @@ static void advise(struct correlation *correlation, const struct ff_view *view, 
                    uint32_t block, struct ff_advice_list *list) {
     struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
+    if (view->busy[block])
+        return;
     struct ff_advice advice = {.block = block,
                                .tier = tier,
                                .launch = ff__launch_at(sequence, turn)->id,
                                .pages = pages_of(correlation, view, tier, block)};
-    if (ff_mask_empty(&advice.pages) || view->busy[block])
+    if (ff_mask_empty(&advice.pages))
         return;
     ff_advice_add(list, &advice);
     correlation->devices[tier].walk.brought += ff_mask_count(&advice.pages);
