@@ -108,18 +108,19 @@ static void search(struct predicted *predicted, const struct ff_view *view, uint
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct predicted *predicted = state;
-    uint64_t from = 0;
     search(predicted, view, request->tier);
     name_from(&predicted->order, view, request, FF_TURN_NEVER, predicted->hand.at, victims);
     if (victims->count > 0)
         return;
-    if (request->cause == FF_EVICT_FOR_PREFETCH)
-        from = launch_after(ff_view_next_turn(view, request->tier, request->for_block));
-    else if (request->cause == FF_EVICT_AHEAD)
-        from = launch_after(ff_view_this_turn(view, request->tier));
-    if (from > 0 || request->cause == FF_EVICT_FOR_FAULT)
-        name_from(&predicted->order, view, request, from,
-                  ff__order_next(&predicted->order, FF_NONE), victims);
+    uint64_t turn = request->cause == FF_EVICT_FOR_PREFETCH
+                        ? ff_view_next_turn(view, request->tier, request->for_block)
+                        : ff_view_this_turn(view, request->tier);
+    uint32_t first = ff__order_next(&predicted->order, FF_NONE);
+    uint64_t from = launch_after(turn);
+    if (from > 0)
+        name_from(&predicted->order, view, request, from, first, victims);
+    if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
+        name_from(&predicted->order, view, request, 0, first, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
