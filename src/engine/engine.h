@@ -30,6 +30,7 @@ struct ff__job {
     bool has_in;
     bool took_root; /* `in` got a whole root from evicted blocks and may have to give back a part */
     uint64_t owed;  /* by page: pages of `in` whose memory the outs free */
+    uint64_t stocked; /* pages that the outs free for the stock */
     uint32_t out_count;
     uint64_t retry_ns;
     struct ff__move in;
@@ -83,8 +84,9 @@ struct ff__engine {
     bool uses_remote;           /* pages have been left where they are, to be used from there */
     bool watched;               /* the backend shows accesses, and keeps space.unused */
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
-    uint32_t launch[FF_TIERS_MAX]; /* execution ID running on the device, FF_NONE */
-    struct ff__map launches;       /* identity -> execution ID */
+    uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
+    uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
+    struct ff__map launches;           /* identity -> execution ID */
     uint32_t launch_count;
     struct ff__queue events; /* to the correlator; only if a policy learns */
     bool check;

@@ -6,7 +6,7 @@
 static void clear_job(struct ff__job *job) {
     job->has_in = job->took_root = false;
     job->out_count = 0;
-    job->retry_ns = job->owed = 0;
+    job->retry_ns = job->owed = job->stocked = 0;
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
     ff_mask_clear(&job->remote);
@@ -426,6 +426,8 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
     ff__engine_view(engine, now_ns);
     for (uint32_t i = 0; i < job->out_count; i++)
         finish_out(engine, job, &job->out[i], &job->copied[i]);
+    if (job->stocked > 0)
+        engine->restocking[job->out[0].tier] -= job->stocked;
     if (job->has_in) {
         ff__memory_arrived(engine, job);
         arrive(engine, job);

@@ -199,6 +199,13 @@ static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
                           : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
 }
 
+/* How many pages the stock lacks that are not on their way out already. */
+static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
+    uint64_t stock = stock_of(engine, tier),
+             there = free_of(&engine->space, tier) + engine->restocking[tier];
+    return there < stock ? stock - there : 0;
+}
+
 /* Whether everything that is allocated finds room at the same time. */
 static bool all_fits(const struct ff__space *space) {
     return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
@@ -349,7 +356,7 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* ---- either ---- */
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
-    engine->pressed[tier] = free_of(&engine->space, tier) < stock_of(engine, tier);
+    engine->pressed[tier] = missing_of(engine, tier) > 0;
     ff__memory_count(engine);
 }
 
@@ -365,10 +372,14 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t stock = stock_of(engine, tier), there = free_of(space, tier);
-    if (all_fits(space) || there >= stock) /* what fits as a whole needs no room for more */
+    uint64_t missing = all_fits(space) ? 0 : missing_of(engine, tier);
+    if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
-    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, stock - there};
-    return space->by_page ? evict_pages(engine, &request, stock - there, job) > 0
-                          : evict_root(engine, &request, job) != FF_NONE;
+    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing};
+    if (space->by_page)
+        job->stocked = evict_pages(engine, &request, missing, job);
+    else
+        job->stocked = evict_root(engine, &request, job) == FF_NONE ? 0 : FF_BLOCK_PAGES;
+    engine->restocking[tier] += job->stocked;
+    return job->stocked > 0;
 }

@@ -38,6 +38,10 @@ static void test_order_of_systems(void **state) {
     (void)state;
     struct ff__sim_result far = run("deepum-far", LAPS), deepum = run("deepum", LAPS),
                           baseline = run("nvidia-1", LAPS), oracle = run("oracle", LAPS);
+    print_message("MiB in: oracle %llu, deepum-far %llu, deepum %llu, nvidia-1 %llu\n",
+                  (unsigned long long)oracle.bytes_in >> 20, (unsigned long long)far.bytes_in >> 20,
+                  (unsigned long long)deepum.bytes_in >> 20,
+                  (unsigned long long)baseline.bytes_in >> 20);
     print_message("ms: oracle %.1f, deepum-far %.1f, deepum %.1f, nvidia-1 %.1f\n",
                   (double)oracle.kernel_ns * 1e-6, (double)far.kernel_ns * 1e-6,
                   (double)deepum.kernel_ns * 1e-6, (double)baseline.kernel_ns * 1e-6);
@@ -47,8 +51,8 @@ static void test_order_of_systems(void **state) {
      * and the oracle has none */
     assert_true(far.bytes_in >= oracle.bytes_in);
     assert_true(far.kernel_ns >= oracle.kernel_ns / 2);
-    assert_true(far.bytes_in < deepum.bytes_in * 3 / 4);
-    assert_true(deepum.bytes_in <= baseline.bytes_in + baseline.bytes_in / 20);
+    assert_true(far.bytes_in < deepum.bytes_in);
+    assert_true(deepum.bytes_in < baseline.bytes_in * 3 / 4);
 }
 
 /* Each part of the system alone, as the paper's ablation has them; a little memory for tables. */

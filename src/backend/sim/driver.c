@@ -324,7 +324,9 @@ void ff__sim_driver(struct sim *sim, struct device *device, uint64_t time) {
             continue;
         }
         mark_served(sim, device, first, job);
-        ff__sim_start(sim, job, time + driver_cost(sim, job));
+        time += driver_cost(sim, job);
+        ff__sim_start(sim, job, time);
+        ff__sim_idle(sim, device, time);
         return; /* the end of the job goes on with the next block */
     }
     end_batch(sim, device, time);
@@ -404,14 +406,15 @@ static uint64_t stock_of(struct sim *sim, uint32_t tier) {
 }
 
 /* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
- * while one comes in, as both directions of the link are in use: as many blocks as it keeps free, so that
- * a kernel which has waited for one of them finds the next one under way, too. Otherwise each makes room
- * for itself first. */
+ * while one comes in, as both directions of the link are in use: as many blocks as it keeps free come, and
+ * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
+ * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
     uint64_t stock = stock_of(sim, tier);
     if (stock == 0)
         return 1;
-    return stock > AHEAD * FF_BLOCK_PAGES ? (uint32_t)(stock / FF_BLOCK_PAGES) : AHEAD;
+    uint32_t both_ways = (uint32_t)(2 * stock / FF_BLOCK_PAGES);
+    return both_ways > AHEAD ? both_ways : AHEAD;
 }
 
 /* Where room is made ahead, prefetching goes on without faults: it plans when no advice is left. */
@@ -441,11 +444,17 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
     return false;
 }
 
+/* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they go
+ * before prefetches, but prefetches do not wait for the copies of faults that are under way. */
+static bool faults_wait(const struct device *device) {
+    return device->in_batch && device->batch_next < device->batch_count;
+}
+
 void ff__sim_idle(struct sim *sim, struct device *device, uint64_t time) {
     while (sim->config->untimed &&
            (start_prefetch(sim, device, time) || start_restock(sim, device, time)))
         ;
-    if (sim->config->untimed || sim->freeing || (device->in_batch && !ff__sim_flat(sim)))
+    if (sim->config->untimed || sim->freeing || (faults_wait(device) && !ff__sim_flat(sim)))
         return;
     uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {

@@ -13,34 +13,31 @@
 #define LOOK    512u /* blocks of the order that one pick looks at; ours */
 #define CHOICES 4u   /* by the block: the engine takes one, and the first may share its root */
 
-/* Blocks in front of `at` are known to be expected, as long as the running kernel is where it was at
- * `turn`: a pick need not ask for them again. */
-struct passed {
-    uint64_t turn;
-    uint32_t at, count; /* FF_NONE: nothing is known */
+/* Where the search for a block that is not expected goes on: at the least recently migrated one when a
+ * kernel begins, behind those that were found to be expected after that, and so round and round. */
+struct hand {
+    uint64_t launch;
+    uint32_t at; /* FF_NONE: in front of all */
 };
 
 struct predicted {
     struct ff__order order;
     struct ff__ahead ahead;
-    struct passed passed;
+    struct hand hand;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct predicted *predicted = state;
     ff__order_start(&predicted->order, env->block_state, sizeof(struct ff__order_link));
     ff__ahead_start(&predicted->ahead, env);
-    predicted->passed.at = FF_NONE;
+    predicted->hand.at = FF_NONE;
     return 0;
 }
 
 /* The block leaves its place in the order. */
 static void leave_place(struct predicted *predicted, uint32_t block) {
-    struct passed *passed = &predicted->passed;
-    if (passed->at == block)
-        passed->at = ff__order_next(&predicted->order, block);
-    else if (passed->at != FF_NONE && ff__order_is_before(&predicted->order, block, passed->at))
-        passed->at = FF_NONE;
+    if (predicted->hand.at == block)
+        predicted->hand.at = ff__order_next(&predicted->order, block);
 }
 
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
@@ -52,7 +49,7 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
 
 /* It goes to the front part of the order. */
 static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
-    ((struct predicted *)state)->passed.at = FF_NONE;
+    ((struct predicted *)state)->hand.at = FF_NONE;
     ff__order_on_discarded(state, view, block);
 }
 
@@ -74,9 +71,9 @@ static uint64_t stock(void *state, const struct ff_view *view) {
  * may be unexpected because nothing has been learned from it yet. */
 static void name_from(const struct ff__order *order, const struct ff_view *view,
                       const struct ff_evict_request *request, uint64_t from, uint32_t first,
-                      uint32_t skipped, struct ff_advice_list *victims) {
+                      struct ff_advice_list *victims) {
     struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
-    uint32_t looked = skipped, wanted = view->by_page ? victims->capacity : CHOICES;
+    uint32_t looked = 0, wanted = view->by_page ? victims->capacity : CHOICES;
     for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
@@ -93,33 +90,37 @@ static uint64_t launch_after(uint64_t turn) {
     return ((turn >> 32) + 1) << 32;
 }
 
-/* Passes over blocks that are expected. */
-static void pass(struct predicted *predicted, const struct ff_view *view, uint32_t tier) {
-    struct passed *passed = &predicted->passed;
-    uint64_t turn = ff_view_this_turn(view, tier);
-    if (passed->turn != turn || passed->at == FF_NONE)
-        *passed = (struct passed){turn, ff__order_next(&predicted->order, FF_NONE), 0};
-    while (passed->at != FF_NONE && passed->count < LOOK &&
-           ff_view_next_turn(view, tier, passed->at) != FF_TURN_NEVER) {
-        passed->at = ff__order_next(&predicted->order, passed->at);
-        passed->count++;
+/* Moves the hand to a block that nobody expects. */
+static void search(struct predicted *predicted, const struct ff_view *view, uint32_t tier) {
+    const struct ff__order *order = &predicted->order;
+    struct hand *hand = &predicted->hand;
+    uint64_t launch = ff_view_this_turn(view, tier) >> 32;
+    if (hand->launch != launch || hand->at == FF_NONE)
+        *hand = (struct hand){launch, ff__order_next(order, FF_NONE)};
+    for (uint32_t looked = 0; hand->at != FF_NONE && looked < LOOK; looked++) {
+        if (!ff__order_is_recent(order, hand->at) && ff_view_evictable(view, tier, hand->at) &&
+            ff_view_next_turn(view, tier, hand->at) == FF_TURN_NEVER)
+            break;
+        hand->at = ff__order_next(order, hand->at);
     }
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct predicted *predicted = state;
-    const struct passed *passed = &predicted->passed;
-    uint64_t from = 0;
-    pass(predicted, view, request->tier);
-    name_from(&predicted->order, view, request, FF_TURN_NEVER, passed->at, passed->count, victims);
+    search(predicted, view, request->tier);
+    name_from(&predicted->order, view, request, FF_TURN_NEVER, predicted->hand.at, victims);
     if (victims->count > 0)
         return;
-    if (request->cause == FF_EVICT_FOR_PREFETCH)
-        from = launch_after(ff_view_next_turn(view, request->tier, request->for_block));
-    if (from > 0 || request->cause != FF_EVICT_FOR_PREFETCH)
-        name_from(&predicted->order, view, request, from,
-                  ff__order_next(&predicted->order, FF_NONE), 0, victims);
+    uint64_t turn = request->cause == FF_EVICT_FOR_PREFETCH
+                        ? ff_view_next_turn(view, request->tier, request->for_block)
+                        : ff_view_this_turn(view, request->tier);
+    uint32_t first = ff__order_next(&predicted->order, FF_NONE);
+    uint64_t from = launch_after(turn);
+    if (from > 0)
+        name_from(&predicted->order, view, request, from, first, victims);
+    if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
+        name_from(&predicted->order, view, request, 0, first, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
