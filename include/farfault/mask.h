@@ -211,18 +211,23 @@ static inline uint32_t ff_mask_words(const struct ff_mask *m) {
 }
 #endif
 
-/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. Goes to the next word
- * that holds any at once: a loop over empty ones would end at a place that no processor foresees. */
-static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
-    if (from >= FF_BLOCK_PAGES)
-        return FF_BLOCK_PAGES;
-    uint32_t i = from / 64, words = ff_mask_words(m) & ~UINT32_C(3) << 2 * i;
+/* ff_mask_next(), `from` below FF_BLOCK_PAGES, for who knows `words`: ff_mask_words() of the mask. Goes to
+ * the next word that holds any at once: a loop over empty ones would end at a place that no processor
+ * foresees. */
+static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
+    uint32_t i = from / 64;
     uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
+    words &= ~UINT32_C(3) << 2 * i;
     if (word == 0 && words != 0) {
         i = (uint32_t)__builtin_ctz(words) / 2;
         word = m->word[i];
     }
     return word ? i * 64 + (uint32_t)__builtin_ctzll(word) : FF_BLOCK_PAGES;
+}
+
+/* The first page >= `from` that is in the mask; FF_BLOCK_PAGES if there is none. */
+static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
+    return from < FF_BLOCK_PAGES ? ff_mask_next_in(m, ff_mask_words(m), from) : FF_BLOCK_PAGES;
 }
 
 /* A walk over the pages of a mask, word by word: pages that come or go in the word where it is are no
