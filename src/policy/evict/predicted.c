@@ -2,8 +2,9 @@
  * kernel nor the next N predicted ones are expected to use, ahead of need.
  *
  * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
- * fault and the stock take the least recently migrated block; a prefetch takes the least recently
- * migrated one that only a later kernel needs than what it brings, or nothing. What the expectation is comes
+ * prefetch takes the least recently migrated block that only a later kernel needs than what it brings, or
+ * nothing; the stock and a fault take one that only a later kernel needs than the running one. If there is
+ * none, the stock stays short, and a fault takes the least recently migrated block. What the expectation is comes
  * from the prefetch policy; from one that foretells nothing, this is lrm. */
 #include "policy/evict/ahead.h"
 #include "policy/evict/migration_order.h"
