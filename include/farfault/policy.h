@@ -95,6 +95,7 @@ struct ff_range {
 struct ff_forecast {
     const void *state; /* the prefetch policy's */
     uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
+    uint64_t (*next_launch)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*this_turn)(const void *state, uint32_t tier);
 };
 
@@ -138,6 +139,14 @@ static inline uint64_t ff_view_next_turn(const struct ff_view *view, uint32_t ti
                                          uint32_t block) {
     const struct ff_forecast *forecast = &view->forecast;
     return forecast->next_turn ? forecast->next_turn(forecast->state, tier, block) : FF_TURN_NEVER;
+}
+
+/* The launch of that turn, which is less work to find; FF_TURN_NEVER as above. */
+static inline uint64_t ff_view_next_launch(const struct ff_view *view, uint32_t tier,
+                                           uint32_t block) {
+    const struct ff_forecast *forecast = &view->forecast;
+    return forecast->next_launch ? forecast->next_launch(forecast->state, tier, block)
+                                 : FF_TURN_NEVER;
 }
 
 /* Where the tier's work is now: what has an earlier turn is over. */
@@ -349,9 +358,10 @@ struct ff_prefetch_policy {
      * ahead, no such thread. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
     /* The forecast that others see through the view (struct ff_forecast). Called from within their
-     * hooks, often: no search, no change of state that shows. Both or neither. NULL: foretells
+     * hooks, often: no search, no change of state that shows. All or none. NULL: foretells
      * nothing. */
     uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
+    uint64_t (*next_launch)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*this_turn)(const void *state, uint32_t tier);
 };
 

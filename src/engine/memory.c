@@ -216,7 +216,7 @@ static bool saves_a_fault(const struct ff__engine *engine, uint32_t tier, uint32
     const struct ff_view *view = &engine->view;
     return view->forecast.this_turn &&
            !ff_mask_empty(&engine->space.resident[FF_TIER_HOST][block]) &&
-           ff_view_next_turn(view, tier, block) >> 32 == ff_view_this_turn(view, tier) >> 32;
+           ff_view_next_launch(view, tier, block) == ff_view_this_turn(view, tier) >> 32;
 }
 
 /* What the taker finds free. Where there is a forecast, what is kept in stock is for faults: a prefetch

@@ -231,7 +231,7 @@ static bool is_trusted(const struct ff__foresight *foresight, const struct ff__s
 }
 
 /* The first launch from `turn` to `end` that uses the block, of those whose bits share a word with that
- * of `turn`. */
+ * of `turn`. A bit tells that the table has the block; of the running launch's that is not enough. */
 static uint64_t next_in_word(const struct ff__foresight *foresight,
                              const struct ff__sequence *sequence, uint32_t block, uint64_t bits,
                              uint64_t turn, uint64_t end) {
@@ -240,13 +240,14 @@ static uint64_t next_in_word(const struct ff__foresight *foresight,
         uint64_t at = turn + (uint64_t)__builtin_ctzll(bits);
         if (at > end)
             break;
-        if (is_used(foresight, sequence, at, block, &step))
-            return at << 32 | step;
+        if (at > sequence->now || is_used(foresight, sequence, at, block, &step))
+            return at;
     }
     return FF_TURN_NEVER;
 }
 
-uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
+                                   uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
     const uint64_t *launches = foresight->blocks[block].launches[tier];
     uint64_t end = sequence->now + sequence->ahead, next = FF_TURN_NEVER;
@@ -256,6 +257,15 @@ uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier
          turn = (turn / 64 + 1) * 64)
         next = next_in_word(foresight, sequence, block, launches[turn % FF__RING / 64], turn, end);
     return next;
+}
+
+uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    uint64_t launch = ff__foresight_next_launch(foresight, tier, block);
+    uint32_t step;
+    if (launch == FF_TURN_NEVER)
+        return FF_TURN_NEVER;
+    is_used(foresight, &foresight->sequences[tier], launch, block, &step);
+    return launch << 32 | step;
 }
 
 uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier) {

@@ -84,6 +84,8 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
 void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row);
 
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block);
+uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
+                                   uint32_t block);
 uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier);
 
 #endif

@@ -23,7 +23,8 @@ static void open_policy(const char *name, int64_t value) {
     if (name)
         instance_set(&policy, name, value);
     instance_open(&policy, &fake.view, FF_NONE);
-    fake.view.forecast = (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->this_turn};
+    fake.view.forecast = (struct ff_forecast){policy.state, hooks()->next_turn,
+                                              hooks()->next_launch, hooks()->this_turn};
 }
 
 static void close_policy(void) {
@@ -180,7 +181,10 @@ static void test_whole(void **state) {
 /* ---- the forecast ---- */
 
 static uint64_t turn(uint32_t block) {
-    return ff_view_next_turn(&fake.view, 1, block);
+    uint64_t turn = ff_view_next_turn(&fake.view, 1, block);
+    uint64_t launch = ff_view_next_launch(&fake.view, 1, block);
+    assert_true(launch == (turn == FF_TURN_NEVER ? turn : turn >> 32));
+    return turn;
 }
 
 static void test_forecast(void **state) {

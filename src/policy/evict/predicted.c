@@ -68,7 +68,7 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
 }
 
-/* Names blocks, least recently migrated first, whose next use is at `from` or later. What has just come
+/* Names blocks, least recently migrated first, whose next use is in launch `from` or later. What has just come
  * may be unexpected because nothing has been learned from it yet. */
 static void name_from(const struct ff__order *order, const struct ff_view *view,
                       const struct ff_evict_request *request, uint64_t from, uint32_t first,
@@ -79,16 +79,11 @@ static void name_from(const struct ff__order *order, const struct ff_view *view,
          block = ff__order_next(order, block), looked++) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
             (from > 0 && ff__order_is_recent(order, block)) ||
-            ff_view_next_turn(view, request->tier, block) < from)
+            ff_view_next_launch(view, request->tier, block) < from)
             continue;
         victim.block = block;
         ff_advice_add(victims, &victim);
     }
-}
-
-/* The first turn of the launch after this one; 0: there is none. */
-static uint64_t launch_after(uint64_t turn) {
-    return ((turn >> 32) + 1) << 32;
 }
 
 /* Moves the hand to a block that nobody expects. */
@@ -100,7 +95,7 @@ static void search(struct predicted *predicted, const struct ff_view *view, uint
         *hand = (struct hand){launch, ff__order_next(order, FF_NONE)};
     for (uint32_t looked = 0; hand->at != FF_NONE && looked < LOOK; looked++) {
         if (!ff__order_is_recent(order, hand->at) && ff_view_evictable(view, tier, hand->at) &&
-            ff_view_next_turn(view, tier, hand->at) == FF_TURN_NEVER)
+            ff_view_next_launch(view, tier, hand->at) == FF_TURN_NEVER)
             break;
         hand->at = ff__order_next(order, hand->at);
     }
@@ -113,13 +108,12 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     name_from(&predicted->order, view, request, FF_TURN_NEVER, predicted->hand.at, victims);
     if (victims->count > 0)
         return;
-    uint64_t turn = request->cause == FF_EVICT_FOR_PREFETCH
-                        ? ff_view_next_turn(view, request->tier, request->for_block)
-                        : ff_view_this_turn(view, request->tier);
+    uint64_t launch = request->cause == FF_EVICT_FOR_PREFETCH
+                          ? ff_view_next_launch(view, request->tier, request->for_block)
+                          : ff_view_this_turn(view, request->tier) >> 32;
     uint32_t first = ff__order_next(&predicted->order, FF_NONE);
-    uint64_t from = launch_after(turn);
-    if (from > 0)
-        name_from(&predicted->order, view, request, from, first, victims);
+    if (launch != FF_TURN_NEVER)
+        name_from(&predicted->order, view, request, launch + 1, first, victims);
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
         name_from(&predicted->order, view, request, 0, first, victims);
 }

@@ -353,6 +353,10 @@ static uint64_t next_turn(const void *state, uint32_t tier, uint32_t block) {
     return ff__foresight_next(&((const struct correlation *)state)->foresight, tier, block);
 }
 
+static uint64_t launch_of_next_turn(const void *state, uint32_t tier, uint32_t block) {
+    return ff__foresight_next_launch(&((const struct correlation *)state)->foresight, tier, block);
+}
+
 static uint64_t this_turn(const void *state, uint32_t tier) {
     return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
 }
@@ -375,5 +379,6 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
     .learn = learn,
     .plan = plan,
     .next_turn = next_turn,
+    .next_launch = launch_of_next_turn,
     .this_turn = this_turn,
 };
