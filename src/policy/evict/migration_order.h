@@ -62,14 +62,6 @@ static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t b
     return order->clock - ff__order_at(order, block)->when < FF__ORDER_RECENT;
 }
 
-/* Of two blocks on lists: whether the first comes before the second. */
-static inline bool ff__order_is_before(const struct ff__order *order, uint32_t block,
-                                       uint32_t other) {
-    const struct ff__order_link *a = ff__order_at(order, block), *b = ff__order_at(order, other);
-    return a->list != FF__ORDER_NONE &&
-           (a->list < b->list || (a->list == b->list && a->when < b->when));
-}
-
 /* The block after this one (FF_NONE: the first), whichever list it is on; FF_NONE: the end. */
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block);
 

@@ -2,10 +2,10 @@
  * kernel nor the next N predicted ones are expected to use, ahead of need.
  *
  * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
- * prefetch takes the least recently migrated block that only a later kernel needs than what it brings, or
- * nothing; the stock and a fault take one that only a later kernel needs than the running one. If there is
- * none, the stock stays short, and a fault takes the least recently migrated block. What the expectation is comes
- * from the prefetch policy; from one that foretells nothing, this is lrm. */
+ * prefetch takes the least recently migrated block that only a later kernel needs than what it brings,
+ * or nothing; the stock and a fault take one that only a later kernel needs than the running one. If
+ * there is none, the stock stays short, and a fault takes the least recently migrated block. What the
+ * expectation is comes from the prefetch policy; from one that foretells nothing, this is lrm. */
 #include "policy/evict/ahead.h"
 #include "policy/evict/migration_order.h"
 
@@ -68,8 +68,8 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
 }
 
-/* Names blocks, least recently migrated first, whose next use is in launch `from` or later. What has just come
- * may be unexpected because nothing has been learned from it yet. */
+/* Names blocks, least recently migrated first, whose next use is in launch `from` or later. What has
+ * just come may be unexpected because nothing has been learned from it yet. */
 static void name_from(const struct ff__order *order, const struct ff_view *view,
                       const struct ff_evict_request *request, uint64_t from, uint32_t first,
                       struct ff_advice_list *victims) {
