@@ -279,6 +279,7 @@ static inline bool ff_mask_next_run(const struct ff_mask *m, struct ff_run *run)
 #define FF_MASK_FOR_EACH_RUN(mask, run)                                                            \
     for (struct ff_run run = {0, 0}; ff_mask_next_run((mask), &run);)
 
+/* The outer loop has one turn: it holds the walk, so that `break` in the body ends both. */
 #define FF_MASK_FOR_EACH_PAGE(mask, page)                                                          \
     for (struct ff_mask_walk page##_walk = {ff_mask_words(mask), 0, 0},                            \
                              *page##_once = &page##_walk;                                          \

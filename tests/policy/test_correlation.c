@@ -181,10 +181,10 @@ static void test_whole(void **state) {
 /* ---- the forecast ---- */
 
 static uint64_t turn(uint32_t block) {
-    uint64_t turn = ff_view_next_turn(&fake.view, 1, block);
+    uint64_t next = ff_view_next_turn(&fake.view, 1, block);
     uint64_t launch = ff_view_next_launch(&fake.view, 1, block);
-    assert_true(launch == (turn == FF_TURN_NEVER ? turn : turn >> 32));
-    return turn;
+    assert_true(launch == (next == FF_TURN_NEVER ? next : next >> 32));
+    return next;
 }
 
 static void test_forecast(void **state) {

@@ -41,6 +41,28 @@ static void watch_page_leave(void *state, struct ff_page page) {
     left.inner->on_page_leave(state, page);
 }
 
+/* Every other answer is one that the engine must not follow. */
+static bool pick_wrong_page(void *state, const struct ff_view *view, struct ff_page *victim,
+                            struct ff_page *next) {
+    static uint32_t turn;
+    bool found = left.inner->pick_page(state, view, victim, next);
+    switch (turn++ % 6) {
+    case 1:
+        victim->block = FF_NONE;
+        break;
+    case 3:
+        victim->page = FF_BLOCK_PAGES;
+        break;
+    case 5:
+        return false;
+    default:
+        break;
+    }
+    return found;
+}
+
+static bool (*pick_page)(void *, const struct ff_view *, struct ff_page *, struct ff_page *);
+
 static struct ff__sim_result simulate(const char *spec, const char *gpu, const char *system,
                                       bool untimed, bool check) {
     static struct ff__gpu preset;
@@ -64,6 +86,8 @@ static struct ff__sim_result simulate(const char *spec, const char *gpu, const c
         watched.on_leave = watch_leave;
     if (watched.on_page_leave)
         watched.on_page_leave = watch_page_leave;
+    if (pick_page)
+        watched.pick_page = pick_page;
     config.system.policy[FF__EVICT] = &watched.base;
     if (ff__sim_run(&config, workload, &result, &error))
         fail_msg("%s", error.message);
@@ -157,6 +181,21 @@ static void test_short_way_as_long_way(void **state) {
     }
 }
 
+/* What is refused on the short way is asked for again on the long one. */
+static void test_wrong_victims(void **state) {
+    (void)state;
+    struct ff__sim_result right = simulate(ZIPF, "gtx1080ti", "demand:evict=lru-4k", true, false);
+    static uint32_t pages[2 * ACCESSES];
+    uint32_t count = left.count;
+    memcpy(pages, left.pages, count * sizeof *pages);
+    pick_page = pick_wrong_page;
+    struct ff__sim_result wrong = simulate(ZIPF, "gtx1080ti", "demand:evict=lru-4k", true, false);
+    pick_page = NULL;
+    assert_memory_equal(&right, &wrong, sizeof right);
+    assert_int_equal(count, left.count);
+    assert_memory_equal(left.pages, pages, count * sizeof *pages);
+}
+
 /* ---- against time ---- */
 
 /* With a single warp, which waits for all that it reads, nothing overlaps: time changes nothing. */
@@ -187,9 +226,8 @@ static void test_nobody_beats_belady(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_naive_twin),
-        cmocka_unit_test(test_short_way_as_long_way),
-        cmocka_unit_test(test_as_timed),
+        cmocka_unit_test(test_naive_twin),          cmocka_unit_test(test_short_way_as_long_way),
+        cmocka_unit_test(test_wrong_victims),       cmocka_unit_test(test_as_timed),
         cmocka_unit_test(test_nobody_beats_belady),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
