@@ -115,7 +115,7 @@ static void test_single_pages(void **state) {
         check_same(&mask, &twin);
         ff_mask_unset(&mask, page);
         check_same(&mask, &twin);
-        struct twin alone = {.page = {[0] = false}};
+        struct twin alone = {{false}};
         alone.page[page] = true;
         mask = ff_mask_of_page(page);
         check_same(&mask, &alone);
