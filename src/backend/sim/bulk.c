@@ -284,7 +284,7 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
  * are raised. */
 static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
                             uint32_t sm, uint32_t sms, uint64_t page) {
-    const uint32_t word = (uint32_t)(page / 64);
+    const uint64_t word = page / 64;
     const uint64_t bit = UINT64_C(1) << page % 64;
     if (faults->word == word && faults->sms == sms && faults->pages < bit) {
         faults->pages |= bit;

@@ -61,14 +61,14 @@ struct fault {
     uint64_t time;   /* when they are seen outside the SM */
     uint64_t pages;  /* of the word */
     uint64_t served; /* in a batch: pages that were brought */
-    uint32_t word;   /* of all blocks' */
+    uint64_t word;   /* of all blocks' */
     uint16_t thread; /* the first page's SM + 1; 0: unknown */
     uint16_t sms;    /* that have each of them */
     bool write;
 };
 
 static inline uint32_t ff__fault_block(const struct fault *fault) {
-    return fault->word / FF_MASK_WORDS;
+    return (uint32_t)(fault->word / FF_MASK_WORDS);
 }
 
 /* A launch that waits for its device, or something that takes effect in its turn. */

@@ -307,7 +307,7 @@ static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, 
                              uint64_t time) {
     return (struct fault){.time = time + sim->visible,
                           .pages = UINT64_C(1) << page % 64,
-                          .word = (uint32_t)(page / 64),
+                          .word = page / 64,
                           .thread = (uint16_t)(sm + 1),
                           .sms = 1,
                           .write = write};
