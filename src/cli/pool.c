@@ -1,11 +1,14 @@
 #include "cli/pool.h"
 
+#include "cli/cli.h"
+#include "report/progress.h"
 #include "report/text.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct state {
     const struct ff__pool *pool;
@@ -32,25 +35,41 @@ static void *work(void *argument) {
     return NULL;
 }
 
+static void show(const struct ff__pool *pool, const struct ff__progress *progress, unsigned index) {
+    char *name = pool->name(pool->self, index);
+    ff__progress_show(progress, "%s", name);
+    free(name);
+}
+
+static void hand_over(const struct ff__pool *pool, const struct ff__progress *progress,
+                      unsigned index) {
+    ff__progress_hide(progress);
+    if (pool->done)
+        pool->done(pool->self, index);
+}
+
 /* Hands over what is next in order; callbacks run without the lock. */
 static void follow(struct state *state) {
     unsigned next = 0;
     const struct ff__pool *pool = state->pool;
+    struct ff__progress progress;
+    ff__progress_start(&progress, pool->count);
     pthread_mutex_lock(&state->lock);
     while (next < pool->count) {
-        unsigned ended = state->ended, begun = state->begun;
+        unsigned begun = state->begun;
+        progress.done = state->ended;
         bool ready = state->done[next];
         if (!ready && begun > 0) {
             pthread_mutex_unlock(&state->lock);
-            pool->tick(pool->self, ended, begun - 1);
+            show(pool, &progress, begun - 1);
             pthread_mutex_lock(&state->lock);
         }
-        while (!state->done[next] && state->ended == ended && state->begun == begun)
+        while (!state->done[next] && state->ended == progress.done && state->begun == begun)
             pthread_cond_wait(&state->change, &state->lock);
         if (!state->done[next])
             continue;
         pthread_mutex_unlock(&state->lock);
-        pool->done(pool->self, next++);
+        hand_over(pool, &progress, next++);
         pthread_mutex_lock(&state->lock);
     }
     pthread_mutex_unlock(&state->lock);
@@ -78,7 +97,8 @@ int ff__pool_run(const struct ff__pool *pool) {
         pthread_join(threads[i], NULL);
     free(threads);
     free(state.done);
-    return -status;
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(status))
+                  : 0;
 }
 
 unsigned ff__pool_threads(void) {

@@ -2,8 +2,6 @@
 #ifndef FF_CLI_REPRO_H
 #define FF_CLI_REPRO_H
 
-#include "report/progress.h"
-
 #include <jansson.h>
 #include <stdint.h>
 

@@ -60,7 +60,6 @@ struct work {
     uint64_t seed;
     struct run *runs;
     unsigned count;
-    struct ff__progress progress;
 };
 
 /* ---- runs ---- */
@@ -119,28 +118,15 @@ static void run_job(void *self, unsigned index) {
 }
 
 static void finish_job(void *self, unsigned index) {
-    struct work *work = self;
-    const struct run *run = &work->runs[index];
-    if (run->simulated.good || !kinds[run->kind].system)
-        return;
-    ff__progress_hide(&work->progress);
-    ff__complain(0, "%s under %s failed: %s", run->workload, run->system, run->simulated.reason);
+    const struct run *run = &((struct work *)self)->runs[index];
+    if (!run->simulated.good && kinds[run->kind].system)
+        ff__complain(0, "%s under %s failed: %s", run->workload, run->system,
+                     run->simulated.reason);
 }
 
-static void show_progress(void *self, unsigned ended, unsigned index) {
-    struct work *work = self;
-    work->progress.done = ended;
-    ff__progress_show(&work->progress, "%s: %s", work->runs[index].workload,
-                      work->runs[index].system);
-}
-
-static int run_all(struct work *work, unsigned jobs) {
-    const struct ff__pool pool = {work->count, jobs, run_job, finish_job, show_progress, work};
-    ff__progress_start(&work->progress, work->count);
-    int status = ff__pool_run(&pool);
-    ff__progress_hide(&work->progress);
-    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
-                  : 0;
+static char *name_job(const void *self, unsigned index) {
+    const struct run *run = &((const struct work *)self)->runs[index];
+    return ff__text("%s: %s", run->workload, run->system);
 }
 
 /* ---- what runs say ---- */
@@ -398,7 +384,8 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     if (!status) {
         plan_runs(&work, plan);
-        status = run_all(&work, plan->jobs);
+        const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
+        status = ff__pool_run(&pool);
     }
     if (!status)
         make_tables(&work, plan, tables);

@@ -41,7 +41,6 @@ struct work {
     const struct ff__repro_plan *plan;
     struct pupil *pupils;
     unsigned count;
-    struct ff__progress progress;
 };
 
 static enum ff__cluster cluster_of(const json_t *row) {
@@ -155,27 +154,15 @@ static void run_job(void *self, unsigned index) {
     free(name);
 }
 
-static void finish_job(void *self, unsigned index) {
-    (void)self;
-    (void)index;
-}
-
-static void show_progress(void *self, unsigned ended, unsigned index) {
-    struct work *work = self;
-    work->progress.done = ended;
-    ff__progress_show(&work->progress, "%s: %s", work->pupils[index].program,
-                      work->pupils[index].type->name);
+static char *name_job(const void *self, unsigned index) {
+    const struct pupil *pupil = &((const struct work *)self)->pupils[index];
+    return ff__text("%s: %s", pupil->program, pupil->type->name);
 }
 
 static int run_all(struct work *work) {
-    const struct ff__pool pool = {work->count, work->plan->jobs, run_job,
-                                  finish_job,  show_progress,    work};
+    const struct ff__pool pool = {work->count, work->plan->jobs, run_job, NULL, name_job, work};
     ff__blas_use();
-    ff__progress_start(&work->progress, work->count);
-    int status = ff__pool_run(&pool);
-    ff__progress_hide(&work->progress);
-    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
-                  : 0;
+    return ff__pool_run(&pool);
 }
 
 /* ---- tables ---- */

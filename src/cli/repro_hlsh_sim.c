@@ -90,7 +90,6 @@ struct work {
     char model[256];  /* a file */
     struct run *runs; /* [program][column] */
     unsigned programs;
-    struct ff__progress progress;
 };
 
 /* ---- pre-training ---- */
@@ -167,31 +166,21 @@ static void run_job(void *self, unsigned index) {
 }
 
 static void finish_job(void *self, unsigned index) {
-    struct work *work = self;
-    const struct run *run = &work->runs[index];
-    if (run->simulated.good)
-        return;
-    ff__progress_hide(&work->progress);
-    ff__complain(0, "%s under %s failed: %s", ff__repro_text(run->program, "program"), run->name,
-                 run->simulated.reason);
+    const struct run *run = &((struct work *)self)->runs[index];
+    if (!run->simulated.good)
+        ff__complain(0, "%s under %s failed: %s", ff__repro_text(run->program, "program"),
+                     run->name, run->simulated.reason);
 }
 
-static void show_progress(void *self, unsigned ended, unsigned index) {
-    struct work *work = self;
-    work->progress.done = ended;
-    ff__progress_show(&work->progress, "%s: %s",
-                      ff__repro_text(work->runs[index].program, "program"),
-                      columns[work->runs[index].column].system);
+static char *name_job(const void *self, unsigned index) {
+    const struct run *run = &((const struct work *)self)->runs[index];
+    return ff__text("%s: %s", ff__repro_text(run->program, "program"), columns[run->column].system);
 }
 
 static int run_all(struct work *work, unsigned jobs) {
     unsigned count = work->programs * COLUMNS;
-    const struct ff__pool pool = {count, jobs, run_job, finish_job, show_progress, work};
-    ff__progress_start(&work->progress, count);
-    int status = ff__pool_run(&pool);
-    ff__progress_hide(&work->progress);
-    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
-                  : 0;
+    const struct ff__pool pool = {count, jobs, run_job, finish_job, name_job, work};
+    return ff__pool_run(&pool);
 }
 
 /* ---- figures ---- */

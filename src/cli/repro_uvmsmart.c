@@ -106,7 +106,6 @@ struct work {
     struct ff__gpu gpu;
     struct run *runs; /* in the order of the published rows */
     unsigned count;
-    struct ff__progress progress;
 };
 
 static const char *system_of(const char *table, const char *config) {
@@ -169,27 +168,14 @@ static void run_job(void *self, unsigned index) {
 }
 
 static void finish_job(void *self, unsigned index) {
-    struct work *work = self;
-    const struct run *run = &work->runs[index];
-    if (run->simulated.good)
-        return;
-    ff__progress_hide(&work->progress);
-    ff__complain(0, "%s of %s failed: %s", run->config, run->bench, run->simulated.reason);
+    const struct run *run = &((struct work *)self)->runs[index];
+    if (!run->simulated.good)
+        ff__complain(0, "%s of %s failed: %s", run->config, run->bench, run->simulated.reason);
 }
 
-static void show_progress(void *self, unsigned ended, unsigned index) {
-    struct work *work = self;
-    work->progress.done = ended;
-    ff__progress_show(&work->progress, "%s: %s", work->runs[index].bench, work->runs[index].config);
-}
-
-static int run_all(struct work *work, unsigned jobs) {
-    const struct ff__pool pool = {work->count, jobs, run_job, finish_job, show_progress, work};
-    ff__progress_start(&work->progress, work->count);
-    int status = ff__pool_run(&pool);
-    ff__progress_hide(&work->progress);
-    return status ? ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status))
-                  : 0;
+static char *name_job(const void *self, unsigned index) {
+    const struct run *run = &((const struct work *)self)->runs[index];
+    return ff__text("%s: %s", run->bench, run->config);
 }
 
 /* ---- tables ---- */
@@ -231,8 +217,9 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     if (!status)
         status = plan_runs(&work, plan);
+    const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
     if (!status)
-        status = run_all(&work, plan->jobs);
+        status = ff__pool_run(&pool);
     if (!status)
         make_tables(&work, plan->published, tables);
     free(work.runs);

@@ -130,18 +130,14 @@ static bool wants_tables(const struct ff__sweep *sweep) {
 static void finish_cell(void *self, unsigned cell) {
     struct ff__sweep *sweep = self;
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    if (place.line + 1 < sweep->line_count || !wants_tables(sweep))
-        return;
-    ff__progress_hide(&sweep->progress);
-    ff__sweep_show(sweep, place.workload, place.gpu);
+    if (place.line + 1 == sweep->line_count && wants_tables(sweep))
+        ff__sweep_show(sweep, place.workload, place.gpu);
 }
 
-static void show_progress(void *self, unsigned ended, unsigned cell) {
-    struct ff__sweep *sweep = self;
+static char *name_cell(const void *self, unsigned cell) {
+    const struct ff__sweep *sweep = self;
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    sweep->progress.done = ended;
-    ff__progress_show(&sweep->progress, "%s: %s", sweep->workloads.items[place.workload],
-                      place.system_name);
+    return ff__text("%s: %s", sweep->workloads.items[place.workload], place.system_name);
 }
 
 static int finish(const struct ff__sweep *sweep, unsigned count) {
@@ -165,15 +161,11 @@ int ff__sweep_run(struct ff__sweep *sweep) {
         .threads = sweep->jobs,
         .job = run_cell,
         .done = finish_cell,
-        .tick = show_progress,
+        .name = name_cell,
         .self = sweep,
     };
-    ff__progress_start(&sweep->progress, count);
     int status = ff__pool_run(&pool);
-    ff__progress_hide(&sweep->progress);
-    if (status)
-        return ff__complain(FF__EXIT_FAILURE, "cannot start a thread: %s", strerror(-status));
-    return finish(sweep, count);
+    return status ? status : finish(sweep, count);
 }
 
 void ff__sweep_free(struct ff__sweep *sweep) {

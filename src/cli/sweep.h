@@ -7,7 +7,6 @@
 #include "cli/amount.h"
 #include "cli/options.h"
 #include "cli/simulate.h"
-#include "report/progress.h"
 
 enum { FF__SWEEP_IN_MEMORY, FF__SWEEP_SYSTEMS }; /* the first line; systems begin at the second */
 
@@ -33,7 +32,6 @@ struct ff__sweep {
     const char *json, *trace; /* NULL: none */
     unsigned line_count;
     struct ff__simulated *cells;
-    struct ff__progress progress;
 };
 
 /* What is for people: their defaults differ. */

@@ -124,9 +124,10 @@ static void done(void *self, unsigned index) {
     order->done[order->count++] = index;
 }
 
-static void tick(void *self, unsigned ended, unsigned index) {
+static char *name(const void *self, unsigned index) {
     (void)self;
-    assert_true(ended <= 100 && index < 100);
+    assert_true(index < 100);
+    return ff__text("job %u", index);
 }
 
 static void test_pool(void **state) {
@@ -135,7 +136,7 @@ static void test_pool(void **state) {
     for (unsigned threads = 1; threads <= 9; threads += 4) {
         for (unsigned i = 0; i < 4; i++) {
             struct order order = {.count = 0};
-            const struct ff__pool pool = {counts[i], threads, job, done, tick, &order};
+            const struct ff__pool pool = {counts[i], threads, job, done, name, &order};
             assert_int_equal(ff__pool_run(&pool), 0);
             assert_int_equal(order.count, counts[i]);
             for (unsigned j = 0; j < counts[i]; j++) {
