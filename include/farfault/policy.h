@@ -435,8 +435,8 @@ struct ff_evict_policy {
                  struct ff_advice_list *victims);
     /* on_used, on_leave and pick for one page, without masks: an engine that moves pages one at a time
      * asks these instead, of a policy that has them. All three, or none. */
-    void (*on_page_used)(void *state, struct ff_page page);
-    void (*on_page_leave)(void *state, struct ff_page page);
+    void (*on_page_used)(void *state, uint32_t block, uint32_t page);
+    void (*on_page_leave)(void *state, uint32_t block, uint32_t page);
     /* What `pick` would name first for a fault. False: nothing. Who will probably be the next one goes to
      * *next, its block FF_NONE if that is not known: it is not taken, but has its records fetched. */
     bool (*pick_page)(void *state, const struct ff_view *view, struct ff_page *victim,

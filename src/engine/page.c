@@ -57,7 +57,7 @@ static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     if (next.block != FF_NONE)
         fetch_victim(engine, job, next.block);
     ff__memory_place(engine, job->victim.block, job->tier);
-    engine->evict->on_page_leave(state, job->victim);
+    engine->evict->on_page_leave(state, job->victim.block, job->victim.page);
     move_out(engine, job);
     return true;
 }
@@ -93,7 +93,7 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
     if (job->evicts && !make_room(engine, job))
         return false;
     move_in(engine, job);
-    engine->evict->on_page_used(engine->evict_state[tier], job->page);
+    engine->evict->on_page_used(engine->evict_state[tier], job->page.block, job->page.page);
     if (!job->evicts) /* otherwise as much is taken as before */
         ff__memory_count_taken(engine, tier);
     return true;
