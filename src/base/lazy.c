@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* From here on a call of the system, and pages that come anew, are less than writing zeros. */
+/* Less is not worth a call of the system, which other threads may notice: even if it was never touched,
+ * zeros are soon written. */
 #define GIVE_BACK ((size_t)256 << 10)
 
 void *ff__lazy_map(size_t size) {
@@ -25,13 +26,13 @@ void ff__lazy_unmap(void *array, size_t size) {
 }
 
 void ff__lazy_clear(void *part, size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)part % page;
-    size_t whole = size < before + GIVE_BACK ? 0 : (size - before) / page * page;
-    char *inner = (char *)part + before;
-    if (whole == 0 || madvise(inner, whole, MADV_DONTNEED) != 0) {
-        memset(part, 0, size);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *start = part, *end = start + size;
+    char *first = start + -(uintptr_t)start % page, *last = end - (uintptr_t)end % page;
+    if (size < GIVE_BACK || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
+        memset(start, 0, size);
         return;
     }
-    memset(part, 0, before);
-    memset(inner + whole, 0, size - before - whole);
+    memset(start, 0, (size_t)(first - start));
+    memset(last, 0, (size_t)(end - last));
 }
