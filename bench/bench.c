@@ -367,18 +367,19 @@ static double decision_ns(const char *spec) {
         exit(1);
     const struct ff_prefetch_policy *policy = (const void *)system.policy[FF__PREFETCH];
     static struct ff_block blocks[DECISION_BLOCKS];
-    static struct ff_mask resident[2][DECISION_BLOCKS];
-    static uint8_t busy[DECISION_BLOCKS];
+    size_t facts_size = ff_facts_size(2);
+    unsigned char *facts = aligned_alloc(64, DECISION_BLOCKS * facts_size);
     struct ff_view view = {.tier_count = 2,
                            .block_limit = DECISION_BLOCKS,
                            .blocks = blocks,
-                           .busy = busy,
-                           .resident = {resident[0], resident[1]}};
+                           .facts = facts,
+                           .facts_size = facts_size};
     struct ff__random random = ff__random_seeded(1);
+    memset(facts, 0, DECISION_BLOCKS * facts_size);
     for (uint32_t i = 0; i < DECISION_BLOCKS; i++) {
+        struct ff_facts *of_block = (void *)(facts + i * facts_size);
         blocks[i].page_count = FF_BLOCK_PAGES;
-        ff_mask_clear(&resident[1][i]);
-        ff_mask_set_run(&resident[1][i], 0, ff__random_below(&random, 16) * 16);
+        ff_mask_set_run(&of_block->tier[1].resident, 0, ff__random_below(&random, 16) * 16);
     }
     void *state = calloc(1, policy->base.state_size + 1);
     void *block_state =
@@ -406,6 +407,7 @@ static double decision_ns(const char *spec) {
         puts("");
     free(state);
     free(block_state);
+    free(facts);
     return ns;
 }
 

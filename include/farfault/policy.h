@@ -30,7 +30,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 5u
+#define FF_POLICY_API 6u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -104,6 +104,39 @@ struct ff_page {
     uint32_t block, page;
 };
 
+/* Which pages of a block a tier has. */
+struct ff_tier_pages {
+    struct ff_mask resident; /* a host bit beside a device bit: the host still has a copy */
+    struct ff_mask remote;   /* absent pages that the tier uses from where they are */
+};
+
+/* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
+ * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
+ * anywhere. What every miss looks at lies together, before the tiers' masks. */
+struct ff_facts {
+    /* Pages that the application does not use at present, and whose content it will not ask for again
+     * (DeepUM, section 5.2: inactive blocks of an allocator). */
+    struct ff_mask inactive;
+    struct ff_mask coming;  /* by page: on their way to a device, */
+    struct ff_mask leaving; /* and away from one */
+    struct ff_mask unused;  /* prefetched, and not accessed since; kept by who sees accesses */
+    struct ff_mask dirty;   /* written to since they came; kept by who sees accesses */
+    struct ff_mask evicted; /* have not come back since */
+    uint32_t memory[FF_TIERS_MAX]; /* by tier: 1 + the frame that the block holds there, or 0 */
+    uint8_t busy;                  /* at work as a whole, not to be evicted now */
+    uint8_t pinned;                /* not to leave now, if anything else can */
+    struct ff_tier_pages tier[];   /* [tier_count] */
+};
+
+static inline size_t ff_facts_size(uint32_t tier_count) {
+    return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
+}
+
+/* FF_NONE while the block holds no memory there. */
+static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
+    return facts->memory[tier] - 1;
+}
+
 /* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
 struct ff_view {
     uint64_t now_ns;
@@ -111,15 +144,11 @@ struct ff_view {
     uint32_t block_limit; /* block ids are below it */
     const struct ff_block *blocks;
     const struct ff_range *ranges;
-    /* [tier][block]; a host bit beside a device bit: the host still has a copy. */
-    const struct ff_mask *resident[FF_TIERS_MAX];
-    /* [tier][block]; FF_NONE while the block holds no memory there. */
-    const uint32_t *frame[FF_TIERS_MAX];
-    const uint8_t *busy; /* [block]; at work as a whole, not to be evicted now */
+    const unsigned char *facts; /* see ff_view_facts() */
+    size_t facts_size;
     /* Memory is handed out by the page: an eviction may take a part of a block, and several moves of
      * one block may be under way. Otherwise by the block, and one at a time. */
     bool by_page;
-    const struct ff_mask *coming; /* [block]; by page: on their way to a device */
     const uint32_t
         *free_roots[FF_TIERS_MAX];   /* by tier; by block: whole 2 MiB pieces nobody holds */
     const uint64_t *free_pages;      /* [tier]; by page: nobody's pages */
@@ -128,11 +157,12 @@ struct ff_view {
      * happened, and what they will find is not known; a policy may fetch what it will need for them. */
     uint32_t foreseen;
     uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
-    /* [block]; pages that the application does not use at present, and whose content it will not ask
-     * for again (DeepUM, section 5.2: inactive blocks of an allocator). */
-    const struct ff_mask *inactive;
     struct ff_forecast forecast; /* no hooks: the prefetch policy foretells nothing */
 };
+
+static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {
+    return (const void *)(view->facts + block * view->facts_size);
+}
 
 /* The block's next expected use on the tier; FF_TURN_NEVER, too, where nothing is foretold. */
 static inline uint64_t ff_view_next_turn(const struct ff_view *view, uint32_t tier,
@@ -157,14 +187,15 @@ static inline uint64_t ff_view_this_turn(const struct ff_view *view, uint32_t ti
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
                                                      uint32_t block) {
-    return &view->resident[tier][block];
+    return &ff_view_facts(view, block)->tier[tier].resident;
 }
 
 /* Pages of the block that are on the tier or on their way there. */
 static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32_t tier,
                                               uint32_t block) {
-    return view->by_page ? ff_mask_or(&view->resident[tier][block], &view->coming[block])
-                         : view->resident[tier][block];
+    const struct ff_facts *facts = ff_view_facts(view, block);
+    const struct ff_mask *resident = &facts->tier[tier].resident;
+    return view->by_page ? ff_mask_or(resident, &facts->coming) : *resident;
 }
 
 /* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */
@@ -172,18 +203,25 @@ static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
     return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
 }
 
+/* Whether the block holds memory on the tier. */
+static inline bool ff_view_holds(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return ff_view_facts(view, block)->memory[tier] != 0;
+}
+
 /* Whether the engine would accept `block`, or by page what is resident of it, as a victim on `tier`
  * now. */
 static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    return view->frame[tier][block] != FF_NONE && !view->busy[block] &&
-           (!view->by_page || !ff_mask_empty(&view->resident[tier][block]));
+    const struct ff_facts *facts = ff_view_facts(view, block);
+    return facts->memory[tier] != 0 && !facts->busy &&
+           (!view->by_page || !ff_mask_empty(&facts->tier[tier].resident));
 }
 
 /* Whether it would accept a page of it, or by block all of it. */
 static inline bool ff_view_page_evictable(const struct ff_view *view, uint32_t tier,
                                           struct ff_page page) {
-    return view->frame[tier][page.block] != FF_NONE && !view->busy[page.block] &&
-           (!view->by_page || ff_mask_test(&view->resident[tier][page.block], page.page));
+    const struct ff_facts *facts = ff_view_facts(view, page.block);
+    return facts->memory[tier] != 0 && !facts->busy &&
+           (!view->by_page || ff_mask_test(&facts->tier[tier].resident, page.page));
 }
 
 /* ---- what hooks are told ---- */
@@ -397,8 +435,8 @@ struct ff_evict_policy {
                  struct ff_advice_list *victims);
     /* on_used, on_leave and pick for one page, without masks: an engine that moves pages one at a time
      * asks these instead, of a policy that has them. All three, or none. */
-    void (*on_page_used)(void *state, struct ff_page page);
-    void (*on_page_leave)(void *state, struct ff_page page);
+    void (*on_page_used)(void *state, uint32_t block, uint32_t page);
+    void (*on_page_leave)(void *state, uint32_t block, uint32_t page);
     /* What `pick` would name first for a fault. False: nothing. Who will probably be the next one goes to
      * *next, its block FF_NONE if that is not known: it is not taken, but has its records fetched. */
     bool (*pick_page)(void *state, const struct ff_view *view, struct ff_page *victim,

@@ -10,4 +10,8 @@
 void *ff__lazy_map(size_t size);
 void ff__lazy_unmap(void *array, size_t size);
 
+/* Makes a part of such an array zero again. What is large is given back, and costs nothing until it is
+ * touched once more. */
+void ff__lazy_clear(void *part, size_t size);
+
 #endif

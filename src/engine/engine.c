@@ -111,15 +111,12 @@ static void set_view(struct ff__engine *engine) {
         .block_limit = space->block_limit,
         .blocks = space->blocks,
         .ranges = space->ranges,
-        .busy = space->busy,
+        .facts = space->facts,
+        .facts_size = space->facts_size,
         .by_page = space->by_page,
         .free_pages = space->free_pages,
-        .coming = space->coming,
-        .inactive = space->inactive,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        engine->view.resident[tier] = space->resident[tier];
-        engine->view.frame[tier] = space->frame[tier];
         engine->view.free_roots[tier] = &space->frames[tier].free_count;
         engine->view.capacity[tier] = tier == FF_TIER_HOST ? 0 : space->capacity;
     }
@@ -151,11 +148,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late_head = FF_NONE;
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
-    engine->pinned = ff__lazy_map(engine->space.block_limit);
     engine->has_late = ff__lazy_map(engine->space.block_limit);
-    status = engine->late && engine->has_late && engine->pinned
-                 ? make_policies(engine, config, error)
-                 : -ENOMEM;
+    status = engine->late && engine->has_late ? make_policies(engine, config, error) : -ENOMEM;
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
         status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event));
     if (status)
@@ -171,7 +165,6 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
     ff__lazy_unmap(engine->has_late, engine->space.block_limit);
-    ff__lazy_unmap(engine->pinned, engine->space.block_limit);
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);
@@ -192,20 +185,20 @@ int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_
 }
 
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block) {
-    engine->space.busy[block] = 1;
+    ff__facts(&engine->space, block)->busy = 1;
 }
 
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
     struct ff_mask present = ff__block_present(&engine->space, block);
     struct ff_mask gone = ff_mask_minus(pages, &present);
-    struct ff_mask *host = &engine->space.resident[FF_TIER_HOST][block];
+    struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
     *host = ff_mask_minus(host, &gone);
 }
 
 /* The evictor forgets the block's pages on the tier; they stay. */
 static uint64_t forget_pages(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    const struct ff_mask *resident = &engine->space.resident[tier][block];
-    if (engine->space.frame[tier][block] == FF_NONE)
+    const struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
+    if (!ff_view_holds(&engine->view, tier, block))
         return 0;
     if (engine->evict->on_leave)
         engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, resident);
@@ -227,10 +220,10 @@ void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
                              bool inactive) {
-    struct ff_mask *known = &engine->space.inactive[block];
+    struct ff_mask *known = &ff__facts(&engine->space, block)->inactive;
     *known = inactive ? ff_mask_or(known, pages) : ff_mask_minus(known, pages);
     for (uint32_t tier = 1; tier < engine->space.tier_count && inactive; tier++) {
-        const struct ff_mask *resident = &engine->space.resident[tier][block];
+        const struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
         bool all_dead = !ff_mask_empty(resident) && ff_mask_within(resident, known);
         if (all_dead && engine->evict->on_discarded)
             engine->evict->on_discarded(engine->evict_state[tier], &engine->view, block);

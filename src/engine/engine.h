@@ -77,7 +77,6 @@ struct ff__engine {
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;   /* [block] */
     unsigned char *has_late; /* [block] 0: it has no late faults, and its record need not be read */
-    uint8_t *pinned;         /* [block] not to leave now, if anything else can */
     uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
@@ -130,7 +129,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 /* Keeps a block whose faults have been served on its device until those who wait for them have been
  * told, where that is not the same moment. If nothing else can leave, it does. */
 static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
-    engine->pinned[block] = pinned;
+    ff__facts(&engine->space, block)->pinned = pinned;
 }
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
@@ -147,8 +146,7 @@ struct ff__page_job {
     uint32_t tier;
     struct ff_page page; /* absent, of a block that exists */
     bool written;
-    bool copies_clean;     /* what leaves is copied even if it was not written to */
-    struct ff_mask *dirty; /* [block] the backend's: written to since they came */
+    bool copies_clean; /* what leaves is copied even if it was not written to */
     /* the answer */
     bool held, back;             /* the host has its content; it was evicted before */
     bool victim_written, copied; /* the victim was dirty; the host got its content */
@@ -162,8 +160,10 @@ bool ff__engine_pages_alone(const struct ff__engine *engine);
 
 /* Has the processor fetch what ff__engine_page() will look at. */
 FF__FETCHES ff__engine_page_fetch(const struct ff__engine *engine, uint32_t block) {
-    __builtin_prefetch(&engine->space.resident[FF_TIER_HOST][block]);
-    __builtin_prefetch(&engine->space.evicted[block], 1);
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    __builtin_prefetch(&facts->tier[FF_TIER_HOST].resident);
+    __builtin_prefetch(&facts->evicted, 1);
+    __builtin_prefetch(&facts->memory);
 }
 
 /* False: take the long way; nothing has been done. */

@@ -82,6 +82,8 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
+    if (!engine->has_late[block])
+        return;
     for (uint32_t tier = 0; tier < engine->space.tier_count; tier++)
         clear_late(engine, block, tier);
     if (!late->queued)
@@ -105,7 +107,7 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
 
 /* Pages that a touch from the tier finds in place. */
 static struct ff_mask reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    return engine->separate ? engine->space.resident[tier][block]
+    return engine->separate ? ff__facts(&engine->space, block)->tier[tier].resident
                             : ff__block_present(&engine->space, block);
 }
 
@@ -116,7 +118,8 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
     for (uint32_t peer = 1; peer < engine->space.tier_count; peer++) {
         if (peer == tier)
             continue;
-        struct ff_mask there = ff_mask_and(pages, &engine->space.resident[peer][block]);
+        struct ff_mask there =
+            ff_mask_and(pages, &ff__facts(&engine->space, block)->tier[peer].resident);
         if (!ff_mask_empty(&there) && ff__memory_leave(engine, block, peer, &there, NULL, job))
             fetched = ff_mask_or(&fetched, &there);
     }
@@ -125,32 +128,32 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
 
 static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job) {
-    struct ff__space *space = &engine->space;
+    struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff_mask fetched = fetch_from_peers(engine, block, tier, pages, job);
-    struct ff_mask content = ff_mask_or(&space->resident[FF_TIER_HOST][block], &fetched);
+    struct ff_mask content = ff_mask_or(&facts->tier[FF_TIER_HOST].resident, &fetched);
     job->has_in = true;
     job->in.block = block;
     job->in.tier = tier;
-    job->in.frame = space->frame[tier][block];
+    job->in.frame = ff_facts_frame(facts, tier);
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
-    job->in.whole = ff_mask_empty(&space->resident[tier][block]);
+    job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
     if (engine->uses_remote)
-        space->remote[tier][block] = ff_mask_minus(&space->remote[tier][block], pages);
-    if (space->by_page)
-        space->coming[block] = ff_mask_or(&space->coming[block], pages);
+        facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
+    if (engine->space.by_page)
+        facts->coming = ff_mask_or(&facts->coming, pages);
     else
-        space->busy[block] = 1;
+        facts->busy = 1;
 }
 
 /* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
 static void leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
-    const struct ff__space *space = &engine->space;
-    *wanted = ff_mask_minus(wanted, &space->inactive[block]);
-    if (!space->by_page)
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    *wanted = ff_mask_minus(wanted, &facts->inactive);
+    if (!engine->space.by_page)
         return;
-    *wanted = ff_mask_minus(wanted, &space->coming[block]);
-    *wanted = ff_mask_minus(wanted, &space->leaving[block]);
+    *wanted = ff_mask_minus(wanted, &facts->coming);
+    *wanted = ff_mask_minus(wanted, &facts->leaving);
 }
 
 /* Asks the policy about absent pages: which others to bring, which to use from where they are, which
@@ -180,7 +183,8 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
 static void count_faults(struct ff__engine *engine, const struct ff_fault_group *absent,
                          const struct ff__job *job) {
     struct ff_stats *stats = &engine->space.stats;
-    struct ff_mask again = ff_mask_and(&job->faulted, &engine->space.evicted[absent->block]);
+    const struct ff_facts *facts = ff__facts(&engine->space, absent->block);
+    struct ff_mask again = ff_mask_and(&job->faulted, &facts->evicted);
     stats->faults += ff_mask_count(&job->faulted);
     struct ff_mask written = ff_mask_and(&job->faulted, &absent->written);
     stats->write_faults += ff_mask_count(&written);
@@ -201,17 +205,16 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
  * served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
-    uint32_t block = absent->block;
-    if (space->busy[block]) {
+    const struct ff_facts *facts = ff__facts(space, absent->block);
+    if (facts->busy) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
         return true;
     }
-    if (!space->by_page ||
-        (ff_mask_empty(&space->coming[block]) && ff_mask_empty(&space->leaving[block])))
+    if (!space->by_page || (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)))
         return false;
-    struct ff_mask coming = ff_mask_and(&absent->faulted, &space->coming[block]);
-    struct ff_mask leaving = ff_mask_and(&absent->faulted, &space->leaving[block]);
+    struct ff_mask coming = ff_mask_and(&absent->faulted, &facts->coming);
+    struct ff_mask leaving = ff_mask_and(&absent->faulted, &facts->leaving);
     remember_late(engine, absent, &leaving);
     if (engine->separate && space->tier_count > 2) /* they may be on their way to another device */
         remember_late(engine, absent, &coming);
@@ -247,11 +250,12 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     if (group->tier == FF_NONE)
         group->tier = space->ranges[space->blocks[block].range].home_tier;
     group->launch = engine->launch[group->tier];
+    struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask valid = ff__block_pages(space, block);
     group->faulted = ff_mask_and(&group->faulted, &valid);
     group->written = ff_mask_and(&group->written, &group->faulted);
     struct ff_fault_group absent = *group;
-    if (space->busy[block] && put_off(engine, &absent))
+    if (facts->busy && put_off(engine, &absent))
         return FF__JOB_LATER;
     struct ff_mask present = reachable(engine, block, group->tier);
     absent.faulted = ff_mask_minus(&group->faulted, &present);
@@ -262,11 +266,11 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
         return later ? FF__JOB_LATER : FF__JOB_NONE;
     }
     ff__engine_view(engine, now_ns);
-    struct ff_mask *inactive = &space->inactive[block]; /* who uses a page has a use for it */
-    *inactive = ff_mask_minus(inactive, &absent.faulted);
+    /* who uses a page has a use for it */
+    facts->inactive = ff_mask_minus(&facts->inactive, &absent.faulted);
     struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
     if (!ff_mask_empty(&job->remote)) {
-        struct ff_mask *remote = &space->remote[group->tier][block];
+        struct ff_mask *remote = &facts->tier[group->tier].remote;
         *remote = ff_mask_or(remote, &job->remote);
         engine->uses_remote = true;
     }
@@ -289,7 +293,7 @@ static struct ff_mask followable(const struct ff__engine *engine, const struct f
     const struct ff__space *space = &engine->space;
     uint32_t block = advice->block, tier = advice->tier;
     struct ff_mask wanted = {{0}};
-    if (block >= space->block_limit || space->busy[block] || tier == FF_TIER_HOST ||
+    if (block >= space->block_limit || ff__facts(space, block)->busy || tier == FF_TIER_HOST ||
         tier >= space->tier_count)
         return wanted;
     struct ff_mask present = reachable(engine, block, tier), valid = ff__block_pages(space, block);
@@ -319,12 +323,11 @@ int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct
 
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job) {
-    struct ff__space *space = &engine->space;
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
     clear_job(job);
-    if (space->busy[block] || !ff_mask_empty(&space->coming[block]) ||
-        !ff_mask_empty(&space->leaving[block]))
+    if (facts->busy || !ff_mask_empty(&facts->coming) || !ff_mask_empty(&facts->leaving))
         return FF__JOB_LATER;
-    if (space->frame[tier][block] == FF_NONE)
+    if (facts->memory[tier] == 0)
         return FF__JOB_NONE;
     ff__engine_view(engine, now_ns);
     ff__memory_leave(engine, block, tier, pages, dead, job);
@@ -347,12 +350,12 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *leaving) {
-    struct ff__space *space = &engine->space;
-    struct ff_mask useless = ff_mask_and(&space->unused[block], leaving);
+    struct ff_mask *unused = &ff__facts(&engine->space, block)->unused;
+    struct ff_mask useless = ff_mask_and(unused, leaving);
     if (ff_mask_empty(&useless))
         return;
-    space->stats.prefetch_useless += ff_mask_count(&useless);
-    space->unused[block] = ff_mask_minus(&space->unused[block], leaving);
+    engine->space.stats.prefetch_useless += ff_mask_count(&useless);
+    *unused = ff_mask_minus(unused, leaving);
 }
 
 static void finish_out(struct ff__engine *engine, const struct ff__job *job,
@@ -360,12 +363,13 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
     struct ff__space *space = &engine->space;
     struct ff_stats *stats = &space->stats;
     uint32_t block = out->block;
-    struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
-    struct ff_mask *resident = &space->resident[out->tier][block];
+    struct ff_facts *facts = ff__facts(space, block);
+    struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
+    struct ff_mask *resident = &facts->tier[out->tier].resident;
     *resident = ff_mask_minus(resident, &out->pages);
     *host = ff_mask_or(host, copied);
     *host = ff_mask_minus(host, &out->dead);
-    space->evicted[block] = ff_mask_or(&space->evicted[block], &out->pages);
+    facts->evicted = ff_mask_or(&facts->evicted, &out->pages);
     if (engine->watched)
         ff__engine_count_useless(engine, block, &out->pages);
     ff__memory_left(engine, job, out);
@@ -385,17 +389,17 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
 
 /* What is left of the job's way in is there. */
 static void arrive(struct ff__engine *engine, const struct ff__job *job) {
-    struct ff__space *space = &engine->space;
     const struct ff__move *in = &job->in;
     uint32_t block = in->block, tier = in->tier;
-    struct ff_stats *stats = &space->stats;
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    struct ff_stats *stats = &engine->space.stats;
     uint32_t pages = ff_mask_count(&in->pages), held = ff_mask_count(&in->held);
-    struct ff_mask *resident = &space->resident[tier][block];
+    struct ff_mask *resident = &facts->tier[tier].resident;
     *resident = ff_mask_or(resident, &in->pages);
-    space->evicted[block] = ff_mask_minus(&space->evicted[block], &in->pages);
+    facts->evicted = ff_mask_minus(&facts->evicted, &in->pages);
     if (engine->watched) {
         struct ff_mask ahead = ff_mask_minus(&in->pages, &job->faulted);
-        space->unused[block] = ff_mask_or(&space->unused[block], &ahead);
+        facts->unused = ff_mask_or(&facts->unused, &ahead);
     }
     stats->pages_in += held;
     stats->populated += pages - held;
@@ -410,7 +414,7 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages) {
     struct ff__job part = *job;
-    struct ff_mask *coming = &engine->space.coming[job->in.block];
+    struct ff_mask *coming = &ff__facts(&engine->space, job->in.block)->coming;
     part.in.pages = ff_mask_and(&job->in.pages, pages);
     part.in.held = ff_mask_and(&job->in.held, pages);
     part.faulted = ff_mask_and(&job->faulted, pages);
@@ -443,8 +447,9 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 
 void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *held) {
-    struct ff_mask *host = &engine->space.resident[FF_TIER_HOST][block];
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
     *host = ff_mask_or(host, held);
-    engine->space.busy[block] = 0;
+    facts->busy = 0;
     queue_late(engine, block);
 }

@@ -34,31 +34,31 @@ static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t t
 
 /* The block holds nothing on the device any more. */
 static void release(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    engine->space.frame[tier][block] = FF_NONE;
+    ff__set_frame(&engine->space, tier, block, FF_NONE);
     if (engine->evict->on_release)
         engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
 }
 
 void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    const struct ff__space *space = &engine->space;
-    if (space->by_page && space->frame[tier][block] != FF_NONE &&
-        ff_mask_empty(&space->resident[tier][block]) && ff_mask_empty(&space->coming[block]))
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    if (engine->space.by_page && facts->memory[tier] != 0 &&
+        ff_mask_empty(&facts->tier[tier].resident) && ff_mask_empty(&facts->coming))
         release(engine, block, tier);
 }
 
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead,
                       struct ff__job *job) {
-    struct ff__space *space = &engine->space;
-    struct ff_mask *resident = &space->resident[tier][block];
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    struct ff_mask *resident = &facts->tier[tier].resident;
     struct ff__move *out = find_out(job, block, tier);
     if (!out)
         return false;
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
     struct ff_mask staying = ff_mask_minus(resident, &going);
-    out->frame = space->frame[tier][block];
+    out->frame = ff_facts_frame(facts, tier);
     out->pages = ff_mask_or(&out->pages, &going);
-    out->held = ff_mask_and(&out->pages, &space->resident[FF_TIER_HOST][block]);
+    out->held = ff_mask_and(&out->pages, &facts->tier[FF_TIER_HOST].resident);
     out->whole = ff_mask_empty(&staying);
     ff__memory_place(engine, block, tier);
     ff_mask_clear(&out->dead);
@@ -68,13 +68,13 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         out->dead = ff_mask_or(&out->dead, dead);
     if (engine->evict->on_leave)
         engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, &going);
-    if (space->by_page) {
+    if (engine->space.by_page) {
         *resident = staying;
-        space->leaving[block] = ff_mask_or(&space->leaving[block], &going);
+        facts->leaving = ff_mask_or(&facts->leaving, &going);
         ff__memory_release_if_empty(engine, block, tier);
         return true;
     }
-    space->busy[block] = 1;
+    facts->busy = 1;
     if (out->whole)
         release(engine, block, tier);
     return true;
@@ -83,30 +83,32 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
                      const struct ff__move *out) {
     struct ff__space *space = &engine->space;
+    struct ff_facts *facts = ff__facts(space, out->block);
     if (space->by_page) {
-        space->leaving[out->block] = ff_mask_minus(&space->leaving[out->block], &out->pages);
+        facts->leaving = ff_mask_minus(&facts->leaving, &out->pages);
         space->free_pages[out->tier] += ff_mask_count(&out->pages);
     } else {
         bool passed_on = job->took_root && out->tier == job->in.tier;
         if (out->whole && !passed_on)
             ff__frames_free(&space->frames[out->tier], out->frame,
                             ff__engine_leaves(engine, out->block));
-        space->busy[out->block] = 0;
+        facts->busy = 0;
     }
 }
 
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     struct ff__space *space = &engine->space;
     const struct ff__move *in = &job->in;
+    struct ff_facts *facts = ff__facts(space, in->block);
     if (space->by_page) {
-        space->coming[in->block] = ff_mask_minus(&space->coming[in->block], &in->pages);
+        facts->coming = ff_mask_minus(&facts->coming, &in->pages);
         space->free_pages[in->tier] -= job->owed;
         for (uint32_t tier = 1; tier < space->tier_count; tier++)
             if (tier != in->tier)
                 ff__memory_release_if_empty(engine, in->block, tier);
         return;
     }
-    space->busy[in->block] = 0;
+    facts->busy = 0;
     if (job->took_root)
         ff__frames_trim_root(&space->frames[in->tier], in->frame / FF__ROOT_LEAVES,
                              ff__engine_leaves(engine, in->block));
@@ -122,14 +124,14 @@ static uint32_t owners_of(const struct ff__engine *engine, uint32_t tier, uint32
     return ff__engine_leaves(engine, block) == FF__ROOT_LEAVES
                ? 1
                : ff__frames_owners(&space->frames[tier],
-                                   space->frame[tier][block] / FF__ROOT_LEAVES, owners);
+                                   ff__frame(space, tier, block) / FF__ROOT_LEAVES, owners);
 }
 
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
                           uint32_t count, bool pinned_too) {
     for (uint32_t i = 0; i < count; i++)
         if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
-            (engine->pinned[owners[i]] && !pinned_too))
+            (ff__facts(&engine->space, owners[i])->pinned && !pinned_too))
             return false;
     return count > 0;
 }
@@ -182,7 +184,7 @@ static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_requ
     uint32_t owners[FF__ROOT_LEAVES], count = choose_root(engine, request, owners);
     if (count == 0)
         return FF_NONE;
-    uint32_t root = engine->space.frame[request->tier][owners[0]] / FF__ROOT_LEAVES;
+    uint32_t root = ff__frame(&engine->space, request->tier, owners[0]) / FF__ROOT_LEAVES;
     for (uint32_t i = 0; i < count; i++)
         ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
     return root;
@@ -215,7 +217,7 @@ static bool all_fits(const struct ff__space *space) {
 static bool saves_a_fault(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
     const struct ff_view *view = &engine->view;
     return view->forecast.this_turn &&
-           !ff_mask_empty(&engine->space.resident[FF_TIER_HOST][block]) &&
+           !ff_mask_empty(&ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident) &&
            ff_view_next_launch(view, tier, block) == ff_view_this_turn(view, tier) >> 32;
 }
 
@@ -236,7 +238,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        enum ff_evict_cause cause, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     struct ff__frames *frames = &space->frames[tier];
-    if (space->frame[tier][block] != FF_NONE)
+    if (ff_view_holds(&engine->view, tier, block))
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
     if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, block, cause) > 0)
@@ -249,7 +251,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
         frame = ff__frames_take_root(frames, root, block);
         job->took_root = true;
     }
-    space->frame[tier][block] = frame;
+    ff__set_frame(space, tier, block, frame);
     if (engine->evict->on_activate)
         engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
     return true;
@@ -260,9 +262,10 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* What of an advised victim can leave now. */
 static struct ff_mask leavable(const struct ff__engine *engine, uint32_t tier,
                                const struct ff_advice *victim) {
-    if (!is_victim(engine, tier, victim->block) || engine->pinned[victim->block])
+    const struct ff_facts *facts = ff__facts(&engine->space, victim->block);
+    if (!is_victim(engine, tier, victim->block) || facts->pinned)
         return (struct ff_mask){{0}};
-    const struct ff_mask *resident = &engine->space.resident[tier][victim->block];
+    const struct ff_mask *resident = &facts->tier[tier].resident;
     return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
 }
 
@@ -294,7 +297,7 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     uint32_t pinned = FF_NONE, found = FF_NONE;
     for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
-        if (is_victim(engine, tier, block) && engine->pinned[block])
+        if (is_victim(engine, tier, block) && ff__facts(&engine->space, block)->pinned)
             pinned = block;
         else if (is_victim(engine, tier, block))
             found = block;
@@ -302,7 +305,7 @@ static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__j
     found = found == FF_NONE ? pinned : found;
     if (found == FF_NONE)
         return 0;
-    uint64_t pages = ff_mask_count(&engine->space.resident[tier][found]);
+    uint64_t pages = ff_mask_count(&ff__facts(&engine->space, found)->tier[tier].resident);
     return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
 }
 
@@ -345,8 +348,8 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
     uint64_t now = need < there ? need : there;
     space->free_pages[tier] -= now;
     job->owed = need - now;
-    if (space->frame[tier][block] == FF_NONE) {
-        space->frame[tier][block] = 0;
+    if (!ff_view_holds(&engine->view, tier, block)) {
+        ff__set_frame(space, tier, block, 0);
         if (engine->evict->on_activate)
             engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
     }

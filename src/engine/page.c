@@ -12,18 +12,20 @@ bool ff__engine_pages_alone(const struct ff__engine *engine) {
 static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff__space *space = &engine->space;
     uint32_t block = job->victim.block, page = job->victim.page;
-    job->victim_written = ff_mask_test(&job->dirty[block], page);
+    struct ff_facts *facts = ff__facts(space, block);
+    struct ff_mask *resident = &facts->tier[job->tier].resident;
+    job->victim_written = ff_mask_test(&facts->dirty, page);
     job->copied = job->victim_written || job->copies_clean;
     if (job->copied)
-        ff_mask_set(&space->resident[FF_TIER_HOST][block], page);
-    ff_mask_unset(&job->dirty[block], page);
-    ff_mask_set(&space->evicted[block], page);
+        ff_mask_set(&facts->tier[FF_TIER_HOST].resident, page);
+    ff_mask_unset(&facts->dirty, page);
+    ff_mask_set(&facts->evicted, page);
     if (space->stats.prefetched > 0) {
         struct ff_mask leaving = ff_mask_of_page(page);
         ff__engine_count_useless(engine, block, &leaving);
     }
-    ff_mask_unset(&space->resident[job->tier][block], page);
-    if (space->resident[job->tier][block].word[page / 64] == 0)
+    ff_mask_unset(resident, page);
+    if (resident->word[page / 64] == 0)
         ff__memory_release_if_empty(engine, block, job->tier);
     space->free_pages[job->tier]++;
     space->stats.evictions++;
@@ -33,14 +35,16 @@ static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
 
 FF__FETCHES fetch_victim(const struct ff__engine *engine, const struct ff__page_job *job,
                          uint32_t block) {
-    __builtin_prefetch(&engine->space.resident[job->tier][block], 1);
-    __builtin_prefetch(&job->dirty[block], 1);
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    __builtin_prefetch(&facts->tier[job->tier].resident, 1);
+    __builtin_prefetch(&facts->dirty, 1);
     ff__engine_page_fetch(engine, block);
 }
 
 static bool can_leave(const struct ff__engine *engine, uint32_t tier, struct ff_page page) {
     return page.block < engine->space.block_limit && page.page < FF_BLOCK_PAGES &&
-           !engine->pinned[page.block] && ff_view_page_evictable(&engine->view, tier, page);
+           !ff__facts(&engine->space, page.block)->pinned &&
+           ff_view_page_evictable(&engine->view, tier, page);
 }
 
 /* The policy's first victim leaves. False: there is none, or it cannot go. */
@@ -53,7 +57,7 @@ static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     if (next.block != FF_NONE)
         fetch_victim(engine, job, next.block);
     ff__memory_place(engine, job->victim.block, job->tier);
-    engine->evict->on_page_leave(state, job->victim);
+    engine->evict->on_page_leave(state, job->victim.block, job->victim.page);
     move_out(engine, job);
     return true;
 }
@@ -62,16 +66,17 @@ static void move_in(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff__space *space = &engine->space;
     struct ff_stats *stats = &space->stats;
     uint32_t tier = job->tier, block = job->page.block, page = job->page.page;
-    if (space->frame[tier][block] == FF_NONE) {
-        space->frame[tier][block] = 0;
+    struct ff_facts *facts = ff__facts(space, block);
+    if (facts->memory[tier] == 0) {
+        ff__set_frame(space, tier, block, 0);
         if (engine->evict->on_activate)
             engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
     }
-    job->held = ff_mask_test(&space->resident[FF_TIER_HOST][block], page);
-    job->back = ff_mask_test(&space->evicted[block], page);
+    job->held = ff_mask_test(&facts->tier[FF_TIER_HOST].resident, page);
+    job->back = ff_mask_test(&facts->evicted, page);
     space->free_pages[tier]--;
-    ff_mask_set(&space->resident[tier][block], page);
-    ff_mask_unset(&space->evicted[block], page);
+    ff_mask_set(&facts->tier[tier].resident, page);
+    ff_mask_unset(&facts->evicted, page);
     stats->faults++;
     stats->batches++;
     stats->write_faults += job->written;
@@ -88,7 +93,7 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
     if (job->evicts && !make_room(engine, job))
         return false;
     move_in(engine, job);
-    engine->evict->on_page_used(engine->evict_state[tier], job->page);
+    engine->evict->on_page_used(engine->evict_state[tier], job->page.block, job->page.page);
     if (!job->evicts) /* otherwise as much is taken as before */
         ff__memory_count_taken(engine, tier);
     return true;

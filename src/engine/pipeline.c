@@ -424,7 +424,7 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
     pthread_mutex_lock(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
         evict_locked(pipeline, block, tier, dead);
-    while (close && engine->space.busy[block])
+    while (close && ff__facts(&engine->space, block)->busy)
         wait_for_progress(pipeline);
     if (dead)
         ff__engine_discard(engine, block, dead);

@@ -15,20 +15,10 @@ struct ff__hole {
 static bool each_array(struct ff__space *space, bool (*visit)(void *array, size_t size)) {
     size_t blocks = space->block_limit;
     bool all = visit(&space->blocks, blocks * sizeof *space->blocks);
+    all = visit(&space->facts, blocks * space->facts_size) && all;
     all = visit(&space->ranges, blocks * sizeof *space->ranges) && all;
-    all = visit(&space->evicted, blocks * sizeof *space->evicted) && all;
-    all = visit(&space->inactive, blocks * sizeof *space->inactive) && all;
-    all = visit(&space->busy, blocks * sizeof *space->busy) && all;
-    all = visit(&space->coming, blocks * sizeof *space->coming) && all;
-    all = visit(&space->leaving, blocks * sizeof *space->leaving) && all;
-    all = visit(&space->unused, blocks * sizeof *space->unused) && all;
     all = visit(&space->free_ranges, blocks * sizeof *space->free_ranges) && all;
     all = visit(&space->holes, blocks * sizeof *space->holes) && all;
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        all = visit(&space->resident[tier], blocks * sizeof(struct ff_mask)) && all;
-        all = visit(&space->remote[tier], blocks * sizeof(struct ff_mask)) && all;
-        all = visit(&space->frame[tier], blocks * sizeof(uint32_t)) && all;
-    }
     return all;
 }
 
@@ -45,13 +35,10 @@ static bool unmap_array(void *array, size_t size) {
     return true;
 }
 
-/* Policies may look at any window, and zero is a range and a frame like others. */
+/* Policies may look at any window, and zero is a range like others. */
 static void mark_unused(struct ff__space *space) {
     for (uint32_t block = 0; block < space->block_limit; block++)
         space->blocks[block].range = FF_NONE;
-    for (uint32_t tier = 0; tier < space->tier_count; tier++)
-        for (uint32_t block = 0; block < space->block_limit; block++)
-            space->frame[tier][block] = FF_NONE;
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
@@ -65,6 +52,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     space->base = base;
     space->block_limit = (uint32_t)blocks;
     space->tier_count = 1 + devices;
+    space->facts_size = ff_facts_size(space->tier_count);
     space->by_page = by_page;
     space->capacity = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
@@ -135,28 +123,6 @@ static void return_windows(struct ff__space *space, uint32_t first, uint32_t cou
 
 /* ---- ranges ---- */
 
-/* Looks before it writes: memory that nobody has written costs nothing. */
-static void clear(struct ff_mask *mask) {
-    if (!ff_mask_empty(mask))
-        ff_mask_clear(mask);
-}
-
-static void make_block(struct ff__space *space, uint32_t block, uint32_t range, uint32_t lead,
-                       uint32_t page_count) {
-    space->blocks[block] = (struct ff_block){range, (uint16_t)page_count, (uint16_t)lead};
-    space->busy[block] = 0;
-    clear(&space->evicted[block]);
-    clear(&space->inactive[block]);
-    clear(&space->coming[block]);
-    clear(&space->leaving[block]);
-    clear(&space->unused[block]);
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        clear(&space->resident[tier][block]);
-        clear(&space->remote[tier][block]);
-        space->frame[tier][block] = FF_NONE;
-    }
-}
-
 static uint32_t take_range_id(struct ff__space *space) {
     if (space->free_range_count > 0)
         return space->free_ranges[--space->free_range_count];
@@ -180,7 +146,7 @@ int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, u
     for (uint32_t i = 0; i < blocks; i++) {
         uint32_t skip = i == 0 ? lead : 0, room = FF_BLOCK_PAGES - skip;
         uint32_t pages = left < room ? (uint32_t)left : room;
-        make_block(space, first + i, *range, skip, pages);
+        space->blocks[first + i] = (struct ff_block){*range, (uint16_t)pages, (uint16_t)skip};
         left -= pages;
     }
     space->stats.allocated += page_count * FF_PAGE_SIZE;
@@ -192,7 +158,8 @@ int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, u
 void ff__range_remove(struct ff__space *space, uint32_t range) {
     struct ff_range *r = &space->ranges[range];
     for (uint32_t i = 0; i < r->block_count; i++)
-        make_block(space, r->first_block + i, FF_NONE, 0, 0);
+        space->blocks[r->first_block + i] = (struct ff_block){.range = FF_NONE};
+    ff__lazy_clear(ff__facts(space, r->first_block), r->block_count * space->facts_size);
     return_windows(space, r->first_block, r->block_count);
     space->stats.allocated -= r->page_count * FF_PAGE_SIZE;
     memset(r, 0, sizeof *r);
@@ -212,16 +179,18 @@ uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_
 }
 
 struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) {
-    struct ff_mask present = space->resident[1][block];
+    const struct ff_facts *facts = ff__facts(space, block);
+    struct ff_mask present = facts->tier[1].resident;
     for (uint32_t tier = 2; tier < space->tier_count; tier++)
-        present = ff_mask_or(&present, &space->resident[tier][block]);
+        present = ff_mask_or(&present, &facts->tier[tier].resident);
     return present;
 }
 
 /* ---- invariants ---- */
 
 static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
-    struct ff_mask moving = ff_mask_or(&space->coming[block], &space->leaving[block]);
+    const struct ff_facts *facts = ff__facts(space, block);
+    struct ff_mask moving = ff_mask_or(&facts->coming, &facts->leaving);
     struct ff_mask there = ff__block_present(space, block);
     struct ff_mask both = ff_mask_and(&moving, &there);
     if (!ff_mask_empty(&both))
@@ -231,10 +200,11 @@ static int check_moves(const struct ff__space *space, uint32_t block, struct ff_
 
 static int check_block(const struct ff__space *space, uint32_t block, uint32_t leaves[],
                        uint64_t pages[], struct ff_error *error) {
+    const struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask valid = ff__block_pages(space, block), seen = {{0}};
     uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        const struct ff_mask *resident = &space->resident[tier][block];
+        const struct ff_mask *resident = &facts->tier[tier].resident;
         if (!ff_mask_within(resident, &valid))
             return ff__fail(error, -EUCLEAN, "block %u: pages beyond its end on tier %u", block,
                             tier);
@@ -244,10 +214,10 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
         if (!ff_mask_empty(&both))
             return ff__fail(error, -EUCLEAN, "block %u: a page is on two devices", block);
         seen = ff_mask_or(&seen, resident);
-        uint32_t frame = space->frame[tier][block];
+        uint32_t frame = ff_facts_frame(facts, tier);
         pages[tier] += ff_mask_count(resident);
         if (frame == FF_NONE) {
-            if (!ff_mask_empty(resident) && !space->busy[block])
+            if (!ff_mask_empty(resident) && !facts->busy)
                 return ff__fail(error, -EUCLEAN, "block %u: resident without memory", block);
             continue;
         }

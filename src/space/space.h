@@ -2,8 +2,9 @@
  *
  * The managed address space is cut into windows of 2 MiB; the window's number is the block's id,
  * so that an address finds its block by a shift. A window belongs to one range only. All state
- * lies in flat arrays indexed by block id, as large as the address space and paid for as touched;
- * `blocks` and `frame`, a few bytes a window, say from the start that nothing is there.
+ * lies in flat arrays indexed by block id, as large as the address space and paid for as touched:
+ * `blocks`, 8 bytes a window, written when a range is made, and all else of a block in one record
+ * (struct ff_facts). Records of free windows are zero.
  *
  * Residency, per page of a block:
  *   a device bit         the page is in that device's memory; at most one device has it
@@ -12,7 +13,7 @@
  *   only the host bit    the page is on the host
  *   no bit               the page has no content yet and reads as zeros
  *
- * The caller serializes; nothing here blocks or calls the system. */
+ * The caller serializes; nothing here blocks, and only removing a large range calls the system. */
 #ifndef FF_SPACE_SPACE_H
 #define FF_SPACE_SPACE_H
 
@@ -24,20 +25,12 @@
 struct ff__space {
     uint64_t base; /* address of block 0, 2 MiB aligned */
     uint32_t block_limit, tier_count;
-    struct ff_block *blocks;                /* [block]; page_count 0: no block here */
-    struct ff_range *ranges;                /* [range]; block_count 0: unused id */
-    struct ff_mask *resident[FF_TIERS_MAX]; /* [tier][block] */
-    struct ff_mask *evicted;       /* [block] pages that were evicted and have not come back */
-    struct ff_mask *inactive;      /* [block] as in struct ff_view */
-    uint32_t *frame[FF_TIERS_MAX]; /* [tier][block] */
-    uint8_t *busy;                 /* [block] */
-    bool by_page;                  /* as in struct ff_view */
-    struct ff_mask *coming;        /* [block] by page: on their way to a device, */
-    struct ff_mask *leaving;       /* and away from one */
-    struct ff_mask *remote[FF_TIERS_MAX]; /* [tier][block] absent pages that the tier may use */
-    struct ff_mask
-        *unused;       /* [block] prefetched, and not accessed since; kept by who sees accesses */
-    uint64_t capacity; /* pages of a device */
+    struct ff_block *blocks; /* [block]; page_count 0: no block here */
+    struct ff_range *ranges; /* [range]; block_count 0: unused id */
+    unsigned char *facts;    /* [block] of facts_size bytes: struct ff_facts */
+    size_t facts_size;
+    bool by_page;                           /* as in struct ff_view */
+    uint64_t capacity;                      /* pages of a device */
     uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that nobody holds */
     uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
@@ -66,6 +59,20 @@ void ff__range_remove(struct ff__space *space, uint32_t range);
 
 /* The block an address lies in, FF_NONE if there is none; *page is the page in the block. */
 uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page);
+
+static inline struct ff_facts *ff__facts(const struct ff__space *space, uint32_t block) {
+    return (void *)(space->facts + block * space->facts_size);
+}
+
+static inline uint32_t ff__frame(const struct ff__space *space, uint32_t tier, uint32_t block) {
+    return ff_facts_frame(ff__facts(space, block), tier);
+}
+
+/* FF_NONE: the block holds no memory there. */
+static inline void ff__set_frame(struct ff__space *space, uint32_t tier, uint32_t block,
+                                 uint32_t frame) {
+    ff__facts(space, block)->memory[tier] = frame + 1;
+}
 
 static inline uint64_t ff__block_address(const struct ff__space *space, uint32_t block) {
     return space->base + ((uint64_t)block << FF_BLOCK_SHIFT) +

@@ -95,7 +95,7 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
         return false;
     }
     struct ff_mask valid = ff__block_pages(space, block);
-    if (!space->busy[block])
+    if (!ff__facts(space, block)->busy)
         fake_blame(fake, "block %u moves but is not marked busy", block);
     if (!ff_mask_within(&move->pages, &valid))
         fake_blame(fake, "block %u: pages beyond its end are moved", block);
@@ -292,13 +292,13 @@ static inline void fake_compare(struct fake *fake, uint32_t block) {
     const struct ff__space *space = fake->space;
     const struct fake_block *b = &fake->blocks[block];
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
-        if (!ff_mask_equal(&space->resident[tier][block], &b->on[tier]))
+        if (!ff_mask_equal(&ff__facts(space, block)->tier[tier].resident, &b->on[tier]))
             fake_blame(fake, "block %u: the engine is wrong about tier %u", block, tier);
-        if (space->frame[tier][block] != b->frame[tier])
+        if (ff__frame(space, tier, block) != b->frame[tier])
             fake_blame(fake, "block %u: the engine is wrong about its frame on tier %u", block,
                        tier);
     }
-    const struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
+    const struct ff_mask *host = &ff__facts(space, block)->tier[FF_TIER_HOST].resident;
     struct ff_mask missed = ff_mask_minus(&b->on[FF_TIER_HOST], host);
     if (!ff_mask_within(host, &b->on[FF_TIER_HOST]) || !ff_mask_within(&missed, &b->loose))
         fake_blame(fake, "block %u: the engine is wrong about the host", block);

@@ -225,7 +225,7 @@ static inline void live_check(struct live *live) {
     struct ff__space *space = &live->engine.space;
     ff__engine_check(&live->engine, &error);
     for (uint32_t block = 0; block < LIVE_WINDOWS; block++)
-        if (space->blocks[block].page_count > 0 && !space->busy[block])
+        if (space->blocks[block].page_count > 0 && !ff__facts(space, block)->busy)
             fake_compare(&live->fake, block);
     assert_string_equal(live->fake.violation, "");
     assert_string_equal(live->engine.failure.message, "");

@@ -185,7 +185,7 @@ static int watch_init(void *state, const struct ff_policy_env *env) {
 
 static void watch_on_activate(void *state, const struct ff_view *view, uint32_t block) {
     struct watch *watch = state;
-    ROGUE_EXPECT(view->frame[watch->tier][block] != FF_NONE, "the block has no memory");
+    ROGUE_EXPECT(ff_view_holds(view, watch->tier, block), "the block has no memory");
     ROGUE_EXPECT(!watch->active[block], "the block was active");
     watch->active[block] = 1;
 }
@@ -194,13 +194,13 @@ static void watch_on_used(void *state, const struct ff_view *view, uint32_t bloc
                           const struct ff_mask *pages) {
     struct watch *watch = state;
     ROGUE_EXPECT(!ff_mask_empty(pages), "nothing has arrived");
-    ROGUE_EXPECT(view->frame[watch->tier][block] != FF_NONE, "the block has no memory");
+    ROGUE_EXPECT(ff_view_holds(view, watch->tier, block), "the block has no memory");
     ROGUE_EXPECT(watch->active[block], "the block is not active");
 }
 
 static void watch_on_release(void *state, const struct ff_view *view, uint32_t block) {
     struct watch *watch = state;
-    ROGUE_EXPECT(view->frame[watch->tier][block] == FF_NONE, "the block has memory");
+    ROGUE_EXPECT(!ff_view_holds(view, watch->tier, block), "the block has memory");
     ROGUE_EXPECT(watch->active[block], "the block is not active");
     watch->active[block] = 0;
 }

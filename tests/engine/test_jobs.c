@@ -169,9 +169,9 @@ static void test_fault_brings_pages(void **state) {
     assert_int_equal(job.out_count, 0);
     assert_int_equal(ff_mask_count(&job.in.pages), 2);
     assert_true(ff_mask_empty(&job.in.held) && job.in.whole);
-    assert_true(engine.space.busy[block]);
+    assert_true(ff__facts(&engine.space, block)->busy);
     carry_out(&job);
-    assert_false(engine.space.busy[block]);
+    assert_false(ff__facts(&engine.space, block)->busy);
     assert_int_equal(fault(block, 3, 5, &job), FF__JOB_NONE);
     assert_int_equal(engine.space.stats.spurious, 1);
     assert_int_equal(fault(block, 4, 7, &job), FF__JOB_RUN); /* the rest of the group */
@@ -337,7 +337,7 @@ static void test_released_block_has_content(void **state) {
     open_engine("demand", 4);
     uint32_t block = add_range(512);
     struct ff_mask held = ff_mask_of_run(10, 20);
-    engine.space.busy[block] = 1;
+    ff__facts(&engine.space, block)->busy = 1;
     assert_int_equal(fault(block, 15, 25, &job), FF__JOB_LATER);
     fake_write_host(&fake, block, &held);
     ff__engine_release_block(&engine, block, &held);
@@ -448,7 +448,8 @@ static void test_dead_pages_are_not_copied(void **state) {
     assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &dead, &job), FF__JOB_RUN);
     carry_out(&job);
     assert_int_equal(engine.space.stats.pages_out, 10);
-    assert_int_equal(ff_mask_count(&engine.space.resident[FF_TIER_HOST][block]), 10);
+    assert_int_equal(ff_mask_count(&ff__facts(&engine.space, block)->tier[FF_TIER_HOST].resident),
+                     10);
     assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, &dead, &job), FF__JOB_NONE);
     bring(block, 0, 20);
     assert_int_equal(engine.space.stats.pages_in, 10); /* the dead read as zeros */

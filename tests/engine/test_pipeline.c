@@ -420,11 +420,11 @@ static void *write_past(void *argument) {
         uint32_t first = ff__random_below(&random, FF_BLOCK_PAGES);
         struct ff_mask pages = ff_mask_of_run(first, first + 20 < 512 ? first + 20 : 512);
         pthread_mutex_lock(&live.pipeline.lock);
-        bool idle = !space->busy[block];
+        bool idle = !ff__facts(space, block)->busy;
         if (idle) {
             struct ff_mask present = ff__block_present(space, block);
             pages = ff_mask_minus(&pages, &present);
-            space->busy[block] = 1;
+            ff__facts(space, block)->busy = 1;
         }
         pthread_mutex_unlock(&live.pipeline.lock);
         if (idle) {
@@ -504,7 +504,7 @@ static void test_fault_during_a_write_from_outside(void **state) {
     struct ff_mask pages = ff_mask_of_run(0, 10);
     open_slow();
     pthread_mutex_lock(&live.pipeline.lock);
-    live.engine.space.busy[2] = 1;
+    ff__facts(&live.engine.space, 2)->busy = 1;
     pthread_mutex_unlock(&live.pipeline.lock);
     assert_int_equal(pthread_create(&user.thread, NULL, touch_block_2, &user), 0);
     usleep(SLOW_US);

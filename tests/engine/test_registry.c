@@ -235,8 +235,8 @@ static void no_pick(void *state, const struct ff_view *view, const struct ff_evi
     (void)state, (void)view, (void)request, (void)victims;
 }
 
-static void one_page_used(void *state, struct ff_page page) {
-    (void)state, (void)page;
+static void one_page_used(void *state, uint32_t block, uint32_t page) {
+    (void)state, (void)block, (void)page;
 }
 
 static void check_rejected(enum ff__slot slot, const struct ff_policy *policy, int status,

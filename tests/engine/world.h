@@ -296,7 +296,7 @@ static inline void check_served(struct world *world, const struct ff_fault_group
 static inline void serve(struct world *world, struct ff_fault_group *group) {
     struct ff__job *job = next_job(world);
     struct ff_mask present = {{0}};
-    if (!space_of(world)->busy[group->block])
+    if (!ff__facts(space_of(world), group->block)->busy)
         present = ff__block_present(space_of(world), group->block);
     struct ff_mask absent = ff_mask_minus(&group->faulted, &present);
     int status = ff__engine_fault(&world->engine, world->now_ns, group, job);
@@ -326,7 +326,7 @@ static inline void serve(struct world *world, struct ff_fault_group *group) {
             ff_mask_minus(&world->waiting[group->block], &group->faulted);
         return;
     case FF__JOB_LATER:
-        if (!space_of(world)->busy[group->block])
+        if (!ff__facts(space_of(world), group->block)->busy)
             fake_blame(&world->fake, "block %u: later, but it is idle", group->block);
         return;
     default:
@@ -435,13 +435,13 @@ static inline void step_evict(struct world *world) {
     log_job(world, status, job);
     if (status == FF__JOB_RUN)
         start_flight(world, false);
-    else if ((status == FF__JOB_LATER) != (space_of(world)->busy[block] != 0))
+    else if ((status == FF__JOB_LATER) != (ff__facts(space_of(world), block)->busy != 0))
         fake_blame(&world->fake, "block %u: eviction ends with %d", block, status);
 }
 
 static inline void step_discard(struct world *world) {
     uint32_t block = live_block(world);
-    if (block == FF_NONE || space_of(world)->busy[block])
+    if (block == FF_NONE || ff__facts(space_of(world), block)->busy)
         return;
     struct ff_mask pages = some_pages(world, block), there = fake_on_devices(&world->fake, block);
     struct ff_mask gone = ff_mask_minus(&pages, &there);
@@ -513,12 +513,12 @@ static inline void step_outside(struct world *world) {
         return;
     }
     block = live_block(world);
-    if (block == FF_NONE || space->busy[block])
+    if (block == FF_NONE || ff__facts(space, block)->busy)
         return;
     struct ff_mask pages = some_pages(world, block), present = ff__block_present(space, block);
     world->outside_pages = ff_mask_minus(&pages, &present);
     world->outside = block;
-    space->busy[block] = 1;
+    ff__facts(space, block)->busy = 1;
 }
 
 /* ---- ranges ---- */
@@ -539,7 +539,7 @@ static inline void step_add_range(struct world *world) {
 
 static inline bool range_is_idle(struct world *world, const struct ff_range *range) {
     for (uint32_t i = 0; i < range->block_count; i++)
-        if (space_of(world)->busy[range->first_block + i])
+        if (ff__facts(space_of(world), range->first_block + i)->busy)
             return false;
     return true;
 }
@@ -600,7 +600,7 @@ static inline void check_world(struct world *world) {
         space->stats.resident_peak > space->stats.capacity)
         fake_blame(&world->fake, "more is resident than there is memory");
     for (uint32_t block = 0; block < WINDOWS; block++)
-        if (space->blocks[block].page_count > 0 && !space->busy[block])
+        if (space->blocks[block].page_count > 0 && !ff__facts(space, block)->busy)
             fake_compare(&world->fake, block);
     if (world->fake.violation[0])
         fail_msg("%s (at %llu ns)", world->fake.violation, (unsigned long long)world->now_ns);

@@ -110,8 +110,8 @@ static void test_chain(void **state) {
     expect(LIST(1, 2, 3, 11, 12, 21, 22, 23)); /* and pauses, two kernels ahead */
     expect(NOTHING);
     for (uint32_t block = 0; block < BLOCKS; block++)
-        fake.resident[1][block] = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    fake.resident[1][2] = (struct ff_mask){{0}};
+        *fake_resident(&fake, 1, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    *fake_resident(&fake, 1, 2) = (struct ff_mask){{0}};
     tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
     tell(FF_EVENT_LAUNCH, 1, FF_NONE); /* the next ends with 0 */
     expect(LIST(2));
@@ -241,8 +241,8 @@ static void open_evictor(const struct ff_evict_policy *evict) {
     static const uint32_t arrivals[] = {23, 1,  40, 3,  12, 41, 2,  50,
                                         51, 52, 53, 54, 55, 56, 57, 58};
     for (size_t i = 0; i < sizeof arrivals / sizeof arrivals[0]; i++) {
-        fake.frame[1][arrivals[i]] = arrivals[i];
-        fake.resident[1][arrivals[i]] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+        fake_set_frame(&fake, 1, arrivals[i], arrivals[i]);
+        *fake_resident(&fake, 1, arrivals[i]) = ff_mask_of_run(0, FF_BLOCK_PAGES);
         evict->on_activate(evictor.state, &fake.view, arrivals[i]);
     }
 }
@@ -261,7 +261,7 @@ static uint32_t first_victim(const struct ff_evict_policy *evict, enum ff_evict_
 }
 
 static void leave(const struct ff_evict_policy *evict, uint32_t block) {
-    fake.frame[1][block] = FF_NONE;
+    fake_set_frame(&fake, 1, block, FF_NONE);
     evict->on_release(evictor.state, &fake.view, block);
 }
 
@@ -308,7 +308,7 @@ static void test_farthest_does_no_harm(void **state) {
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), FF_NONE); /* same kernel */
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 2), 12);
     /* what holds nothing of value leaves first */
-    fake.inactive[1] = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    fake_facts(&fake, 1)->inactive = ff_mask_of_run(0, FF_BLOCK_PAGES);
     evict->on_discarded(evictor.state, &fake.view, 1);
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 1);
     close_evictor();
@@ -325,8 +325,8 @@ static void test_inactive(void **state) {
         instance_init(&discard, &ff__discard_inactive.base);
         instance_set(&discard, "parts", parts);
         instance_open(&discard, &fake.view, FF_NONE);
-        fake.inactive[1] = ff_mask_of_run(0, FF_BLOCK_PAGES);
-        fake.inactive[2] = mask_of("7-9");
+        fake_facts(&fake, 1)->inactive = ff_mask_of_run(0, FF_BLOCK_PAGES);
+        fake_facts(&fake, 2)->inactive = mask_of("7-9");
         ff__discard_inactive.dead(discard.state, &fake.view, 1, &dead);
         assert_int_equal(ff_mask_count(&dead), 512);
         ff_mask_clear(&dead);

@@ -229,11 +229,11 @@ static void test_tree(void **state) {
     char text[MASK_TEXT];
     (void)state;
     bench_open(&bench, model_path, "bring", FF__BRING_TREE, NULL);
-    bench.fake.resident[TIER][3] = mask_of("0-31");
+    *fake_resident(&bench.fake, TIER, 3) = mask_of("0-31");
     struct ff_fault_advice advice = fault(&bench, 3, 37);
     assert_string_equal(mask_text(&advice.prefetch, text), "32-36 38-63");
     walk(&bench, 0, 28);
-    bench.fake.resident[TIER][1] = mask_of("16-47"); /* the prediction is page 512 */
+    *fake_resident(&bench.fake, TIER, 1) = mask_of("16-47"); /* the prediction is page 512 */
     miss(&bench, 0, 28);
     assert_int_equal(bench.advice.count, 1);
     assert_int_equal(bench.items[0].block, 1);

@@ -31,7 +31,7 @@ static void bench_close(struct bench *bench) {
 }
 
 static void activate(struct bench *bench, uint32_t block) {
-    bench->fake.frame[TIER][block] = block;
+    fake_set_frame(&bench->fake, TIER, block, block);
     ff__evict_lrm.on_activate(bench->instance.state, &bench->fake.view, block);
 }
 
@@ -44,7 +44,7 @@ static void discard(struct bench *bench, uint32_t block) {
 }
 
 static void release(struct bench *bench, uint32_t block) {
-    bench->fake.frame[TIER][block] = FF_NONE;
+    fake_set_frame(&bench->fake, TIER, block, FF_NONE);
     ff__evict_lrm.on_release(bench->instance.state, &bench->fake.view, block);
 }
 
@@ -116,7 +116,7 @@ static void test_discarded_first(void **state) {
     check_order(&bench, "0 2 4 1");
     discard(&bench, 3); /* has no memory there: nothing to evict */
     use(&bench, 3);
-    bench.fake.frame[TIER][3] = 3;
+    fake_set_frame(&bench.fake, TIER, 3, 3);
     check_order(&bench, "0 2 4 1");
     bench_close(&bench);
 }
@@ -146,8 +146,8 @@ static void test_exclusions(void **state) {
     bench_open(&bench);
     for (uint32_t block = 0; block < 6; block++)
         activate(&bench, block);
-    bench.fake.busy[1] = 1;
-    bench.fake.frame[TIER][2] = FF_NONE;
+    fake_facts(&bench.fake, 1)->busy = 1;
+    fake_set_frame(&bench.fake, TIER, 2, FF_NONE);
     assert_int_equal(pick(&bench, 2, 0, FF_EVICT_FOR_FAULT, victims), 2);
     assert_int_equal(victims[0], 3);
     assert_int_equal(victims[1], 4);
@@ -192,7 +192,7 @@ static void twin_check(const struct twin *twin, struct bench *bench, uint32_t ca
     for (int list = 0; list < 2; list++) {
         for (uint32_t i = 0; i < twin->count[list]; i++) {
             uint32_t block = twin->order[list][i];
-            if (wanted < capacity && block != for_block && !bench->fake.busy[block])
+            if (wanted < capacity && block != for_block && !fake_facts(&bench->fake, block)->busy)
                 expected[wanted++] = block;
         }
     }
@@ -226,11 +226,11 @@ static void twin_step(struct twin *twin, struct bench *bench, uint32_t op, uint3
         release(bench, block);
         break;
     case 7:
-        bench->fake.busy[block] ^= 1;
+        fake_facts(&bench->fake, block)->busy ^= 1;
         break;
     default:
         twin_remove(twin, block);
-        bench->fake.frame[TIER][block] = FF_NONE;
+        fake_set_frame(&bench->fake, TIER, block, FF_NONE);
         ff__evict_lrm.base.block_freed(bench->instance.state, block);
     }
 }

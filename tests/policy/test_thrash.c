@@ -50,8 +50,8 @@ static void timeline_close(struct timeline *line) {
 
 static void put(struct timeline *line, uint32_t page, uint32_t tier) {
     for (uint32_t other = 0; other < 3; other++)
-        ff_mask_unset(&line->fake.resident[other][0], page);
-    ff_mask_set(&line->fake.resident[tier][0], page);
+        ff_mask_unset(fake_resident(&line->fake, other, 0), page);
+    ff_mask_set(fake_resident(&line->fake, tier, 0), page);
 }
 
 /* The pages have migrated to `tier` by a fault. */
@@ -697,8 +697,9 @@ static struct ff_fault_advice bench_fault(struct bench *bench, uint32_t tier, co
 static void bench_arrive(struct bench *bench, uint32_t tier, const char *pages) {
     struct ff_mask mask = mask_of(pages);
     for (uint32_t other = 0; other < 3; other++)
-        bench->fake.resident[other][1] = ff_mask_minus(&bench->fake.resident[other][1], &mask);
-    bench->fake.resident[tier][1] = ff_mask_or(&bench->fake.resident[tier][1], &mask);
+        *fake_resident(&bench->fake, other, 1) =
+            ff_mask_minus(fake_resident(&bench->fake, other, 1), &mask);
+    *fake_resident(&bench->fake, tier, 1) = ff_mask_or(fake_resident(&bench->fake, tier, 1), &mask);
     ff__prefetch_tree.on_arrival(bench->instance.state, &bench->fake.view, 1, tier, &mask, true);
 }
 

@@ -329,7 +329,7 @@ static void test_policy(void **state) {
     struct bench bench;
     bench_open(&bench);
     bench_start(&bench);
-    bench.fake.resident[1][2] = mask_of("0-95");
+    *fake_resident(&bench.fake, 1, 2) = mask_of("0-95");
     check_prefetch(&bench, 2, 1, "100", "0-99 101-127");
     check_prefetch(&bench, 2, 2, "100", "96-99 101-111"); /* resident elsewhere does not count */
     bench.fake.blocks[3] = (struct ff_block){.page_count = 508, .lead = 4};
@@ -390,14 +390,15 @@ static void test_fault_of_host(void **state) {
     struct bench bench;
     bench_open(&bench);
     bench_start(&bench);
-    bench.fake.resident[1][0] = mask_of("0-63");
+    *fake_resident(&bench.fake, 1, 0) = mask_of("0-63");
     check_prefetch(&bench, 0, 0, "3", "0-2 4-15");
-    bench.fake.resident[1][0] = mask_of("0-15");
-    bench.fake.resident[0][0] = mask_of("16-31");
+    *fake_resident(&bench.fake, 1, 0) = mask_of("0-15");
+    *fake_resident(&bench.fake, 0, 0) = mask_of("16-31");
     check_prefetch(&bench, 0, 0, "3", "0-2 4-15"); /* 16-31 count but are there already */
-    bench.fake.resident[0][0] = mask_of("16-47");
+    *fake_resident(&bench.fake, 0, 0) = mask_of("16-47");
     check_prefetch(&bench, 0, 0, "3", "0-2 4-15 48-63");
-    bench.fake.resident[1][0] = mask_of("0-47"); /* now 16-47 are copies of a device's pages */
+    *fake_resident(&bench.fake, 1, 0) =
+        mask_of("0-47"); /* now 16-47 are copies of a device's pages */
     check_prefetch(&bench, 0, 0, "3", "0-2 4-15");
     bench_close(&bench);
 }

@@ -14,10 +14,7 @@ struct fake {
     struct ff_view view;
     struct ff_block *blocks;
     struct ff_range range;
-    struct ff_mask *resident[FF_TIERS_MAX];
-    uint32_t *frame[FF_TIERS_MAX];
-    uint8_t *busy;
-    struct ff_mask *inactive;
+    unsigned char *facts;
 };
 
 static inline void *fake_zeroed(size_t size) {
@@ -28,38 +25,41 @@ static inline void *fake_zeroed(size_t size) {
     return memory;
 }
 
+/* For the test to write. */
+static inline struct ff_facts *fake_facts(const struct fake *fake, uint32_t block) {
+    return (void *)(fake->facts + block * fake->view.facts_size);
+}
+
+static inline struct ff_mask *fake_resident(const struct fake *fake, uint32_t tier,
+                                            uint32_t block) {
+    return &fake_facts(fake, block)->tier[tier].resident;
+}
+
+/* FF_NONE: none. */
+static inline void fake_set_frame(const struct fake *fake, uint32_t tier, uint32_t block,
+                                  uint32_t frame) {
+    fake_facts(fake, block)->memory[tier] = frame + 1;
+}
+
 /* Blocks of 512 pages, resident nowhere, without memory. */
 static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
     memset(fake, 0, sizeof *fake);
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
-    fake->busy = fake_zeroed(blocks);
-    fake->inactive = fake_zeroed(blocks * sizeof *fake->inactive);
+    fake->facts = fake_zeroed(blocks * ff_facts_size(tiers));
     fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
     for (uint32_t i = 0; i < blocks; i++)
         fake->blocks[i] = (struct ff_block){.page_count = FF_BLOCK_PAGES};
-    for (uint32_t tier = 0; tier < tiers; tier++) {
-        fake->resident[tier] = fake_zeroed(blocks * sizeof(struct ff_mask));
-        fake->frame[tier] = fake_zeroed(blocks * sizeof(uint32_t));
-        memset(fake->frame[tier], 0xff, blocks * sizeof(uint32_t));
-        fake->view.resident[tier] = fake->resident[tier];
-        fake->view.frame[tier] = fake->frame[tier];
-    }
     fake->view.tier_count = tiers;
     fake->view.block_limit = blocks;
     fake->view.blocks = fake->blocks;
     fake->view.ranges = &fake->range;
-    fake->view.busy = fake->busy;
-    fake->view.inactive = fake->inactive;
+    fake->view.facts = fake->facts;
+    fake->view.facts_size = ff_facts_size(tiers);
 }
 
 static inline void fake_close(struct fake *fake) {
-    for (uint32_t tier = 0; tier < fake->view.tier_count; tier++) {
-        free(fake->resident[tier]);
-        free(fake->frame[tier]);
-    }
     free(fake->blocks);
-    free(fake->busy);
-    free(fake->inactive);
+    free(fake->facts);
 }
 
 /* ---- an instance of a policy ------------------------------------------------------------ */

@@ -306,7 +306,7 @@ static void look(struct question *question, const struct toucher *toucher,
     memset(question, 0, sizeof *question);
     question->twin = twin;
     for (uint32_t block = 0; block < BLOCKS; block++)
-        question->here[block] = toucher->engine.space.resident[1][block];
+        question->here[block] = ff__facts(&toucher->engine.space, block)->tier[1].resident;
 }
 
 /* The engine asks until it has enough, or nobody is named any more. */
@@ -337,7 +337,7 @@ static void check_answer(const struct question *question, const struct ff__job *
 
 static void forget_empty(struct twin *twin, const struct toucher *toucher) {
     for (uint32_t block = 0; block < BLOCKS; block++)
-        if (toucher->engine.space.frame[1][block] == FF_NONE)
+        if (ff__frame(&toucher->engine.space, 1, block) == FF_NONE)
             twin->written[block] = false;
 }
 

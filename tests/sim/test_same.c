@@ -144,7 +144,7 @@ static void wait_until_idle(struct ff_context *context) {
         busy = false;
         pthread_mutex_lock(&context->pipeline.lock);
         for (uint32_t block = 0; block < BLOCKS; block++)
-            busy = busy || space->busy[block];
+            busy = busy || ff__facts(space, block)->busy;
         pthread_mutex_unlock(&context->pipeline.lock);
     }
 }

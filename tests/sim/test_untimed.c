@@ -35,10 +35,10 @@ static void watch_leave(void *state, const struct ff_view *view, uint32_t block,
     left.inner->on_leave(state, view, block, pages);
 }
 
-static void watch_page_leave(void *state, struct ff_page page) {
+static void watch_page_leave(void *state, uint32_t block, uint32_t page) {
     assert_true(left.count < 2 * ACCESSES);
-    left.pages[left.count++] = page.block * FF_BLOCK_PAGES + page.page;
-    left.inner->on_page_leave(state, page);
+    left.pages[left.count++] = block * FF_BLOCK_PAGES + page;
+    left.inner->on_page_leave(state, block, page);
 }
 
 /* Every other answer is one that the engine must not follow. */

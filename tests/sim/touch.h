@@ -51,8 +51,9 @@ static inline void touch_close(struct toucher *toucher) {
 }
 
 static inline bool touch_has(const struct toucher *toucher, uint64_t page) {
-    return ff_mask_test(&toucher->engine.space.resident[1][page / FF_BLOCK_PAGES],
-                        page % FF_BLOCK_PAGES);
+    return ff_mask_test(
+        &ff__facts(&toucher->engine.space, (uint32_t)(page / FF_BLOCK_PAGES))->tier[1].resident,
+        page % FF_BLOCK_PAGES);
 }
 
 static inline void touch_finish(struct toucher *toucher, struct ff__job *job) {

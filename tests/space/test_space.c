@@ -211,27 +211,45 @@ static void test_counts_allocated(void **state) {
     ff__space_fini(&space);
 }
 
-/* A new range on old windows starts without content. */
+/* What a test leaves in a block, in every field. */
+static void scribble(struct ff__space *space, uint32_t block) {
+    memset(ff__facts(space, block), 0xA5, space->facts_size);
+}
+
+static void check_clean(const struct ff__space *space, uint32_t block) {
+    const unsigned char *facts = (const void *)ff__facts(space, block);
+    for (size_t i = 0; i < space->facts_size; i++)
+        if (facts[i] != 0)
+            fail_msg("block %u: byte %zu of its facts is %u", block, i, facts[i]);
+}
+
+/* A new range on old windows starts without content, and its neighbours keep theirs. */
+static void check_born_clean(uint32_t blocks) {
+    struct ff__space space;
+    uint32_t before, range, after, first;
+    uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
+    assert_int_equal(ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false), 0);
+    assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
+    assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
+    assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);
+    for (uint32_t block = 0; block < blocks + 2; block++)
+        scribble(&space, block);
+    first = space.ranges[range].first_block;
+    ff__range_remove(&space, range);
+    assert_int_equal(ff__range_add(&space, pages - 9, 9, 2, &range), 0);
+    assert_int_equal(space.ranges[range].first_block, first);
+    for (uint32_t block = first; block < first + blocks; block++)
+        check_clean(&space, block);
+    assert_int_equal(ff__facts(&space, first - 1)->busy, 0xA5);
+    assert_int_equal(ff__facts(&space, first + blocks)->busy, 0xA5);
+    ff__space_fini(&space);
+}
+
 static void test_blocks_are_born_clean(void **state) {
     (void)state;
-    struct ff__space space;
-    uint32_t range;
-    open_space(&space, 2, 4);
-    assert_int_equal(ff__range_add(&space, 700, 0, 1, &range), 0);
-    ff_mask_set(&space.resident[FF_TIER_HOST][0], 5);
-    ff_mask_set(&space.evicted[1], 5);
-    space.busy[0] = 1;
-    ff__range_remove(&space, range);
-    assert_int_equal(ff__range_add(&space, 600, 9, 2, &range), 0);
-    for (uint32_t block = 0; block < 2; block++) {
-        for (uint32_t tier = 0; tier < space.tier_count; tier++) {
-            assert_true(ff_mask_empty(&space.resident[tier][block]));
-            assert_int_equal(space.frame[tier][block], FF_NONE);
-        }
-        assert_true(ff_mask_empty(&space.evicted[block]));
-        assert_int_equal(space.busy[block], 0);
-    }
-    ff__space_fini(&space);
+    check_born_clean(1);
+    check_born_clean(2);
+    check_born_clean(2000); /* whose records are given back */
 }
 
 static void test_present_is_the_union_of_devices(void **state) {
@@ -240,9 +258,9 @@ static void test_present_is_the_union_of_devices(void **state) {
     uint32_t range;
     open_space(&space, 3, 4);
     assert_int_equal(ff__range_add(&space, 512, 0, 1, &range), 0);
-    ff_mask_set(&space.resident[0][0], 1);
-    ff_mask_set(&space.resident[1][0], 2);
-    ff_mask_set(&space.resident[3][0], 511);
+    ff_mask_set(&ff__facts(&space, 0)->tier[0].resident, 1);
+    ff_mask_set(&ff__facts(&space, 0)->tier[1].resident, 2);
+    ff_mask_set(&ff__facts(&space, 0)->tier[3].resident, 511);
     struct ff_mask present = ff__block_present(&space, 0), expected = {{0}};
     ff_mask_set(&expected, 2);
     ff_mask_set(&expected, 511);
@@ -260,7 +278,7 @@ static void test_unused_windows_look_unused(void **state) {
         assert_int_equal(space.blocks[block].range, FF_NONE);
         assert_int_equal(space.blocks[block].page_count, 0);
         for (uint32_t tier = 0; tier < space.tier_count; tier++)
-            assert_int_equal(space.frame[tier][block], FF_NONE);
+            assert_int_equal(ff__frame(&space, tier, block), FF_NONE);
     }
     ff__space_fini(&space);
 }
@@ -272,41 +290,41 @@ static void open_sound(struct ff__space *space) {
     uint32_t range;
     open_space(space, 2, 4);
     assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
-    space->frame[1][0] = ff__frames_alloc(&space->frames[1], FF__ROOT_LEAVES, 0);
-    ff_mask_set_run(&space->resident[1][0], 0, 100);
-    ff_mask_set_run(&space->resident[FF_TIER_HOST][0], 50, 200);
+    ff__set_frame(space, 1, 0, ff__frames_alloc(&space->frames[1], FF__ROOT_LEAVES, 0));
+    ff_mask_set_run(&ff__facts(space, 0)->tier[1].resident, 0, 100);
+    ff_mask_set_run(&ff__facts(space, 0)->tier[FF_TIER_HOST].resident, 50, 200);
     check_holds(space);
 }
 
 typedef void (*break_fn)(struct ff__space *space);
 
 static void put_page_beyond_end(struct ff__space *space) {
-    ff_mask_set(&space->resident[FF_TIER_HOST][1], 88);
+    ff_mask_set(&ff__facts(space, 1)->tier[FF_TIER_HOST].resident, 88);
 }
 
 static void put_device_page_beyond_end(struct ff__space *space) {
-    ff_mask_set(&space->resident[1][1], 511);
+    ff_mask_set(&ff__facts(space, 1)->tier[1].resident, 511);
 }
 
 static void put_page_on_two_devices(struct ff__space *space) {
-    space->frame[2][0] = ff__frames_alloc(&space->frames[2], FF__ROOT_LEAVES, 0);
-    ff_mask_set(&space->resident[2][0], 99);
+    ff__set_frame(space, 2, 0, ff__frames_alloc(&space->frames[2], FF__ROOT_LEAVES, 0));
+    ff_mask_set(&ff__facts(space, 0)->tier[2].resident, 99);
 }
 
 static void take_memory_away(struct ff__space *space) {
-    space->frame[1][0] = FF_NONE;
+    ff__set_frame(space, 1, 0, FF_NONE);
 }
 
 static void give_memory_to_another(struct ff__space *space) {
-    space->frames[1].owner[space->frame[1][0] + 31] = 1;
+    space->frames[1].owner[ff__frame(space, 1, 0) + 31] = 1;
 }
 
 static void share_memory(struct ff__space *space) {
-    space->frame[1][1] = space->frame[1][0];
+    ff__set_frame(space, 1, 1, ff__frame(space, 1, 0));
 }
 
 static void free_memory_in_use(struct ff__space *space) {
-    ff__frames_free(&space->frames[1], space->frame[1][0], FF__ROOT_LEAVES);
+    ff__frames_free(&space->frames[1], ff__frame(space, 1, 0), FF__ROOT_LEAVES);
 }
 
 static void hand_out_too_much(struct ff__space *space) {
@@ -346,8 +364,8 @@ static void test_check_allows_what_is_in_flight(void **state) {
     (void)state;
     struct ff__space space;
     open_sound(&space);
-    space.frame[1][0] = FF_NONE;
-    space.busy[0] = 1;
+    ff__set_frame(&space, 1, 0, FF_NONE);
+    ff__facts(&space, 0)->busy = 1;
     check_holds(&space);
     ff__space_fini(&space);
 }

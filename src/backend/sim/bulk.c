@@ -110,8 +110,8 @@ static inline void move_behind(struct cursor *cursor, const struct ff__operand *
 static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
                                uint32_t first, uint32_t end) {
     const struct ff__space *space = &sim->engine.space;
-    const uint64_t *resident = space->resident[device->tier][block].word;
-    const uint64_t *remote = space->remote[device->tier][block].word;
+    const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
+    const uint64_t *resident = there->resident.word, *remote = there->remote.word;
     FOR_EACH_WORD(i, word, first, end)
     if (word & ~resident[i] && word & ~resident[i] & ~remote[i]) /* mostly none is remote */
         return false;
@@ -120,7 +120,8 @@ static inline bool is_in_place(const struct sim *sim, const struct device *devic
 
 static inline void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
     struct ff__space *space = &sim->engine.space;
-    uint64_t *unused = space->unused[block].word, *dirty = sim->dirty[block].word;
+    struct ff_facts *facts = ff__facts(space, block);
+    uint64_t *unused = facts->unused.word, *dirty = facts->dirty.word;
     FOR_EACH_WORD(i, word, first, end) {
         if (unused[i] & word) {
             space->stats.prefetch_used += (uint64_t)__builtin_popcountll(unused[i] & word);
@@ -135,8 +136,8 @@ static inline void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t
 static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
                            uint32_t first, uint32_t end, struct ff_mask *out) {
     const struct ff__space *space = &sim->engine.space;
-    const uint64_t *resident = space->resident[device->tier][block].word;
-    const uint64_t *remote = space->remote[device->tier][block].word;
+    const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
+    const uint64_t *resident = there->resident.word, *remote = there->remote.word;
     uint32_t count = 0;
     ff_mask_clear(out);
     FOR_EACH_WORD(i, word, first, end) {

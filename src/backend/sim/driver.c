@@ -340,8 +340,8 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
         uint32_t first = next;
         struct ff_fault_group group = next_group(device, &next);
         const struct ff__space *space = &sim->engine.space;
-        struct ff_mask answered = ff_mask_or(&space->resident[device->tier][group.block],
-                                             &space->remote[device->tier][group.block]);
+        const struct ff_tier_pages *there = &ff__facts(space, group.block)->tier[device->tier];
+        struct ff_mask answered = ff_mask_or(&there->resident, &there->remote);
         for (uint32_t i = first; i < next; i++)
             answered.word[device->batch[i].word % FF_MASK_WORDS] |= device->batch[i].served;
         ff__engine_pin(&sim->engine, group.block, false);

@@ -311,7 +311,6 @@ struct sim {
     double ps_per_sector; /* an SM's share of the memory's bandwidth */
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
     uint32_t *generation;    /* [block] bumped when pages leave: a TLB entry of before is void */
-    struct ff_mask *dirty;   /* [block] written on a device since they came */
     struct ff_mask *touched; /* [block] by the launch `touched_by` */
     uint32_t *touched_by;    /* [block] */
     bool shows_accesses;     /* some policy watches */
@@ -377,27 +376,32 @@ static inline uint32_t ff__sim_batch_limit(const struct sim *sim) {
     return ff__sim_flat(sim) ? 1 : sim->gpu->batch_faults;
 }
 
+/* What the device has of the block that the page is in. */
+static inline const struct ff_tier_pages *ff__sim_pages(const struct sim *sim, uint32_t tier,
+                                                        uint64_t page) {
+    return &ff__facts(&sim->engine.space, (uint32_t)(page / FF_BLOCK_PAGES))->tier[tier];
+}
+
 /* Whether a touch of the page by the device would find it, here or over a link. */
 static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64_t page) {
-    return ff_mask_test(&sim->engine.space.resident[tier][page / FF_BLOCK_PAGES],
-                        page % FF_BLOCK_PAGES);
+    return ff_mask_test(&ff__sim_pages(sim, tier, page)->resident, page % FF_BLOCK_PAGES);
 }
 
 /* An access to a page that is there. */
 static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     struct ff__space *space = &sim->engine.space;
-    if (space->stats.prefetched > 0 && ff_mask_test(&space->unused[block], index)) {
-        ff_mask_unset(&space->unused[block], index);
+    struct ff_facts *facts = ff__facts(space, block);
+    if (space->stats.prefetched > 0 && ff_mask_test(&facts->unused, index)) {
+        ff_mask_unset(&facts->unused, index);
         space->stats.prefetch_used++;
     }
     if (write)
-        ff_mask_set(&sim->dirty[block], index);
+        ff_mask_set(&facts->dirty, index);
 }
 
 static inline bool ff__sim_remote(const struct sim *sim, uint32_t tier, uint64_t page) {
-    return ff_mask_test(&sim->engine.space.remote[tier][page / FF_BLOCK_PAGES],
-                        page % FF_BLOCK_PAGES);
+    return ff_mask_test(&ff__sim_pages(sim, tier, page)->remote, page % FF_BLOCK_PAGES);
 }
 
 #endif

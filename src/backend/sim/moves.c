@@ -93,14 +93,15 @@ static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint6
     struct ff__move *out = &job->job.out[i];
     struct device *device = &sim->devices[out->tier - 1];
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
-    struct ff_mask dirty = ff_mask_and(&live, &sim->dirty[out->block]);
+    struct ff_mask *written = &ff__facts(&sim->engine.space, out->block)->dirty;
+    struct ff_mask dirty = ff_mask_and(&live, written);
     struct ff_mask *copied = &job->job.copied[i];
     uint32_t dirty_count = ff_mask_count(&dirty);
     *copied = sim->gpu->write_back_clean ? live : dirty;
     sim->result->evicted_dirty += dirty_count;
     sim->result->evicted_clean += ff_mask_count(&live) - dirty_count;
     sim->result->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
-    sim->dirty[out->block] = ff_mask_minus(&sim->dirty[out->block], &out->pages);
+    *written = ff_mask_minus(written, &out->pages);
     ff__sim_left(sim, out->tier, out->block);
     return send(sim, device, copied, time);
 }
@@ -120,7 +121,8 @@ static uint64_t schedule_fetch(struct sim *sim, struct job *job, uint32_t i, uin
 static uint64_t schedule_in(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move *in = &job->job.in;
     struct device *device = &sim->devices[in->tier - 1];
-    struct ff_mask back = ff_mask_and(&in->pages, &sim->engine.space.evicted[in->block]);
+    struct ff_mask back =
+        ff_mask_and(&in->pages, &ff__facts(&sim->engine.space, in->block)->evicted);
     struct ff_mask left = copied_in(sim, job);
     uint32_t count = ff_mask_count(&left);
     uint64_t end = time;

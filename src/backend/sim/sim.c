@@ -168,9 +168,10 @@ static void allocate(struct sim *sim, uint32_t array) {
 /* Takes pages of a block off every device. The host waits for the copies, unless they are dead. */
 static void take_home(struct sim *sim, uint32_t block, const struct ff_mask *pages, bool dead,
                       uint64_t time) {
+    const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
     for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++) {
-        struct ff_mask there = ff_mask_and(&sim->engine.space.resident[tier][block], pages);
-        if (!dead && ff_mask_empty(&there))
+        struct ff_mask there = ff_mask_and(&facts->tier[tier].resident, pages);
+        if (facts->memory[tier] == 0 || (!dead && ff_mask_empty(&there)))
             continue;
         struct job *job = ff__sim_job(sim);
         if (!job)
@@ -210,7 +211,7 @@ static void host_access(struct sim *sim, const struct ff__action *action, uint64
         struct ff_mask pages = ff_mask_of_run((uint32_t)(page - first), (uint32_t)last);
         take_home(sim, block, &pages, false, time);
         if (action->kind == FF__ACTION_HOST_WRITE) {
-            struct ff_mask *host = &space->resident[FF_TIER_HOST][block];
+            struct ff_mask *host = &ff__facts(space, block)->tier[FF_TIER_HOST].resident;
             *host = ff_mask_or(host, &pages);
         }
     }
@@ -220,9 +221,10 @@ static void host_access(struct sim *sim, const struct ff__action *action, uint64
 static void write_back(struct sim *sim, uint64_t time) {
     const struct ff__space *space = &sim->engine.space;
     for (uint32_t range = 0; range < space->range_limit; range++) {
-        const struct ff_range *r = &space->ranges[range];
-        for (uint32_t i = 0; i < r->block_count; i++)
-            take_home(sim, r->first_block + i, &sim->dirty[r->first_block + i], false, time);
+        uint32_t first = space->ranges[range].first_block;
+        uint32_t end = first + space->ranges[range].block_count;
+        for (uint32_t block = first; block < end; block++)
+            take_home(sim, block, &ff__facts(space, block)->dirty, false, time);
     }
 }
 
@@ -558,13 +560,11 @@ static int open_sim(struct sim *sim, const struct ff_future *future) {
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
-    sim->dirty = ff__lazy_map(blocks * sizeof *sim->dirty);
     sim->touched = ff__lazy_map(blocks * sizeof *sim->touched);
     sim->touched_by = ff__lazy_map(blocks * sizeof *sim->touched_by);
     sim->ranges = calloc(sim->workload->array_count + 1, sizeof *sim->ranges);
     sim->devices = calloc(sim->config->devices, sizeof *sim->devices);
-    if (!sim->generation || !sim->dirty || !sim->touched || !sim->touched_by || !sim->ranges ||
-        !sim->devices)
+    if (!sim->generation || !sim->touched || !sim->touched_by || !sim->ranges || !sim->devices)
         status = -ENOMEM;
     for (uint32_t i = 0; i < sim->config->devices && !status; i++)
         status = open_device(sim, &sim->devices[i], i + 1);
@@ -598,7 +598,6 @@ static void close_sim(struct sim *sim) {
     free(sim->devices);
     free(sim->ranges);
     ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
-    ff__lazy_unmap(sim->dirty, blocks * sizeof *sim->dirty);
     ff__lazy_unmap(sim->touched, blocks * sizeof *sim->touched);
     ff__lazy_unmap(sim->touched_by, blocks * sizeof *sim->touched_by);
     ff__engine_fini(&sim->engine);

@@ -62,8 +62,7 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
     struct ff__page_job job = {.tier = device->tier,
                                .page = {(uint32_t)(page / FF_BLOCK_PAGES), page % FF_BLOCK_PAGES},
                                .written = write,
-                               .copies_clean = sim->gpu->write_back_clean,
-                               .dirty = sim->dirty};
+                               .copies_clean = sim->gpu->write_back_clean};
     if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
         return false;
     bool copied = job.held || sim->gpu->copies_empty;
@@ -135,16 +134,15 @@ static void touch_absent(struct turn *turn, uint32_t index) {
 
 /* Passes over accesses to pages that are there; returns where it ended. */
 static uint32_t touch_present(const struct turn *turn, uint32_t index) {
-    struct ff_mask *dirty = turn->sim->dirty;
+    const struct ff__space *space = &turn->sim->engine.space;
     const struct ff_access *accesses = turn->device->accesses;
-    const struct ff_mask *resident = turn->sim->engine.space.resident[turn->device->tier];
-    uint32_t count = turn->device->access_count;
+    uint32_t count = turn->device->access_count, tier = turn->device->tier;
     for (; index < count; index++) {
-        uint32_t block = accesses[index].block, page = accesses[index].page;
-        if (!ff_mask_test(&resident[block], page))
+        struct ff_facts *facts = ff__facts(space, accesses[index].block);
+        if (!ff_mask_test(&facts->tier[tier].resident, accesses[index].page))
             break;
         if (accesses[index].flags & FF_ACCESS_WRITE)
-            ff_mask_set(&dirty[block], page);
+            ff_mask_set(&facts->dirty, accesses[index].page);
     }
     return index;
 }
@@ -188,7 +186,6 @@ static void touch_all(struct turn *turn) {
 
 static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step) {
     struct device *device = turn->device;
-    const struct ff_mask *resident = turn->sim->engine.space.resident[device->tier];
     struct ff_access *out = &device->accesses[device->access_count];
     struct ff_access *access = &turn->access;
     *access = (struct ff_access){.tier = (uint8_t)device->tier,
@@ -199,9 +196,10 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
     turn->sim->result->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
-        __builtin_prefetch(&resident[block], 1);
+        const struct ff_facts *facts = ff__facts(&turn->sim->engine.space, block);
+        __builtin_prefetch(&facts->tier[device->tier].resident, 1);
         if (step->write)
-            __builtin_prefetch(&turn->sim->dirty[block], 1);
+            __builtin_prefetch(&facts->dirty, 1);
         out[i] = *access;
         out[i].block = block;
         out[i].page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES);

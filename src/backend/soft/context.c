@@ -302,11 +302,12 @@ static void write_absent(struct ff_context *context, uint32_t block, const struc
     struct ff__space *space = space_of(context);
     struct ff__memory *memory = &context->soft.memory;
     lock(context);
-    bool free_now = !space->busy[block];
+    struct ff_facts *facts = ff__facts(space, block);
+    bool free_now = !facts->busy;
     if (free_now) {
         struct ff_mask present = ff__block_present(space, block);
         *written = ff_mask_minus(wanted, &present);
-        space->busy[block] = 1;
+        facts->busy = 1;
     }
     unlock(context);
     if (!free_now)
@@ -383,7 +384,7 @@ static int overwrite_piece(struct ff_context *context, uint32_t block, size_t fi
     struct ff_mask dead = pages_inside(first, end);
     (void)argument;
     lock(context);
-    if (!space_of(context)->busy[block])
+    if (!ff__facts(space_of(context), block)->busy)
         ff__engine_discard(&context->engine, block, &dead);
     unlock(context);
     return 0;

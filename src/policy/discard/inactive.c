@@ -21,8 +21,9 @@ static int init(void *state, const struct ff_policy_env *env) {
 static void dead(void *state, const struct ff_view *view, uint32_t block, struct ff_mask *pages) {
     const struct inactive *policy = state;
     struct ff_mask all = ff_mask_of_run(0, view->blocks[block].page_count);
-    if (policy->parts || ff_mask_within(&all, &view->inactive[block]))
-        *pages = ff_mask_or(pages, &view->inactive[block]);
+    const struct ff_mask *inactive = &ff_view_facts(view, block)->inactive;
+    if (policy->parts || ff_mask_within(&all, inactive))
+        *pages = ff_mask_or(pages, inactive);
 }
 
 const struct ff_discard_policy ff__discard_inactive = {

@@ -42,8 +42,8 @@ static int init(void *state, const struct ff_policy_env *env) {
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
     uint64_t turn = ff_view_next_turn(view, farthest->ahead.tier, block);
-    struct ff_mask idle =
-        ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block), &view->inactive[block]);
+    struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block),
+                                        &ff_view_facts(view, block)->inactive);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
     return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;

@@ -113,7 +113,7 @@ static enum worth worth_of(const struct lfu *lfu, const struct ff__naming *namin
     const struct ff_view *view = naming->view;
     uint32_t tier = lfu->evictor.tier;
     if (block == naming->request->for_block || !ff_view_evictable(view, tier, block) ||
-        (view->by_page && !ff_mask_empty(&view->coming[block])))
+        (view->by_page && !ff_mask_empty(&ff_view_facts(view, block)->coming)))
         return WORTH_NOTHING;
     if (reserved)
         return WORTH_RESERVED;

@@ -25,15 +25,15 @@ static int init(void *state, const struct ff_policy_env *env) {
     return ff__evictor_start(&lru->evictor, env, FF_BLOCK_PAGES);
 }
 
-static void on_page_used(void *state, struct ff_page page) {
-    ff__use_log_touch(&((struct lru *)state)->log, id_of(page.block, page.page));
+static void on_page_used(void *state, uint32_t block, uint32_t page) {
+    ff__use_log_touch(&((struct lru *)state)->log, id_of(block, page));
 }
 
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
                     const struct ff_mask *pages) {
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        on_page_used(state, (struct ff_page){block, page});
+        on_page_used(state, block, page);
     }
 }
 
@@ -81,15 +81,15 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     use_all(log, accesses, count);
 }
 
-static void on_page_leave(void *state, struct ff_page page) {
-    ff__use_log_remove(&((struct lru *)state)->log, id_of(page.block, page.page));
+static void on_page_leave(void *state, uint32_t block, uint32_t page) {
+    ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
 }
 
 static void on_leave(void *state, const struct ff_view *view, uint32_t block,
                      const struct ff_mask *pages) {
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        on_page_leave(state, (struct ff_page){block, page});
+        on_page_leave(state, block, page);
     }
 }
 

@@ -215,7 +215,7 @@ static void advise(struct correlation *correlation, const struct ff_view *view, 
                    uint32_t block, struct ff_advice_list *list) {
     struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
-    if (view->busy[block])
+    if (ff_view_facts(view, block)->busy)
         return;
     struct ff_advice advice = {.block = block,
                                .tier = tier,

@@ -57,7 +57,7 @@ static bool is_on_device(const struct ff_view *view, uint32_t unit) {
     uint32_t block = unit / FF_BLOCK_PAGES, page = unit % FF_BLOCK_PAGES;
     for (uint32_t tier = 1; tier < view->tier_count; tier++)
         if (view->by_page ? ff_mask_test(ff_view_resident(view, tier, block), page)
-                          : view->frame[tier][block] != FF_NONE)
+                          : ff_view_holds(view, tier, block))
             return true;
     return false;
 }
@@ -75,7 +75,7 @@ static bool take(struct room *room, uint64_t next) {
             ff__belady_drop(room->belady);
         else if (last <= next)
             return false;
-        else if (room->view->frame[room->tier][unit / FF_BLOCK_PAGES] != FF_NONE)
+        else if (ff_view_holds(room->view, room->tier, unit / FF_BLOCK_PAGES))
             return true;
     }
     return false;
@@ -147,8 +147,7 @@ static struct ff_advice *find(const struct ff_advice_list *list, uint32_t block)
 
 /* Memory for the page: by block, the first one takes it for all. */
 static bool take_for(struct room *room, uint32_t block, bool is_first, uint64_t next) {
-    bool has =
-        !room->view->by_page && (!is_first || room->view->frame[room->tier][block] != FF_NONE);
+    bool has = !room->view->by_page && (!is_first || ff_view_holds(room->view, room->tier, block));
     return has || take(room, next);
 }
 
@@ -159,7 +158,7 @@ static bool add(struct room *room, struct ff_advice_list *list, uint32_t block, 
     struct ff_advice *entry = find(list, block);
     if (ff_mask_test(&there, page) || (entry && ff_mask_test(&entry->pages, page)))
         return true;
-    if (room->view->busy[block] || (!entry && list->count == list->capacity) ||
+    if (ff_view_facts(room->view, block)->busy || (!entry && list->count == list->capacity) ||
         !take_for(room, block, !entry, next))
         return false;
     struct ff_advice advice = {.block = block, .tier = room->tier, .launch = FF_NONE};

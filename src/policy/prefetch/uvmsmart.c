@@ -86,7 +86,7 @@ static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group 
     coming = ff_mask_or(&coming, &advice->prefetch);
     if (view->by_page)
         return ff_mask_count(&coming);
-    bool has_frame = view->frame[group->tier][group->block] != FF_NONE;
+    bool has_frame = ff_view_holds(view, group->tier, group->block);
     return has_frame || ff_mask_empty(&coming) ? 0 : FF_BLOCK_PAGES;
 }
 
