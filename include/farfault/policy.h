@@ -30,7 +30,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 5u
+#define FF_POLICY_API 6u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
@@ -251,10 +251,10 @@ struct ff_fault_advice {
 struct ff_advice {
     uint32_t block, tier;
     uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
-    struct ff_mask pages;
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
      * sooner. 0, or what is past: now. Only where time is modelled. */
     uint64_t ready_ns;
+    struct ff_mask pages;
 };
 
 /* Owned by the caller; bounded. */

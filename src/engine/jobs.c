@@ -284,26 +284,27 @@ static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advi
     ff__engine_tell(engine, &event);
 }
 
-/* The pages of a piece of advice that could come now. */
-static struct ff_mask followable(const struct ff__engine *engine, const struct ff_advice *advice) {
+/* Whether pages of a piece of advice could come now, and which. */
+static bool is_followable(const struct ff__engine *engine, const struct ff_advice *advice,
+                          struct ff_mask *wanted) {
     const struct ff__space *space = &engine->space;
     uint32_t block = advice->block, tier = advice->tier;
-    struct ff_mask wanted = {{0}};
     if (block >= space->block_limit || space->busy[block] || tier == FF_TIER_HOST ||
         tier >= space->tier_count)
-        return wanted;
+        return false;
     struct ff_mask present = reachable(engine, block, tier), valid = ff__block_pages(space, block);
-    wanted = ff_mask_and(&advice->pages, &valid);
-    wanted = ff_mask_minus(&wanted, &present);
-    if (!ff_mask_empty(&wanted))
-        leave_out(engine, block, &wanted);
-    return wanted;
+    *wanted = ff_mask_and(&advice->pages, &valid);
+    *wanted = ff_mask_minus(wanted, &present);
+    if (ff_mask_empty(wanted))
+        return false;
+    leave_out(engine, block, wanted);
+    return !ff_mask_empty(wanted);
 }
 
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                         struct ff__job *job) {
-    struct ff_mask wanted = followable(engine, advice), none = {{0}};
-    if (!ff_mask_empty(&wanted)) {
+    struct ff_mask wanted, none = {{0}};
+    if (is_followable(engine, advice, &wanted)) {
         clear_job(job);
         ff__engine_view(engine, now_ns);
         if (ff__memory_take(engine, advice->block, advice->tier, FF_EVICT_FOR_PREFETCH, &none,
