@@ -311,19 +311,17 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `sms` SMs fault on the page, that of number `sm` first. Neighbours are put together in `faults` before they
- * are raised. */
+/* On each of these pages of a word, `sms` SMs fault, on the first one that of number `sm` first. Neighbours are
+ * put together in `faults` before they are raised. */
 static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
-                            uint32_t sm, uint32_t sms, uint64_t page) {
-    const uint64_t word = page / 64;
-    const uint64_t bit = UINT64_C(1) << page % 64;
-    if (faults->word == word && faults->sms == sms && faults->pages < bit) {
-        faults->pages |= bit;
+                            uint32_t sm, uint32_t sms, uint64_t word, uint64_t pages) {
+    if (faults->word == word && faults->sms == sms && faults->pages < (pages & -pages)) {
+        faults->pages |= pages;
         return;
     }
     ff__sim_raise_fault(sim, device, faults);
     faults->word = word;
-    faults->pages = bit;
+    faults->pages = pages;
     faults->sms = (uint16_t)sms;
     faults->thread = (uint16_t)(sm % sim->gpu->sms + 1);
 }
@@ -341,33 +339,49 @@ static inline uint64_t first_byte(const struct share *share, uint32_t index) {
     return (int64_t)byte > (int64_t)share->start ? byte : share->start;
 }
 
-/* Parts of a page or more: each faults on the first page that it misses. It begins with a page, though
- * steps, which are rounded, do not. */
+/* Where parts of a page or more are: each faults on the first page that it misses. It begins with a page,
+ * though steps, which are rounded, do not. */
+struct parts {
+    uint32_t size, part, index; /* the part, and the page that it faults on; FF_BLOCK_PAGES: no more */
+    uint64_t end;               /* of the part */
+};
+
+/* On to the next part that misses a page. */
+static inline void next_part(struct parts *parts, const struct share *share) {
+    uint64_t next = parts->end + FF_PAGE_SIZE - 1;
+    parts->index = FF_BLOCK_PAGES;
+    if (next >= share->end || next >= FF_BLOCK_SIZE)
+        return;
+    uint32_t index = (uint32_t)next / FF_PAGE_SIZE;
+    if (!ff_mask_test(share->missing, index) &&
+        (index = ff_mask_next_in(share->missing, share->words, index)) == FF_BLOCK_PAGES)
+        return;
+    uint32_t behind = (uint32_t)((uint64_t)index * FF_PAGE_SIZE - parts->end);
+    uint32_t count = behind < parts->size ? 1 : behind / parts->size + 1;
+    parts->index = index;
+    parts->part += count;
+    parts->end += (uint64_t)count * parts->size;
+}
+
 static void raise_by_part(struct sim *sim, struct device *device, const struct slice *slice,
                           const struct share *share, struct fault *faults) {
-    const uint32_t size = slice->part, sms = sim->gpu->sms;
-    const uint32_t most = slice->readers < sms ? slice->readers : sms;
-    const uint64_t before = (uint64_t)share->block * FF_BLOCK_PAGES;
-    uint32_t room = device->bulk.room, index = ff_mask_next_in(share->missing, share->words, 0);
-    uint32_t part = (uint32_t)(first_byte(share, index) + share->origin) / size;
-    uint64_t end = (uint64_t)(part + 1) * size - share->origin;
-    while (room > 0) {
-        uint32_t taken = most < room ? most : room;
-        room -= taken;
-        raise_on(sim, device, faults, part * slice->readers, taken, before + index);
-        if (end + FF_PAGE_SIZE - 1 >= share->end)
-            break;
-        index = (uint32_t)((end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE);
-        if (index >= FF_BLOCK_PAGES)
-            break;
-        if (!ff_mask_test(share->missing, index))
-            index = ff_mask_next_in(share->missing, share->words, index);
-        if (index == FF_BLOCK_PAGES)
-            break;
-        uint64_t behind = (uint64_t)index * FF_PAGE_SIZE - end;
-        uint32_t parts = behind < size ? 1 : (uint32_t)behind / size + 1;
-        part += parts;
-        end += (uint64_t)parts * size;
+    const uint32_t sms = sim->gpu->sms, most = slice->readers < sms ? slice->readers : sms;
+    struct parts parts = {.size = slice->part,
+                          .index = ff_mask_next_in(share->missing, share->words, 0)};
+    uint32_t room = device->bulk.room;
+    parts.part = (uint32_t)(first_byte(share, parts.index) + share->origin) / parts.size;
+    parts.end = (uint64_t)(parts.part + 1) * parts.size - share->origin;
+    while (parts.index < FF_BLOCK_PAGES && room > 0) { /* a word at a time */
+        const uint32_t sm = parts.part * slice->readers, taken = most < room ? most : room;
+        const uint32_t word = parts.index / 64;
+        uint64_t pages = 0;
+        do {
+            pages |= UINT64_C(1) << parts.index % 64;
+            room -= taken;
+            next_part(&parts, share);
+        } while (parts.index / 64 == word && room >= taken && room > 0);
+        raise_on(sim, device, faults, sm, taken, (uint64_t)share->block * FF_MASK_WORDS + word,
+                 pages);
     }
     device->bulk.room = room;
 }
@@ -385,7 +399,6 @@ static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
 static void raise_by_page(struct sim *sim, struct device *device, const struct slice *slice,
                           const struct share *share, struct fault *faults) {
     const uint32_t size = slice->part, sms = sim->gpu->sms;
-    const uint64_t before = (uint64_t)share->block * FF_BLOCK_PAGES;
     uint32_t part = 0, last = 0, room = device->bulk.room;
     uint32_t index = ff_mask_next_in(share->missing, share->words, 0);
     while (index < FF_BLOCK_PAGES && room > 0) {
@@ -396,7 +409,8 @@ static void raise_by_page(struct sim *sim, struct device *device, const struct s
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         uint32_t most = sms < room ? sms : room, taken = count < most ? (uint32_t)count : most;
         room -= taken;
-        raise_on(sim, device, faults, part * slice->readers, taken, before + index);
+        raise_on(sim, device, faults, part * slice->readers, taken,
+                 (uint64_t)share->block * FF_MASK_WORDS + index / 64, UINT64_C(1) << index % 64);
         if ((uint64_t)(last + 1) * size - share->origin >= share->end)
             break; /* what is left of the piece is of a part that has faulted */
         index = ff_mask_next(share->missing, index + 1);
