@@ -68,9 +68,9 @@ static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_
 static int make_policies(struct ff__engine *engine, const struct ff__engine_config *config,
                          struct ff_error *error) {
     int status = make_policy(engine, config, FF__PREFETCH, FF_NONE, &engine->prefetch_state, error);
-    engine->view.forecast =
-        (struct ff_forecast){engine->prefetch_state, engine->prefetch->next_turn,
-                             engine->prefetch->next_launch, engine->prefetch->this_turn};
+    engine->view.forecast = (struct ff_forecast){
+        engine->prefetch_state, engine->prefetch->next_turn, engine->prefetch->next_launch,
+        engine->prefetch->this_turn, engine->prefetch->taken_back};
     for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++)
         status = make_policy(engine, config, FF__EVICT, tier, &engine->evict_state[tier], error);
     if (!status)

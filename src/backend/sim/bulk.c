@@ -329,9 +329,9 @@ static inline void raise_on(struct sim *sim, struct device *device, struct fault
 /* A piece of a slice in one block. Bytes are counted from the block's first on. */
 struct share {
     const struct ff_mask *missing;
-    uint32_t block, words;   /* ff_mask_words() of those that are missing */
-    uint64_t start, end;     /* of the piece; its start may lie before the block, as a number below 0 */
-    uint64_t origin;         /* so many bytes of the slice lie before the block */
+    uint32_t block, words; /* ff_mask_words() of those that are missing */
+    uint64_t start, end; /* of the piece; its start may lie before the block, as a number below 0 */
+    uint64_t origin;     /* so many bytes of the slice lie before the block */
 };
 
 static inline uint64_t first_byte(const struct share *share, uint32_t index) {
@@ -342,8 +342,9 @@ static inline uint64_t first_byte(const struct share *share, uint32_t index) {
 /* Where parts of a page or more are: each faults on the first page that it misses. It begins with a page,
  * though steps, which are rounded, do not. */
 struct parts {
-    uint32_t size, part, index; /* the part, and the page that it faults on; FF_BLOCK_PAGES: no more */
-    uint64_t end;               /* of the part */
+    uint32_t size, part,
+        index;    /* the part, and the page that it faults on; FF_BLOCK_PAGES: no more */
+    uint64_t end; /* of the part */
 };
 
 /* On to the next part that misses a page. */

@@ -366,6 +366,10 @@ static uint64_t this_turn(const void *state, uint32_t tier) {
     return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
 }
 
+static uint64_t taken_back(const void *state, uint32_t tier) {
+    return ((const struct correlation *)state)->foresight.sequences[tier].taken_back;
+}
+
 const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
         {
@@ -386,4 +390,5 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
     .next_turn = next_turn,
     .next_launch = launch_of_next_turn,
     .this_turn = this_turn,
+    .taken_back = taken_back,
 };
