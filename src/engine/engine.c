@@ -125,6 +125,11 @@ static void set_view(struct ff__engine *engine) {
     }
 }
 
+static size_t late_pages_size(const struct ff__engine *engine) {
+    return (size_t)engine->space.block_limit * engine->space.tier_count *
+           sizeof *engine->late_pages;
+}
+
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
@@ -152,8 +157,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->pinned = ff__lazy_map(engine->space.block_limit);
-    engine->has_late = ff__lazy_map(engine->space.block_limit);
-    status = engine->late && engine->has_late && engine->pinned
+    engine->late_pages = ff__lazy_map(late_pages_size(engine));
+    status = engine->late && engine->late_pages && engine->pinned
                  ? make_policies(engine, config, error)
                  : -ENOMEM;
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
@@ -170,7 +175,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__PLACE, 0, &engine->place_state);
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
-    ff__lazy_unmap(engine->has_late, engine->space.block_limit);
+    ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
     ff__lazy_unmap(engine->pinned, engine->space.block_limit);
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);
