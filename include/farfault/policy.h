@@ -97,6 +97,7 @@ struct ff_forecast {
     uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*next_launch)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*this_turn)(const void *state, uint32_t tier);
+    uint64_t (*taken_back)(const void *state, uint32_t tier);
 };
 
 /* A page of a block. */
@@ -183,6 +184,13 @@ static inline uint64_t ff_view_next_launch(const struct ff_view *view, uint32_t 
 static inline uint64_t ff_view_this_turn(const struct ff_view *view, uint32_t tier) {
     const struct ff_forecast *forecast = &view->forecast;
     return forecast->this_turn ? forecast->this_turn(forecast->state, tier) : 0;
+}
+
+/* How often uses that had been foretold were taken back: as long as this is the same, a launch that was
+ * named as a block's next one, and is later than the running one, will use the block. */
+static inline uint64_t ff_view_taken_back(const struct ff_view *view, uint32_t tier) {
+    const struct ff_forecast *forecast = &view->forecast;
+    return forecast->taken_back ? forecast->taken_back(forecast->state, tier) : 0;
 }
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
@@ -289,10 +297,10 @@ struct ff_fault_advice {
 struct ff_advice {
     uint32_t block, tier;
     uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
-    struct ff_mask pages;
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
      * sooner. 0, or what is past: now. Only where time is modelled. */
     uint64_t ready_ns;
+    struct ff_mask pages;
 };
 
 /* Owned by the caller; bounded. */
@@ -401,6 +409,7 @@ struct ff_prefetch_policy {
     uint64_t (*next_turn)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*next_launch)(const void *state, uint32_t tier, uint32_t block);
     uint64_t (*this_turn)(const void *state, uint32_t tier);
+    uint64_t (*taken_back)(const void *state, uint32_t tier);
 };
 
 /* One instance a device. */

@@ -32,12 +32,21 @@ bool ff__queue_push(struct ff__queue *queue, const void *item) {
     return true;
 }
 
-bool ff__queue_pop(struct ff__queue *queue, void *item) {
+const void *ff__queue_front(const struct ff__queue *queue) {
     uint32_t head = queue->head;
-    if (head == __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE))
+    return head == __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE) ? NULL : item_at(queue, head);
+}
+
+void ff__queue_drop(struct ff__queue *queue) {
+    __atomic_store_n(&queue->head, queue->head + 1, __ATOMIC_RELEASE);
+}
+
+bool ff__queue_pop(struct ff__queue *queue, void *item) {
+    const void *front = ff__queue_front(queue);
+    if (!front)
         return false;
-    memcpy(item, item_at(queue, head), queue->item_size);
-    __atomic_store_n(&queue->head, head + 1, __ATOMIC_RELEASE);
+    memcpy(item, front, queue->item_size);
+    ff__queue_drop(queue);
     return true;
 }
 

@@ -68,9 +68,9 @@ static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_
 static int make_policies(struct ff__engine *engine, const struct ff__engine_config *config,
                          struct ff_error *error) {
     int status = make_policy(engine, config, FF__PREFETCH, FF_NONE, &engine->prefetch_state, error);
-    engine->view.forecast =
-        (struct ff_forecast){engine->prefetch_state, engine->prefetch->next_turn,
-                             engine->prefetch->next_launch, engine->prefetch->this_turn};
+    engine->view.forecast = (struct ff_forecast){
+        engine->prefetch_state, engine->prefetch->next_turn, engine->prefetch->next_launch,
+        engine->prefetch->this_turn, engine->prefetch->taken_back};
     for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++)
         status = make_policy(engine, config, FF__EVICT, tier, &engine->evict_state[tier], error);
     if (!status)
@@ -122,6 +122,11 @@ static void set_view(struct ff__engine *engine) {
     }
 }
 
+static size_t late_pages_size(const struct ff__engine *engine) {
+    return (size_t)engine->space.block_limit * engine->space.tier_count *
+           sizeof *engine->late_pages;
+}
+
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
@@ -148,8 +153,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late_head = FF_NONE;
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
-    engine->has_late = ff__lazy_map(engine->space.block_limit);
-    status = engine->late && engine->has_late ? make_policies(engine, config, error) : -ENOMEM;
+    engine->late_pages = ff__lazy_map(late_pages_size(engine));
+    status = engine->late && engine->late_pages ? make_policies(engine, config, error) : -ENOMEM;
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
         status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event));
     if (status)
@@ -164,7 +169,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__PLACE, 0, &engine->place_state);
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
-    ff__lazy_unmap(engine->has_late, engine->space.block_limit);
+    ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);

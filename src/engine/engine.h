@@ -59,10 +59,15 @@ struct ff__engine_config {
 
 /* Faults that arrived while their block was busy. */
 struct ff__late {
-    struct ff_mask faulted[FF_TIERS_MAX], written[FF_TIERS_MAX]; /* of each tier */
-    uint32_t next; /* in the queue of blocks that are free again */
-    uint32_t tier; /* that is taken next, in the queue */
+    uint32_t next;  /* in the queue of blocks that are free again */
+    uint16_t tiers; /* bit t: tier t has some */
+    uint8_t tier;   /* that is taken next, in the queue */
     bool queued;
+};
+
+/* Of one tier; what it says of one that has none is void. */
+struct ff__late_pages {
+    struct ff_mask faulted, written;
 };
 
 struct ff__engine {
@@ -75,9 +80,9 @@ struct ff__engine {
     const struct ff_discard_policy *discard;
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
-    struct ff__late *late;   /* [block] */
-    unsigned char *has_late; /* [block] 0: it has no late faults, and its record need not be read */
-    uint32_t late_head, late_tail; /* blocks with late faults whose job has finished */
+    struct ff__late *late;             /* [block] */
+    struct ff__late_pages *late_pages; /* [block][tier] */
+    uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
     bool uses_remote;           /* pages have been left where they are, to be used from there */

@@ -14,42 +14,35 @@ static void clear_job(struct ff__job *job) {
 
 /* ---- late faults ---- */
 
+static struct ff__late_pages *late_pages(const struct ff__engine *engine, uint32_t block,
+                                         uint32_t tier) {
+    return &engine->late_pages[(size_t)block * engine->space.tier_count + tier];
+}
+
 static void remember_late(struct ff__engine *engine, const struct ff_fault_group *group,
                           const struct ff_mask *pages) {
     struct ff__late *late = &engine->late[group->block];
+    struct ff__late_pages *known = late_pages(engine, group->block, group->tier);
     struct ff_mask written = ff_mask_and(&group->written, pages);
     if (ff_mask_empty(pages))
         return;
-    engine->has_late[group->block] = 1;
-    late->faulted[group->tier] = ff_mask_or(&late->faulted[group->tier], pages);
-    late->written[group->tier] = ff_mask_or(&late->written[group->tier], &written);
+    bool is_first = !(late->tiers >> group->tier & 1);
+    late->tiers = (uint16_t)(late->tiers | 1u << group->tier);
+    known->faulted = is_first ? *pages : ff_mask_or(&known->faulted, pages);
+    known->written = is_first ? written : ff_mask_or(&known->written, &written);
 }
 
 /* The first tier from `tier` on with late faults in the block; tier_count: none has any. */
 static uint32_t late_tier(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    while (tier < engine->space.tier_count && ff_mask_empty(&engine->late[block].faulted[tier]))
-        tier++;
-    return tier;
-}
-
-/* Only what is not clear: blocks without late faults, which are most, keep their records untouched. */
-static void clear_late(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    struct ff__late *late = &engine->late[block];
-    if (ff_mask_empty(&late->faulted[tier]))
-        return;
-    ff_mask_clear(&late->faulted[tier]);
-    ff_mask_clear(&late->written[tier]);
+    uint32_t tiers = (uint32_t)engine->late[block].tiers >> tier;
+    return tiers ? tier + (uint32_t)__builtin_ctz(tiers) : engine->space.tier_count;
 }
 
 /* The block's job has ended: faults that came meanwhile can be served. */
 static void queue_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
-    if (!engine->has_late[block] || late->queued)
+    if (late->tiers == 0 || late->queued)
         return;
-    if (late_tier(engine, block, 0) == engine->space.tier_count) {
-        engine->has_late[block] = 0;
-        return;
-    }
     late->queued = true;
     late->tier = 0;
     late->next = FF_NONE;
@@ -66,13 +59,14 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
         return false;
     struct ff__late *late = &engine->late[block];
     uint32_t tier = late_tier(engine, block, late->tier);
+    const struct ff__late_pages *pages = late_pages(engine, block, tier);
     *group = (struct ff_fault_group){.block = block,
                                      .tier = tier,
                                      .launch = FF_NONE,
-                                     .faulted = late->faulted[tier],
-                                     .written = late->written[tier]};
-    clear_late(engine, block, tier);
-    late->tier = tier + 1; /* what is late once more waits for the next job's end */
+                                     .faulted = pages->faulted,
+                                     .written = pages->written};
+    late->tiers = (uint16_t)(late->tiers & ~(1u << tier));
+    late->tier = (uint8_t)(tier + 1); /* what is late once more waits for the next job's end */
     if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
         engine->late_head = late->next;
         late->queued = false;
@@ -82,10 +76,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
     struct ff__late *late = &engine->late[block];
-    if (!engine->has_late[block])
-        return;
-    for (uint32_t tier = 0; tier < engine->space.tier_count; tier++)
-        clear_late(engine, block, tier);
+    late->tiers = 0;
     if (!late->queued)
         return;
     late->queued = false;
@@ -288,26 +279,27 @@ static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advi
     ff__engine_tell(engine, &event);
 }
 
-/* The pages of a piece of advice that could come now. */
-static struct ff_mask followable(const struct ff__engine *engine, const struct ff_advice *advice) {
+/* Whether pages of a piece of advice could come now, and which. */
+static bool is_followable(const struct ff__engine *engine, const struct ff_advice *advice,
+                          struct ff_mask *wanted) {
     const struct ff__space *space = &engine->space;
     uint32_t block = advice->block, tier = advice->tier;
-    struct ff_mask wanted = {{0}};
     if (block >= space->block_limit || ff__facts(space, block)->busy || tier == FF_TIER_HOST ||
         tier >= space->tier_count)
-        return wanted;
+        return false;
     struct ff_mask present = reachable(engine, block, tier), valid = ff__block_pages(space, block);
-    wanted = ff_mask_and(&advice->pages, &valid);
-    wanted = ff_mask_minus(&wanted, &present);
-    if (!ff_mask_empty(&wanted))
-        leave_out(engine, block, &wanted);
-    return wanted;
+    *wanted = ff_mask_and(&advice->pages, &valid);
+    *wanted = ff_mask_minus(wanted, &present);
+    if (ff_mask_empty(wanted))
+        return false;
+    leave_out(engine, block, wanted);
+    return !ff_mask_empty(wanted);
 }
 
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                         struct ff__job *job) {
-    struct ff_mask wanted = followable(engine, advice), none = {{0}};
-    if (!ff_mask_empty(&wanted)) {
+    struct ff_mask wanted, none = {{0}};
+    if (is_followable(engine, advice, &wanted)) {
         clear_job(job);
         ff__engine_view(engine, now_ns);
         if (ff__memory_take(engine, advice->block, advice->tier, FF_EVICT_FOR_PREFETCH, &none,

@@ -283,10 +283,20 @@ struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table
     return done;
 }
 
-void ff__table_number(const struct ff__tables *tables, struct ff__table *table) {
-    uint32_t step = 0;
-    for (uint32_t row = table->unnumbered ? table->first : FF_NONE; row != FF_NONE;
-         row = ff__row_at(tables, table, row)->after)
+static void number_from(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+                        uint32_t step) {
+    for (; row != FF_NONE; row = ff__row_at(tables, table, row)->after)
         ff__row_at(tables, table, row)->step = step++;
     table->unnumbered = false;
+}
+
+void ff__table_number(const struct ff__tables *tables, struct ff__table *table) {
+    if (table->unnumbered)
+        number_from(tables, table, table->first, 0);
+}
+
+void ff__table_number_new(const struct ff__tables *tables, struct ff__table *table, uint32_t row) {
+    uint32_t before = ff__row_at(tables, table, row)->before;
+    number_from(tables, table, row,
+                before == FF_NONE ? 0 : ff__row_at(tables, table, before)->step + 1);
 }

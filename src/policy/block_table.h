@@ -87,7 +87,8 @@ struct ff__recorded {
 struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
                                      uint32_t before, uint32_t block);
 
-/* Brings the steps up to date. */
+/* Brings the steps up to date; ..._new: where they were until this row came, and took no other's place. */
 void ff__table_number(const struct ff__tables *tables, struct ff__table *table);
+void ff__table_number_new(const struct ff__tables *tables, struct ff__table *table, uint32_t row);
 
 #endif

@@ -124,6 +124,13 @@ static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
     leave(foresight, tier, sequence->now);
 }
 
+/* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
+ * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
+static bool is_trusted(const struct ff__foresight *foresight, const struct ff__sequence *sequence) {
+    uint32_t table = sequence->ring[sequence->now % FF__RING].table;
+    return table != FF_NONE && foresight->tables.tables[table].runs > 0;
+}
+
 bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id) {
     struct ff__sequence *sequence = &foresight->sequences[tier];
     uint64_t next = sequence->now + 1;
@@ -146,6 +153,7 @@ bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32
         ff__table_number(&foresight->tables, table);
     }
     extend(foresight, tier);
+    sequence->taken_back += !right || !is_trusted(foresight, sequence);
     return right;
 }
 
@@ -165,8 +173,10 @@ static void mark_row(struct ff__foresight *foresight, uint32_t number,
             if (ff__launch_at(sequence, sequence->now + i)->table != number)
                 continue;
             mark(foresight, tier, sequence->now + i, block, true);
-            if (recorded->replaced != FF_NONE)
+            if (recorded->replaced != FF_NONE) {
                 mark(foresight, tier, sequence->now + i, recorded->replaced, false);
+                sequence->taken_back++;
+            }
         }
     }
 }
@@ -182,9 +192,12 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
         table = make_table(foresight, id);
     if (!table)
         return false;
+    bool is_numbered = !table->unnumbered;
     *recorded = ff__table_record(&foresight->tables, table, before, block);
-    if (recorded->is_new && table->runs > 0)
-        ff__table_number(&foresight->tables, table); /* few are new then */
+    if (recorded->is_new && table->runs > 0 && is_numbered && recorded->replaced == FF_NONE)
+        ff__table_number_new(&foresight->tables, table, recorded->row);
+    else if (recorded->is_new && table->runs > 0)
+        ff__table_number(&foresight->tables, table);
     if (recorded->is_new)
         mark_row(foresight, (uint32_t)(table - foresight->tables.tables), recorded, block);
     return true;
@@ -221,13 +234,6 @@ static bool is_used(const struct ff__foresight *foresight, const struct ff__sequ
     const struct ff__row *row = ff__row_at(&foresight->tables, table, number);
     *step = row->step;
     return !running || !is_over(foresight, sequence, row, step);
-}
-
-/* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
- * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
-static bool is_trusted(const struct ff__foresight *foresight, const struct ff__sequence *sequence) {
-    uint32_t table = sequence->ring[sequence->now % FF__RING].table;
-    return table != FF_NONE && foresight->tables.tables[table].runs > 0;
 }
 
 /* The first launch from `turn` to `end` that uses the block, of those whose bits share a word with that

@@ -30,9 +30,10 @@ struct ff__launch {
 
 /* One device's launches. */
 struct ff__sequence {
-    uint64_t now;      /* the number of the one that began last */
-    uint32_t ahead;    /* so many after it are predicted */
-    uint32_t progress; /* the step of its table where it was seen last */
+    uint64_t now;        /* the number of the one that began last */
+    uint32_t ahead;      /* so many after it are predicted */
+    uint32_t progress;   /* the step of its table where it was seen last */
+    uint64_t taken_back; /* how often uses that had been foretold no longer were */
     uint32_t context[FF__CONTEXT];
     struct ff__launch ring[FF__RING];
 };

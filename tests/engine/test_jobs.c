@@ -321,7 +321,7 @@ static void test_closed_block_stays_closed(void **state) {
     ff__engine_close_block(&engine, block);
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_LATER);
     assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, NULL, &job), FF__JOB_LATER);
-    struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 512), 0};
+    struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
     assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
     assert_false(ff__engine_take_late(&engine, &late));
     ff__engine_range_remove(&engine, range);
@@ -398,16 +398,16 @@ static void test_advice_that_does_not_fit(void **state) {
     uint32_t block = add_range(512 + 10);
     bring(block, 0, 10);
     const struct ff_advice rows[] = {
-        {block, 1, FF_NONE, ff_mask_of_run(0, 10), 0},       /* all there */
-        {block, 2, FF_NONE, ff_mask_of_run(0, 10), 0},       /* on another device */
-        {block, 1, FF_NONE, ff_mask_of_run(0, 0), 0},        /* nothing */
-        {block, 0, FF_NONE, ff_mask_of_run(0, 512), 0},      /* to the host */
-        {block, 3, FF_NONE, ff_mask_of_run(0, 512), 0},      /* no such device */
-        {block + 1, 1, FF_NONE, ff_mask_of_run(10, 512), 0}, /* beyond the end */
-        {block + 1, 1, FF_NONE, ff_mask_of_run(0, 512), 0},  /* no room: nobody is named */
-        {block + 2, 1, FF_NONE, ff_mask_of_run(0, 512), 0},  /* no such block */
-        {64, 1, FF_NONE, ff_mask_of_run(0, 512), 0},         /* no such window */
-        {FF_NONE, FF_NONE, FF_NONE, ff_mask_of_run(0, 512), 0},
+        {block, 1, FF_NONE, 0, ff_mask_of_run(0, 10)},       /* all there */
+        {block, 2, FF_NONE, 0, ff_mask_of_run(0, 10)},       /* on another device */
+        {block, 1, FF_NONE, 0, ff_mask_of_run(0, 0)},        /* nothing */
+        {block, 0, FF_NONE, 0, ff_mask_of_run(0, 512)},      /* to the host */
+        {block, 3, FF_NONE, 0, ff_mask_of_run(0, 512)},      /* no such device */
+        {block + 1, 1, FF_NONE, 0, ff_mask_of_run(10, 512)}, /* beyond the end */
+        {block + 1, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},  /* no room: nobody is named */
+        {block + 2, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},  /* no such block */
+        {64, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},         /* no such window */
+        {FF_NONE, FF_NONE, FF_NONE, 0, ff_mask_of_run(0, 512)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(ff__engine_prefetch(&engine, 1000, &rows[i], &job), FF__JOB_DROPPED);

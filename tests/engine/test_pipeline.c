@@ -466,7 +466,7 @@ static void open_slow(void) {
 static void test_fault_during_a_prefetch(void **state) {
     (void)state;
     open_slow();
-    struct ff_advice advice = {1, 1, FF_NONE, ff_mask_of_run(0, 10), 0};
+    struct ff_advice advice = {1, 1, FF_NONE, 0, ff_mask_of_run(0, 10)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     live_await_work(&live, 1);
     assert_int_equal(live_touch(&live, 1, 100, true), TOUCHED);
@@ -525,7 +525,7 @@ static void test_closed_block_is_left_alone(void **state) {
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
     ff__pipeline_evict(&live.pipeline, block, &all, true);
-    struct ff_advice advice = {block, 1, FF_NONE, all, 0};
+    struct ff_advice advice = {block, 1, FF_NONE, 0, all};
     struct ff_fault_group group = {block, FF_NONE, FF_NONE, all, {{0}}, 0};
     ff__pipeline_advise(&live.pipeline, &advice);
     assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), 0);
@@ -577,7 +577,7 @@ static void test_advice_from_outside(void **state) {
     (void)state;
     live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
     uint32_t block = live_add(&live, 2 * 512, 1);
-    struct ff_advice advice = {block + 1, 1, FF_NONE, ff_mask_of_run(10, 90), 0};
+    struct ff_advice advice = {block + 1, 1, FF_NONE, 0, ff_mask_of_run(10, 90)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     assert_true(live_come(&live, block + 1, &advice.pages, UINT64_C(20000000000)));
     live_close(&live);
@@ -589,7 +589,7 @@ static void test_advice_from_outside(void **state) {
 static void *advise_pages(void *argument) {
     struct user *user = argument;
     for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++) {
-        struct ff_advice advice = {user->number, 1, FF_NONE, ff_mask_of_run(page, page + 1), 0};
+        struct ff_advice advice = {user->number, 1, FF_NONE, 0, ff_mask_of_run(page, page + 1)};
         user->bad += !ff__pipeline_advise(&live.pipeline, &advice);
     }
     return NULL;
@@ -619,7 +619,7 @@ static void test_too_much_advice(void **state) {
     struct live_shape shape = {.system = "demand", .devices = 1, .roots = 4, .nap_us = 300000};
     live_open(&live, &shape);
     uint32_t block = live_add(&live, 512, 1), refused = 0;
-    struct ff_advice advice = {block, 1, FF_NONE, ff_mask_of_run(0, 512), 0};
+    struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
     for (uint32_t i = 0; i < 20000; i++)
         refused += !ff__pipeline_advise(&live.pipeline, &advice);
     assert_true(refused > 0);

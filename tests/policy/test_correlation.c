@@ -23,8 +23,9 @@ static void open_policy(const char *name, int64_t value) {
     if (name)
         instance_set(&policy, name, value);
     instance_open(&policy, &fake.view, FF_NONE);
-    fake.view.forecast = (struct ff_forecast){policy.state, hooks()->next_turn,
-                                              hooks()->next_launch, hooks()->this_turn};
+    fake.view.forecast =
+        (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->next_launch,
+                             hooks()->this_turn, hooks()->taken_back};
 }
 
 static void close_policy(void) {

@@ -107,29 +107,60 @@ static inline void move_behind(struct cursor *cursor, const struct ff__operand *
                   word = (i == last_##i ? tail_##i : ALL) & ALL << (first) % 64;                   \
          i <= last_##i; i++, word = i == last_##i ? tail_##i : ALL)
 
-static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
-                               uint32_t first, uint32_t end) {
-    const struct ff__space *space = &sim->engine.space;
-    const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
-    const uint64_t *resident = there->resident.word, *remote = there->remote.word;
-    FOR_EACH_WORD(i, word, first, end)
-    if (word & ~resident[i] && word & ~resident[i] & ~remote[i]) /* mostly none is remote */
-        return false;
-    return true;
+/* The words that a run of pages lies in: of the first and the last one, only these pages. */
+struct words {
+    uint32_t first, last;
+    uint64_t head, tail; /* of a run in a single word, `head` alone */
+};
+
+static inline struct words words_of(uint32_t first, uint32_t end) {
+    const uint32_t from = first / 64, to = (end - 1) / 64;
+    const uint64_t head = ALL << first % 64, tail = ALL >> (63 - (end - 1) % 64);
+    return (struct words){from, to, from == to ? head & tail : head, tail};
 }
 
-static inline void use(struct sim *sim, uint32_t block, uint32_t first, uint32_t end, bool write) {
-    struct ff__space *space = &sim->engine.space;
-    struct ff_facts *facts = ff__facts(space, block);
+static inline bool is_absent(const struct ff_tier_pages *there, uint32_t word, uint64_t pages) {
+    uint64_t missing = pages & ~there->resident.word[word];
+    return missing && missing & ~there->remote.word[word]; /* mostly none is remote */
+}
+
+static inline bool is_in_place(const struct sim *sim, const struct device *device, uint32_t block,
+                               const struct words *words) {
+    const struct ff__space *space = &sim->engine.space;
+    const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
+    if (is_absent(there, words->first, words->head))
+        return false;
+    if (words->first == words->last)
+        return true;
+    for (uint32_t i = words->first + 1; i < words->last; i++)
+        if (is_absent(there, i, ALL))
+            return false;
+    return !is_absent(there, words->last, words->tail);
+}
+
+static inline void use_word(struct sim *sim, uint64_t *unused, uint64_t pages) {
+    if ((*unused & pages) == 0)
+        return;
+    sim->engine.space.stats.prefetch_used += (uint64_t)__builtin_popcountll(*unused & pages);
+    *unused &= ~pages;
+}
+
+static inline void use(struct sim *sim, uint32_t block, const struct words *words, bool write) {
+    struct ff_facts *facts = ff__facts(&sim->engine.space, block);
     uint64_t *unused = facts->unused.word, *dirty = facts->dirty.word;
-    FOR_EACH_WORD(i, word, first, end) {
-        if (unused[i] & word) {
-            space->stats.prefetch_used += (uint64_t)__builtin_popcountll(unused[i] & word);
-            unused[i] &= ~word;
-        }
-        if (write)
-            dirty[i] |= word;
-    }
+    const uint32_t first = words->first, last = words->last;
+    use_word(sim, &unused[first], words->head);
+    for (uint32_t i = first + 1; i < last; i++)
+        use_word(sim, &unused[i], ALL);
+    if (first < last)
+        use_word(sim, &unused[last], words->tail);
+    if (!write)
+        return;
+    dirty[first] |= words->head;
+    for (uint32_t i = first + 1; i < last; i++)
+        dirty[i] = ALL;
+    if (first < last)
+        dirty[last] |= words->tail;
 }
 
 /* Those that are not there; returns how many. */
@@ -159,9 +190,10 @@ static inline bool pass(struct sim *sim, struct device *device, const struct pie
     for (uint64_t page = piece->first; page < piece->end;) {
         uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
         uint32_t end = end_in_block(piece, page, first);
-        if (!is_in_place(sim, device, block, first, end))
+        struct words words = words_of(first, end);
+        if (!is_in_place(sim, device, block, &words))
             return false;
-        use(sim, block, first, end, write);
+        use(sim, block, &words, write);
         page += end - first;
     }
     return true;
@@ -171,7 +203,7 @@ static inline bool pass(struct sim *sim, struct device *device, const struct pie
 
 /* Where an operand's step begins. */
 static uint64_t position_of(const struct bulk *bulk, const struct front *front, uint64_t step) {
-    return (uint64_t)(front->size * (double)step / (double)bulk->steps);
+    return (uint64_t)(int64_t)(front->size * (double)(int64_t)step / (double)(int64_t)bulk->steps);
 }
 
 /* The end of the iteration of the outer `level` loops that a position is in, if all between its first
@@ -281,21 +313,80 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
     return slice;
 }
 
-/* `sms` SMs fault on the page, that of number `sm` first. Neighbours are put together in `faults` before they
- * are raised. */
+/* On each of these pages of a word, `sms` SMs fault, on the first one that of number `sm` first. Neighbours are
+ * put together in `faults` before they are raised. */
 static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
-                            uint32_t sm, uint32_t sms, uint64_t page) {
-    const uint64_t word = page / 64;
-    const uint64_t bit = UINT64_C(1) << page % 64;
-    if (faults->word == word && faults->sms == sms && faults->pages < bit) {
-        faults->pages |= bit;
+                            uint32_t sm, uint32_t sms, uint64_t word, uint64_t pages) {
+    if (faults->word == word && faults->sms == sms && faults->pages < (pages & -pages)) {
+        faults->pages |= pages;
         return;
     }
     ff__sim_raise_fault(sim, device, faults);
     faults->word = word;
-    faults->pages = bit;
+    faults->pages = pages;
     faults->sms = (uint16_t)sms;
     faults->thread = (uint16_t)(sm % sim->gpu->sms + 1);
+}
+
+/* A piece of a slice in one block. Bytes are counted from the block's first on. */
+struct share {
+    const struct ff_mask *missing;
+    uint32_t block, words; /* ff_mask_words() of those that are missing */
+    uint64_t start, end; /* of the piece; its start may lie before the block, as a number below 0 */
+    uint64_t origin;     /* so many bytes of the slice lie before the block */
+};
+
+static inline uint64_t first_byte(const struct share *share, uint32_t index) {
+    uint64_t byte = (uint64_t)index * FF_PAGE_SIZE;
+    return (int64_t)byte > (int64_t)share->start ? byte : share->start;
+}
+
+/* Where parts of a page or more are: each faults on the first page that it misses. It begins with a page,
+ * though steps, which are rounded, do not. */
+struct parts {
+    uint32_t size, part,
+        index;    /* the part, and the page that it faults on; FF_BLOCK_PAGES: no more */
+    uint64_t end; /* of the part */
+};
+
+/* On to the next part that misses a page. */
+static inline void next_part(struct parts *parts, const struct share *share) {
+    uint64_t next = parts->end + FF_PAGE_SIZE - 1;
+    parts->index = FF_BLOCK_PAGES;
+    if (next >= share->end || next >= FF_BLOCK_SIZE)
+        return;
+    uint32_t index = (uint32_t)next / FF_PAGE_SIZE;
+    if (!ff_mask_test(share->missing, index) &&
+        (index = ff_mask_next_in(share->missing, share->words, index)) == FF_BLOCK_PAGES)
+        return;
+    uint32_t behind = (uint32_t)((uint64_t)index * FF_PAGE_SIZE - parts->end);
+    uint32_t count = behind < parts->size ? 1 : behind / parts->size + 1;
+    parts->index = index;
+    parts->part += count;
+    parts->end += (uint64_t)count * parts->size;
+}
+
+static void raise_by_part(struct sim *sim, struct device *device, const struct slice *slice,
+                          const struct share *share, struct fault *faults) {
+    const uint32_t sms = sim->gpu->sms, most = slice->readers < sms ? slice->readers : sms;
+    struct parts parts = {.size = slice->part,
+                          .index = ff_mask_next_in(share->missing, share->words, 0)};
+    uint32_t room = device->bulk.room;
+    parts.part = (uint32_t)(first_byte(share, parts.index) + share->origin) / parts.size;
+    parts.end = (uint64_t)(parts.part + 1) * parts.size - share->origin;
+    while (parts.index < FF_BLOCK_PAGES && room > 0) { /* a word at a time */
+        const uint32_t sm = parts.part * slice->readers, taken = most < room ? most : room;
+        const uint32_t word = parts.index / 64;
+        uint64_t pages = 0;
+        do {
+            pages |= UINT64_C(1) << parts.index % 64;
+            room -= taken;
+            next_part(&parts, share);
+        } while (parts.index / 64 == word && room >= taken && room > 0);
+        raise_on(sim, device, faults, sm, taken, (uint64_t)share->block * FF_MASK_WORDS + word,
+                 pages);
+    }
+    device->bulk.room = room;
 }
 
 /* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
@@ -307,33 +398,45 @@ static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
     return inside - size < size ? from + 1 : from + inside / size;
 }
 
-/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as the
- * batch has room for. Pages between the first one that a part misses and its end are passed over. Parts of
- * a page or more begin with a page, though steps, which are rounded, do not. */
-static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
-                           const struct piece *piece, uint64_t at, uint32_t block,
-                           const struct ff_mask *missing, struct fault *faults) {
-    const uint64_t base = (uint64_t)block * FF_BLOCK_SIZE, start = piece->start - base;
-    const uint64_t piece_end = start + piece->bytes, origin = at - slice->from - start;
-    const uint32_t words = ff_mask_words(missing), sms = sim->gpu->sms, size = slice->part;
-    const bool small = size < FF_PAGE_SIZE;
+/* Several parts in a page: all of them fault on it. */
+static void raise_by_page(struct sim *sim, struct device *device, const struct slice *slice,
+                          const struct share *share, struct fault *faults) {
+    const uint32_t size = slice->part, sms = sim->gpu->sms;
     uint32_t part = 0, last = 0, room = device->bulk.room;
-    uint32_t index = ff_mask_next_in(missing, words, 0);
-    while (index < FF_BLOCK_PAGES && room > 0) { /* bytes count from the block's first on */
-        uint64_t first = (uint64_t)index * FF_PAGE_SIZE, end = first + FF_PAGE_SIZE;
-        first = (int64_t)first > (int64_t)start ? first : start;
-        end = end < piece_end ? end : piece_end;
-        part = part_from(size, last, (uint32_t)(first + origin));
-        last = small ? part_from(size, part, (uint32_t)(end - 1 + origin)) : part;
+    uint32_t index = ff_mask_next_in(share->missing, share->words, 0);
+    while (index < FF_BLOCK_PAGES && room > 0) {
+        uint64_t end = (uint64_t)(index + 1) * FF_PAGE_SIZE;
+        end = end < share->end ? end : share->end;
+        part = part_from(size, last, (uint32_t)(first_byte(share, index) + share->origin));
+        last = part_from(size, part, (uint32_t)(end - 1 + share->origin));
         uint64_t count = (uint64_t)(last - part + 1) * slice->readers;
         uint32_t most = sms < room ? sms : room, taken = count < most ? (uint32_t)count : most;
         room -= taken;
-        raise_on(sim, device, faults, part * slice->readers, taken, base / FF_PAGE_SIZE + index);
-        uint64_t next = (uint64_t)(last + 1) * size - origin + (small ? 0 : FF_PAGE_SIZE - 1);
-        index = next < piece_end ? (uint32_t)(next / FF_PAGE_SIZE) : FF_BLOCK_PAGES;
-        index = index < FF_BLOCK_PAGES ? ff_mask_next_in(missing, words, index) : index;
+        raise_on(sim, device, faults, part * slice->readers, taken,
+                 (uint64_t)share->block * FF_MASK_WORDS + index / 64, UINT64_C(1) << index % 64);
+        if ((uint64_t)(last + 1) * size - share->origin >= share->end)
+            break; /* what is left of the piece is of a part that has faulted */
+        index = ff_mask_next(share->missing, index + 1);
     }
     device->bulk.room = room;
+}
+
+/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as the
+ * batch has room for. */
+static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
+                           const struct piece *piece, uint64_t at, uint32_t block,
+                           const struct ff_mask *missing, struct fault *faults) {
+    const uint64_t start = piece->start - (uint64_t)block * FF_BLOCK_SIZE;
+    const struct share share = {.missing = missing,
+                                .block = block,
+                                .words = ff_mask_words(missing),
+                                .start = start,
+                                .end = start + piece->bytes,
+                                .origin = at - slice->from - start};
+    if (slice->part < FF_PAGE_SIZE)
+        raise_by_page(sim, device, slice, &share, faults);
+    else
+        raise_by_part(sim, device, slice, &share, faults);
 }
 
 /* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
@@ -351,7 +454,8 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             uint32_t end = end_in_block(&piece, page, first);
             front->step_first = block < front->step_first ? block : front->step_first;
             front->step_last = block > front->step_last ? block : front->step_last;
-            if (!is_in_place(sim, device, block, first, end)) {
+            struct words words = words_of(first, end);
+            if (!is_in_place(sim, device, block, &words)) {
                 struct ff_mask missing;
                 missing_count += missing_in(sim, device, block, first, end, &missing);
                 raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);

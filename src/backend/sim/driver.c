@@ -379,23 +379,26 @@ static uint64_t prefetch_cost(const struct sim *sim, const struct job *job) {
     return ff__sim_flat(sim) ? 0 : driver_cost(sim, job);
 }
 
-/* The first piece of advice in the queue that the engine follows. */
+/* The first piece of advice in the queue that the engine follows. Most of it is about blocks that have
+ * come, or are on their way, on earlier advice. */
 static bool follow_advice(struct sim *sim, struct device *device, uint64_t time) {
-    struct ff_advice advice;
-    while (ff__queue_pop(&device->advice, &advice)) {
-        struct job *job = ff__sim_job(sim);
-        if (!job)
-            return false;
-        job->cause = JOB_PREFETCH;
-        job->device = device->tier - 1;
-        if (ff__engine_prefetch(&sim->engine, ff__sim_ns(time), &advice, &job->job) ==
-            FF__JOB_RUN) {
-            ff__sim_start(sim, job, time + prefetch_cost(sim, job));
-            return true;
-        }
-        ff__sim_job_free(sim, job);
+    const struct ff_advice *advice = ff__queue_front(&device->advice);
+    struct job *job = advice ? ff__sim_job(sim) : NULL;
+    if (!job)
+        return false;
+    int status = FF__JOB_DROPPED;
+    for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
+        status = ff__engine_prefetch(&sim->engine, ff__sim_ns(time), advice, &job->job);
+        ff__queue_drop(&device->advice);
     }
-    return false;
+    if (status != FF__JOB_RUN) {
+        ff__sim_job_free(sim, job);
+        return false;
+    }
+    job->cause = JOB_PREFETCH;
+    job->device = device->tier - 1;
+    ff__sim_start(sim, job, time + prefetch_cost(sim, job));
+    return true;
 }
 
 /* Pages that pre-eviction keeps free. */

@@ -14,6 +14,13 @@
 #define LOOK    512u /* blocks of the order that one pick looks at; ours */
 #define CHOICES 4u   /* by the block: the engine takes one, and the first may share its root */
 
+/* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
+ * expected, and which goes on and on, has to ask about few of them again. */
+struct place {
+    struct ff__order_link link;
+    uint32_t launch, taken_back; /* as of then */
+};
+
 /* Where the search for a block that is not expected goes on: at the least recently migrated one when a
  * kernel begins, behind those that were found to be expected after that, and so round and round. */
 struct hand {
@@ -29,7 +36,7 @@ struct predicted {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct predicted *predicted = state;
-    ff__order_start(&predicted->order, env->block_state, sizeof(struct ff__order_link));
+    ff__order_start(&predicted->order, env->block_state, sizeof(struct place));
     ff__ahead_start(&predicted->ahead, env);
     predicted->hand.at = FF_NONE;
     return 0;
@@ -68,18 +75,51 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
 }
 
-/* Names blocks, least recently migrated first, whose next use is in launch `from` or later. What has
- * just come may be unexpected because nothing has been learned from it yet. */
-static void name_from(const struct ff__order *order, const struct ff_view *view,
-                      const struct ff_evict_request *request, uint64_t from, uint32_t first,
-                      struct ff_advice_list *victims) {
-    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
-    uint32_t looked = 0, wanted = view->by_page ? victims->capacity : CHOICES;
+/* What is asked of every block of a search. */
+struct question {
+    const struct ff_view *view;
+    uint32_t tier, launch, taken_back; /* the running launch, and the forecast's count */
+    uint64_t from;                     /* nobody is to use it before this launch */
+};
+
+static struct question question_of(const struct ff_view *view, uint32_t tier) {
+    return (struct question){.view = view,
+                             .tier = tier,
+                             .launch = (uint32_t)(ff_view_this_turn(view, tier) >> 32),
+                             .taken_back = (uint32_t)ff_view_taken_back(view, tier),
+                             .from = FF_TURN_NEVER};
+}
+
+/* Whether a block may go. What has just come may be unexpected because nothing has been learned from it
+ * yet. */
+static inline bool may_go(const struct ff__order *order, uint32_t block,
+                          const struct question *question) {
+    struct place *place = (void *)ff__order_at(order, block);
+    if (place->launch > question->launch && place->launch < question->from &&
+        place->taken_back == question->taken_back)
+        return false;
+    if (!ff_view_evictable(question->view, question->tier, block))
+        return false;
+    if (question->from == 0)
+        return true;
+    if (ff__order_is_recent(order, block))
+        return false;
+    uint64_t launch = ff_view_next_launch(question->view, question->tier, block);
+    if (launch != FF_TURN_NEVER) {
+        place->launch = (uint32_t)launch;
+        place->taken_back = question->taken_back;
+    }
+    return launch >= question->from;
+}
+
+/* Names blocks that may go, least recently migrated first. */
+static void name_from(const struct ff__order *order, const struct question *question,
+                      uint32_t for_block, uint32_t first, struct ff_advice_list *victims) {
+    struct ff_advice victim = {.tier = question->tier, .launch = FF_NONE};
+    uint32_t looked = 0, wanted = question->view->by_page ? victims->capacity : CHOICES;
     for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
-        if (block == request->for_block || !ff_view_evictable(view, request->tier, block) ||
-            (from > 0 && ff__order_is_recent(order, block)) ||
-            ff_view_next_launch(view, request->tier, block) < from)
+        if (block == for_block || !may_go(order, block, question))
             continue;
         victim.block = block;
         ff_advice_add(victims, &victim);
@@ -87,15 +127,13 @@ static void name_from(const struct ff__order *order, const struct ff_view *view,
 }
 
 /* Moves the hand to a block that nobody expects. */
-static void search(struct predicted *predicted, const struct ff_view *view, uint32_t tier) {
+static void search(struct predicted *predicted, const struct question *question) {
     const struct ff__order *order = &predicted->order;
     struct hand *hand = &predicted->hand;
-    uint64_t launch = ff_view_this_turn(view, tier) >> 32;
-    if (hand->launch != launch || hand->at == FF_NONE)
-        *hand = (struct hand){launch, ff__order_next(order, FF_NONE)};
+    if (hand->launch != question->launch || hand->at == FF_NONE)
+        *hand = (struct hand){question->launch, ff__order_next(order, FF_NONE)};
     for (uint32_t looked = 0; hand->at != FF_NONE && looked < LOOK; looked++) {
-        if (!ff__order_is_recent(order, hand->at) && ff_view_evictable(view, tier, hand->at) &&
-            ff_view_next_launch(view, tier, hand->at) == FF_TURN_NEVER)
+        if (may_go(order, hand->at, question))
             break;
         hand->at = ff__order_next(order, hand->at);
     }
@@ -104,18 +142,21 @@ static void search(struct predicted *predicted, const struct ff_view *view, uint
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct predicted *predicted = state;
-    search(predicted, view, request->tier);
-    name_from(&predicted->order, view, request, FF_TURN_NEVER, predicted->hand.at, victims);
+    struct question question = question_of(view, request->tier);
+    search(predicted, &question);
+    name_from(&predicted->order, &question, request->for_block, predicted->hand.at, victims);
     if (victims->count > 0)
         return;
     uint64_t launch = request->cause == FF_EVICT_FOR_PREFETCH
                           ? ff_view_next_launch(view, request->tier, request->for_block)
                           : ff_view_this_turn(view, request->tier) >> 32;
     uint32_t first = ff__order_next(&predicted->order, FF_NONE);
+    question.from = launch + 1;
     if (launch != FF_TURN_NEVER)
-        name_from(&predicted->order, view, request, launch + 1, first, victims);
+        name_from(&predicted->order, &question, request->for_block, first, victims);
+    question.from = 0;
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
-        name_from(&predicted->order, view, request, 0, first, victims);
+        name_from(&predicted->order, &question, request->for_block, first, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
@@ -126,7 +167,7 @@ const struct ff_evict_policy ff__evict_predicted = {
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct predicted),
-            .block_state_size = sizeof(struct ff__order_link),
+            .block_state_size = sizeof(struct place),
             .params = ff__ahead_params,
             .init = init,
             .block_freed = block_freed,

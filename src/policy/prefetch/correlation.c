@@ -211,38 +211,43 @@ static struct ff_mask pages_of(const struct correlation *correlation, const stru
     return ff_mask_minus(&pages, &there);
 }
 
+/* Adds a piece of advice to the list, which has room; most of what a walk visits is written there once,
+ * and not copied. */
 static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
                    uint32_t block, struct ff_advice_list *list) {
     struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
+    struct ff_advice *advice = &list->items[list->count];
     if (ff_view_facts(view, block)->busy)
         return;
-    struct ff_advice advice = {.block = block,
-                               .tier = tier,
-                               .launch = ff__launch_at(sequence, turn)->id,
-                               .pages = pages_of(correlation, view, tier, block)};
-    if (ff_mask_empty(&advice.pages))
+    advice->pages = pages_of(correlation, view, tier, block);
+    uint32_t count = ff_mask_count(&advice->pages);
+    if (count == 0)
         return;
-    ff_advice_add(list, &advice);
-    correlation->devices[tier].walk.brought += ff_mask_count(&advice.pages);
+    advice->block = block;
+    advice->tier = tier;
+    advice->launch = ff__launch_at(sequence, turn)->id;
+    advice->ready_ns = 0;
+    list->count++;
+    correlation->devices[tier].walk.brought += count;
 }
 
 /* What is brought as soon as it does no harm is brought in every lap of a loop, however much of it
  * could have stayed: the memory becomes a window that slides over the data. So there is a bound to how
  * far the walk gets ahead of where the kernel is known to be. */
-static bool is_far_enough(const struct correlation *correlation, const struct ff_view *view,
-                          uint32_t tier) {
+static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
+                           uint32_t tier) {
     uint64_t most = view->capacity[tier] * correlation->reach / 100;
-    most = most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
-    return correlation->devices[tier].walk.brought >= most;
+    return most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct correlation *correlation = state;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {
         struct walk *walk = &correlation->devices[tier].walk;
+        const uint64_t most = far_enough(correlation, view, tier);
         while (walk->active && !walk->stalled && list->count < list->capacity &&
-               !is_far_enough(correlation, view, tier)) {
+               walk->brought < most) {
             uint32_t block = next_block(correlation, tier);
             if (block != FF_NONE)
                 advise(correlation, view, tier, block, list);
@@ -361,6 +366,10 @@ static uint64_t this_turn(const void *state, uint32_t tier) {
     return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
 }
 
+static uint64_t taken_back(const void *state, uint32_t tier) {
+    return ((const struct correlation *)state)->foresight.sequences[tier].taken_back;
+}
+
 const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
         {
@@ -381,4 +390,5 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
     .next_turn = next_turn,
     .next_launch = launch_of_next_turn,
     .this_turn = this_turn,
+    .taken_back = taken_back,
 };
