@@ -73,7 +73,7 @@ static double plain_ns(struct tables_bench *bench) {
 }
 
 struct tables_bench *tables_bench_open(void) {
-    static const struct ff__tables_shape shape = {2048, 2, 4};
+    static const struct ff__tables_shape shape = {2048, 2, 4, false};
     struct tables_bench *bench = calloc(1, sizeof *bench);
     if (!bench)
         return NULL;

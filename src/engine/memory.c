@@ -6,6 +6,8 @@
  * policy names. */
 #include "engine/internal.h"
 
+#include <string.h>
+
 #define VICTIMS_MAX 16u
 
 void ff__memory_count(struct ff__engine *engine) {
@@ -158,21 +160,47 @@ static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t b
            ff_view_evictable(&engine->view, tier, block);
 }
 
-/* The blocks of the root that is to go, for the policy's best victim; 0: nobody. */
+/* When any of those who share a root is needed again. Who has one alone has been judged by the policy. */
+static uint64_t next_of_root(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
+                             uint32_t count) {
+    uint64_t next = FF_TURN_NEVER;
+    for (uint32_t i = 0; i < count && count > 1 && engine->view.forecast.next_turn; i++) {
+        uint64_t turn = ff_view_next_turn(&engine->view, tier, owners[i]);
+        next = turn < next ? turn : next;
+    }
+    return next;
+}
+
+/* Whether a prefetch would evict what is needed no later than what it brings. */
+static bool is_too_soon(const struct ff__engine *engine, const struct ff_evict_request *request,
+                        uint64_t next) {
+    return request->cause == FF_EVICT_FOR_PREFETCH && next < FF_TURN_NEVER &&
+           next <= ff_view_next_turn(&engine->view, request->tier, request->for_block);
+}
+
+/* The blocks of the root that is to go: of those of the policy's victims the one that is needed last as
+ * a whole. 0: nobody. */
 static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
                             uint32_t owners[FF__ROOT_LEAVES]) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
-    uint32_t tier = request->tier;
+    uint32_t tier = request->tier, best = 0;
+    uint64_t best_next = 0;
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
-    for (uint32_t i = 0; i < victims.count; i++) {
-        uint32_t block = items[i].block;
+    for (uint32_t i = 0; i < victims.count && best_next < FF_TURN_NEVER; i++) {
+        uint32_t block = items[i].block, mates[FF__ROOT_LEAVES];
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
-        uint32_t count = owners_of(engine, tier, block, owners);
-        if (all_evictable(engine, tier, owners, count, false))
-            return count;
+        uint32_t count = owners_of(engine, tier, block, mates);
+        uint64_t next = next_of_root(engine, tier, mates, count);
+        if (!all_evictable(engine, tier, mates, count, false) || (best > 0 && next <= best_next))
+            continue;
+        memcpy(owners, mates, sizeof mates);
+        best = count;
+        best_next = next;
     }
+    if (best > 0)
+        return is_too_soon(engine, request, best_next) ? 0 : best;
     uint32_t root = request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
     return root == FF_NONE ? 0 : ff__frames_owners(&engine->space.frames[tier], root, owners);
 }

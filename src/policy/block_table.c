@@ -9,8 +9,8 @@
 #define FULL_TABLES  4u  /* there is room for at least so many; if need be, of fewer rows */
 #define TABLES_SHARE 16u /* one part in so many of the memory is for the tables' heads */
 
-static size_t row_size(uint32_t successors) {
-    return sizeof(struct ff__row) + successors * sizeof(uint32_t);
+static size_t row_size(const struct ff__tables_shape *shape) {
+    return sizeof(struct ff__row) + (shape->successors + shape->gaps) * sizeof(uint32_t);
 }
 
 static uint32_t log2_of(uint32_t n) {
@@ -30,7 +30,8 @@ int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
         .bucket_mask = (uint32_t)(buckets - 1),
         .ways = shape->ways,
         .successors = shape->successors,
-        .stride = (uint32_t)row_size(shape->successors),
+        .gaps = shape->gaps,
+        .stride = (uint32_t)row_size(shape),
         .max_order = shape->rows > UNIT_SETS ? log2_of(shape->rows / UNIT_SETS) : 0,
         .least = FF_NONE,
         .most = FF_NONE,
@@ -249,9 +250,11 @@ static uint32_t add_row(struct ff__tables *tables, struct ff__table *table, uint
     }
     struct ff__row *at = ff__row_at(tables, table, row);
     at->block = block;
-    at->walked = at->until = 0;
+    at->walked = at->lasts = 0;
     for (uint32_t i = 0; i < tables->successors; i++)
         at->successor[i] = FF_NONE;
+    if (tables->gaps)
+        *ff__row_gap(tables, at) = 0;
     uint32_t behind = before == FF_NONE ? FF_NONE : ff__row_find(tables, table, before);
     link_row(tables, table, row, behind);
     return row;
@@ -271,16 +274,24 @@ static void add_successor(const struct ff__tables *tables, struct ff__row *row, 
 
 struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
                                      uint32_t before, uint32_t block) {
-    struct ff__recorded done = {ff__row_find(tables, table, block), FF_NONE, false};
+    struct ff__recorded done = {ff__row_find(tables, table, block), FF_NONE, 0, false};
     done.is_new = done.row == FF_NONE;
     if (done.is_new)
         done.row = add_row(tables, table, before, block, &done.replaced);
+    else
+        done.used = ff__row_at(tables, table, done.row)->used;
     ff__row_at(tables, table, done.row)->used = ++tables->clock;
     uint32_t from =
         before == FF_NONE || before == block ? FF_NONE : ff__row_find(tables, table, before);
     if (from != FF_NONE)
         add_successor(tables, ff__row_at(tables, table, from), block);
     return done;
+}
+
+void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+                    uint32_t behind) {
+    unlink_row(tables, table, row);
+    link_row(tables, table, row, behind);
 }
 
 static void number_from(const struct ff__tables *tables, struct ff__table *table, uint32_t row,

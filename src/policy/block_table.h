@@ -8,7 +8,7 @@
  * size: most kernels use few blocks, and a full table of 2048 rows takes 180 KiB. And its rows are
  * linked in the order in which the kernel first touched them. Successors are learned from faults;
  * as prefetching works, only stray faults remain, and the pairs that they make lead past what lies
- * between. The order stays.
+ * between. The order stays, but for rows that are found to be touched later.
  *
  * All memory is the owner's, and is written to only where there are tables. When it is used up, the
  * table that has not been launched for the longest time goes, but none that is held. */
@@ -23,10 +23,10 @@ struct ff__row {
     uint32_t block;         /* FF_NONE: a free row */
     uint32_t before, after; /* rows, in the order of first touch */
     uint32_t step;          /* its place there, when it was numbered last */
-    uint32_t until;         /* the last place at which it was still in use */
+    uint32_t lasts;         /* so many places after its own it was still in use */
     uint32_t used;          /* when: the least recently used row of a set makes room */
     uint32_t walked;        /* the walk that has passed last */
-    uint32_t successor[];   /* blocks; FF_NONE: no more */
+    uint32_t successor[];   /* blocks; FF_NONE: no more. Behind them, if tables have that: ... */
 };
 
 struct ff__table {
@@ -47,12 +47,14 @@ struct ff__tables {
     struct ff__table *tables;
     uint32_t bucket_mask;
     uint32_t ways, successors, stride, max_order;
+    bool gaps;            /* rows have ff__row_gap() */
     uint32_t least, most; /* tables, least and most recently launched */
     uint32_t clock, dropped;
 };
 
 struct ff__tables_shape {
     uint32_t rows, ways, successors; /* rows: sets, a power of two */
+    bool gaps;
 };
 
 /* `memory`: zeroed. -ENOMEM: not even one table finds room. */
@@ -63,6 +65,11 @@ static inline struct ff__row *ff__row_at(const struct ff__tables *tables,
                                          const struct ff__table *table, uint32_t row) {
     unsigned char *rows = ff__buddy_at(&tables->regions, table->unit);
     return (struct ff__row *)(void *)(rows + (size_t)row * tables->stride);
+}
+
+/* ... launches from one that uses the block to the next one that does; 0: not known. */
+static inline uint32_t *ff__row_gap(const struct ff__tables *tables, struct ff__row *row) {
+    return &row->successor[tables->successors];
 }
 
 /* The table of an execution ID, NULL if there is none. `make` makes it; NULL then: no room. */
@@ -79,6 +86,7 @@ uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__table *t
 /* What a record has changed. */
 struct ff__recorded {
     uint32_t row, replaced; /* the block whose row it took, FF_NONE */
+    uint32_t used;          /* when it was used before, by the clock */
     bool is_new;
 };
 
@@ -86,6 +94,10 @@ struct ff__recorded {
  * Rows may move. */
 struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
                                      uint32_t before, uint32_t block);
+
+/* Moves a row to behind another one, in the order of first touch. */
+void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+                    uint32_t behind);
 
 /* Brings the steps up to date; ..._new: where they were until this row came, and took no other's place. */
 void ff__table_number(const struct ff__tables *tables, struct ff__table *table);

@@ -5,6 +5,8 @@
 
 #define HISTORY_SHARE 8u
 #define SCORE         8
+#define LEAPT         4u  /* faults after which a leap is believed; ours */
+#define FADES         16u /* parts of what lasts longer, of which an execution takes one */
 #define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
 
 int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
@@ -100,18 +102,112 @@ static void extend(struct ff__foresight *foresight, uint32_t tier) {
     }
 }
 
-void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row) {
+static bool is_late(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__row *at) {
+    return at->step + at->lasts + foresight->slack < sequence->progress;
+}
+
+/* The place of the row in the order is where the kernel is now. */
+static void move_here(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                      struct ff__table *table, uint32_t row) {
+    struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+    uint32_t front = FF_NONE;
+    if (sequence->front != FF_NONE)
+        front = ff__row_find(&foresight->tables, table, sequence->front);
+    if (front == row)
+        return;
+    ff__table_move(&foresight->tables, table, row, front);
+    at->step = sequence->progress;
+    at->lasts = 0;
+    sequence->front = at->block;
+}
+
+/* The row has come when it seemed to be over. Once more in this execution, and it lasts that long; else
+ * its place is wrong. */
+static void come_late(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                      struct ff__table *table, const struct ff__recorded *recorded) {
+    struct ff__row *at = ff__row_at(&foresight->tables, table, recorded->row);
+    table->score -= table->score > 1 - SCORE ? 2 : 0;
+    if (recorded->used > sequence->began)
+        at->lasts = sequence->progress - at->step;
+    else
+        move_here(foresight, sequence, table, recorded->row);
+}
+
+static void watch_leap(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                       struct ff__table *table, const struct ff__row *at) {
+    if (sequence->leapt == 0) {
+        if (at->step <= sequence->progress + foresight->slack)
+            return;
+        sequence->leapt_from = sequence->progress;
+        sequence->leapt_front = sequence->front;
+    } else if (is_late(foresight, sequence, at) &&
+               at->step + at->lasts + foresight->slack >= sequence->leapt_from) {
+        uint32_t leaper = ff__row_find(&foresight->tables, table, sequence->front);
+        sequence->progress = sequence->leapt_from;
+        sequence->front = sequence->leapt_front;
+        if (leaper != FF_NONE)
+            move_here(foresight, sequence, table, leaper);
+        sequence->leapt = LEAPT;
+    }
+    sequence->leapt = sequence->leapt < LEAPT ? sequence->leapt + 1 : 0;
+}
+
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier,
+                            const struct ff__recorded *recorded) {
     struct ff__sequence *sequence = &foresight->sequences[tier];
     struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
-    struct ff__row *at = ff__row_at(&foresight->tables, table, row);
-    uint32_t last = at->until > at->step ? at->until : at->step, progress = sequence->progress;
-    if (last + foresight->slack < progress) {
-        at->until = progress;
-        table->score -= table->score > 1 - SCORE ? 2 : 0;
-    } else if (at->step + foresight->slack >= progress) {
-        table->score += table->score < SCORE;
+    struct ff__row *at = ff__row_at(&foresight->tables, table, recorded->row);
+    if (sequence->progress == OVER)
+        return;
+    watch_leap(foresight, sequence, table, at);
+    if (is_late(foresight, sequence, at)) {
+        come_late(foresight, sequence, table, recorded);
+        return;
     }
-    sequence->progress = at->step > progress ? at->step : progress;
+    if (at->step + foresight->slack >= sequence->progress)
+        table->score += table->score < SCORE;
+    if (at->step < sequence->progress)
+        return;
+    sequence->progress = at->step;
+    sequence->front = at->block;
+}
+
+/* What lasted longer than its place says may not always: it is forgotten unless it is seen again. */
+static void fade(const struct ff__foresight *foresight, const struct ff__table *table) {
+    for (uint32_t row = table->first; row != FF_NONE;) {
+        struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+        at->lasts -= (at->lasts + FADES - 1) / FADES;
+        row = at->after;
+    }
+}
+
+/* A launch that has ended used the block of this row: it tells how long that was after the launch that
+ * used it before, and, with what was learned so, when it will be used again. */
+static void learn_gap(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
+                      struct ff__row *row) {
+    struct ff__tables *tables = &foresight->tables;
+    struct ff__foreseen *seen = &foresight->blocks[row->block];
+    uint32_t now = (uint32_t)foresight->sequences[tier].now, last = seen->beyond[tier].last;
+    uint32_t gap = *ff__row_gap(tables, row);
+    const struct ff__table *before =
+        last > 0 ? ff__table_find(tables, seen->beyond[tier].id) : NULL;
+    uint32_t at = before ? ff__row_find(tables, before, row->block) : FF_NONE;
+    if (at != FF_NONE)
+        *ff__row_gap(tables, ff__row_at(tables, before, at)) = now - last;
+    seen->beyond[tier].last = now;
+    seen->beyond[tier].next = gap > 0 ? now + gap : 0;
+    seen->beyond[tier].id = id;
+}
+
+static void learn_gaps(struct ff__foresight *foresight, uint32_t tier,
+                       const struct ff__table *table) {
+    const struct ff__tables *tables = &foresight->tables;
+    for (uint32_t row = tables->gaps ? table->first : FF_NONE; row != FF_NONE;) {
+        struct ff__row *at = ff__row_at(tables, table, row);
+        learn_gap(foresight, tier, table->key - 1, at);
+        row = at->after;
+    }
 }
 
 static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
@@ -119,6 +215,8 @@ static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
     struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
     if (table) {
         table->runs++;
+        fade(foresight, table);
+        learn_gaps(foresight, tier, table);
         ff__table_number(&foresight->tables, table);
     }
     leave(foresight, tier, sequence->now);
@@ -143,6 +241,9 @@ bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32
     sequence->now = next;
     sequence->ahead = right ? sequence->ahead - 1 : 0;
     sequence->progress = 0;
+    sequence->front = FF_NONE;
+    sequence->leapt = 0;
+    sequence->began = foresight->tables.clock;
     if (!right)
         enter(foresight, tier, next, id);
     struct ff__table *table = ff__launch_table(foresight, tier, next);
@@ -209,8 +310,8 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
  * is at once if it has been in use and is used again. */
 static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
                     const struct ff__row *row, uint32_t *step) {
-    uint32_t last = row->until > row->step ? row->until : row->step;
-    if (sequence->progress == OVER || last + foresight->slack < sequence->progress)
+    if (sequence->progress == OVER ||
+        row->step + row->lasts + foresight->slack < sequence->progress)
         return true;
     *step = row->step < sequence->progress ? sequence->progress : row->step;
     return false;
@@ -265,11 +366,18 @@ uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32
     return next;
 }
 
+/* When a block that none of the predicted launches uses is used again, if it comes as it came before. */
+static uint64_t next_beyond(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint64_t next = foresight->blocks[block].beyond[tier].next;
+    return next > sequence->now + sequence->ahead ? next << 32 : FF_TURN_NEVER;
+}
+
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     uint64_t launch = ff__foresight_next_launch(foresight, tier, block);
     uint32_t step;
     if (launch == FF_TURN_NEVER)
-        return FF_TURN_NEVER;
+        return next_beyond(foresight, tier, block);
     is_used(foresight, &foresight->sequences[tier], launch, block, &step);
     return launch << 32 | step;
 }

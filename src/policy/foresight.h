@@ -21,6 +21,11 @@ struct ff__foreseen {
     struct ff_mask touched; /* pages that have ever faulted */
     /* [tier]; bit n: used by the launch whose number is n mod FF__RING */
     uint64_t launches[FF_TIERS_MAX][FF__RING_WORDS];
+    /* only if the tables have gaps: the number of the launch that used it last, 0 for none, of the one
+     * that is expected to use it next, 0 for not known, and the former's execution ID */
+    struct {
+        uint32_t last, next, id;
+    } beyond[FF_TIERS_MAX];
 };
 
 struct ff__launch {
@@ -33,7 +38,11 @@ struct ff__sequence {
     uint64_t now;        /* the number of the one that began last */
     uint32_t ahead;      /* so many after it are predicted */
     uint32_t progress;   /* the step of its table where it was seen last */
+    uint32_t front;      /* the block there, FF_NONE: not seen yet */
+    uint32_t began;      /* when, by the tables' clock */
     uint64_t taken_back; /* how often uses that had been foretold no longer were */
+    /* If `leapt` is not 0: so many faults ago, that one among them, it was far behind, there. */
+    uint32_t leapt, leapt_from, leapt_front;
     uint32_t context[FF__CONTEXT];
     struct ff__launch ring[FF__RING];
 };
@@ -79,10 +88,16 @@ void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t 
 bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
                          uint32_t before, uint32_t block, struct ff__recorded *recorded);
 
-/* The running kernel has been seen at a row of its table, which it must have. Rows that come back when
- * they seemed to be over are remembered to be in use for so long; of random accesses, which have no
- * order, all rows come back: the table's score falls by two, and rises by one for what is in order. */
-void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier, uint32_t row);
+/* The running kernel has been seen at a row of its table, which it must have. What comes back when it
+ * seemed to be over is in use for longer, which is remembered. What has been on no device since the
+ * kernel began, and comes when it seemed to be over, has a wrong place in the order and gets that where
+ * the kernel is now: of a kernel on many processors, each with its part of the data, one part may have
+ * been on the device, and left no faults, when the order was learned. Of random accesses, which have no
+ * order, all rows come late: the table's score falls by two, and rises by one for what is in order.
+ * A kernel that seems to have leapt ahead, and within a few faults is seen where it had been, has used a
+ * single block out of its order. That gets its place there, and the progress is taken back. */
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier,
+                            const struct ff__recorded *recorded);
 
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block);
 uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,

@@ -78,7 +78,8 @@ char *ff__kernel_name(cl_kernel handle) {
 
 /* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a solver
  * is, would make each of its launches a new one; floating-point numbers do not say which memory a
- * kernel uses. A runtime that keeps no types has all arguments hashed. */
+ * kernel uses. Types are there because opencl_program.c asks for them; of kernels without, as those of
+ * some binaries, all arguments are hashed. */
 static bool is_amount(cl_kernel handle, cl_uint index) {
     char type[64] = "";
     if (REAL(clGetKernelArgInfo)(handle, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type,

@@ -392,6 +392,48 @@ static void test_shared_root_goes_as_one(void **state) {
     close_engine();
 }
 
+static uint64_t foretold[64]; /* launches */
+
+static uint64_t foretell(const void *policy_state, uint32_t tier, uint32_t block) {
+    (void)policy_state, (void)tier;
+    return foretold[block] << 32;
+}
+
+static uint64_t foretell_launch(const void *policy_state, uint32_t tier, uint32_t block) {
+    (void)policy_state, (void)tier;
+    return foretold[block];
+}
+
+static uint64_t foretell_now(const void *policy_state, uint32_t tier) {
+    (void)policy_state, (void)tier;
+    return UINT64_C(1) << 32;
+}
+
+/* Who is needed last stays with those who share its root and are needed soon. */
+static void test_shared_root_that_is_needed(void **state) {
+    (void)state;
+    static const struct ff_prefetch_policy foretells = {
+        .base = {.name = "foretells", .api = FF_POLICY_API},
+        .next_turn = foretell,
+        .next_launch = foretell_launch,
+        .this_turn = foretell_now};
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &foretells.base, NULL), 0);
+    open_engine("demand:prefetch=foretells,evict=farthest", 2);
+    uint32_t last = add_range(100), soon = add_range(100), later = add_range(512);
+    uint32_t fault_on = add_range(512);
+    foretold[last] = 100;
+    foretold[soon] = 3;
+    foretold[later] = 50;
+    bring(last, 0, 100);
+    bring(soon, 0, 100);
+    bring(later, 0, 512);
+    assert_int_equal(fault(fault_on, 0, 1, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 1);
+    assert_int_equal(job.out[0].block, later);
+    carry_out(&job);
+    close_engine();
+}
+
 static void test_advice_that_does_not_fit(void **state) {
     (void)state;
     open_engine("demand:evict=rogue-quiet", 1);
@@ -534,6 +576,7 @@ int main(void) {
         cmocka_unit_test(test_released_block_has_content),
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_root_goes_as_one),
+        cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
         cmocka_unit_test(test_dead_pages_are_not_copied),

@@ -228,6 +228,69 @@ static void test_far_forecast(void **state) {
     close_policy();
 }
 
+/* Uses that come back after more kernels than are predicted, which only deepum-far asks for. */
+static void test_beyond(void **state) {
+    (void)state;
+    enum { KERNELS = 10, AHEAD = 3, LAPS = 5 };
+    for (int beyond = 0; beyond < 2; beyond++) {
+        open_policy("kernels", AHEAD);
+        instance_close(&policy);
+        instance_set(&policy, "beyond", beyond);
+        instance_open(&policy, &fake.view, FF_NONE);
+        for (uint32_t i = 0; i < LAPS * KERNELS; i++) {
+            uint32_t launch = i % KERNELS;
+            run(launch, LIST(1 + launch, launch == 2 || launch == 8 ? 30 : 1 + launch));
+        }
+        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+        fake.view.forecast.state = policy.state;
+        uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+        assert_int_equal(ff_view_next_launch(&fake.view, 1, 30), now + 2);
+        assert_int_equal(ff_view_next_launch(&fake.view, 1, 6), FF_TURN_NEVER);
+        uint64_t next = ff_view_next_turn(&fake.view, 1, 6);
+        assert_int_equal(next, beyond ? (now + 5) << 32 : FF_TURN_NEVER);
+        for (uint32_t launch = 1; launch <= 4; launch++)
+            run(launch, LIST(1 + launch));
+        assert_int_equal(ff_view_next_turn(&fake.view, 1, 1),
+                         beyond ? (now + 10) << 32 : FF_TURN_NEVER);
+        assert_int_equal(ff_view_next_turn(&fake.view, 1, 40), FF_TURN_NEVER); /* never used */
+        close_policy();
+    }
+}
+
+/* Two processors, each with its half of the data. The halves were learned one after the other, because
+ * each was there while the other was missing. */
+static void test_order_is_learned_anew(void **state) {
+    (void)state;
+    open_policy("slack", 1);
+    run(0, LIST(11, 12, 13, 14, 15, 16));
+    run(0, LIST(1, 2, 3, 4, 5, 6));
+    static const uint32_t both[] = {1, 11, 2, 12, 3, 13, 4, 14, 5, 15, 6, 16, FF_NONE};
+    for (int i = 0; i < 3; i++)
+        run(0, both);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    for (uint32_t i = 0; i + 1 < 12; i++)
+        assert_true(turn(both[i]) < turn(both[i + 1]));
+    close_policy();
+}
+
+/* A block that is used out of its order, once, does not tell where the kernel is. */
+static void test_leap(void **state) {
+    (void)state;
+    open_policy("slack", 1);
+    for (int lap = 0; lap < 2; lap++)
+        run(0, LIST(1, 2, 3, 4, 5, 6, 7, 8, 9));
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+    tell(FF_EVENT_FAULT, 0, 1);
+    tell(FF_EVENT_FAULT, 0, 8);
+    assert_int_equal(turn(3) >> 32, now + 1); /* it seems to be over */
+    tell(FF_EVENT_FAULT, 0, 2);
+    assert_int_equal(turn(3) >> 32, now);
+    assert_int_equal(turn(9) >> 32, now);
+    assert_true(turn(8) < turn(4));
+    close_policy();
+}
+
 /* ---- eviction ---- */
 
 static struct instance evictor;
@@ -281,6 +344,11 @@ static void test_predicted(void **state) {
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 2), 12);
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), FF_NONE); /* same kernel */
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), FF_NONE); /* needed later */
+    leave(evict, 12); /* what is left is the running kernel's: what it needs last */
+    assert_int_equal(first_victim(evict, FF_EVICT_AHEAD, FF_NONE), FF_NONE);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 3);
+    leave(evict, 3);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 2);
     close_evictor();
 }
 
@@ -348,6 +416,9 @@ int main(void) {
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_far_forecast),
+        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_order_is_learned_anew),
+        cmocka_unit_test(test_leap),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),

@@ -116,7 +116,7 @@ static void test_history_is_compact(void **state) {
 static struct ff__tables open_tables(void *memory, size_t size, uint32_t rows, uint32_t ways,
                                      uint32_t successors) {
     struct ff__tables tables;
-    const struct ff__tables_shape shape = {rows, ways, successors};
+    const struct ff__tables_shape shape = {rows, ways, successors, false};
     memset(memory, 0, size);
     assert_int_equal(ff__tables_start(&tables, memory, size, &shape), 0);
     return tables;
@@ -304,7 +304,7 @@ static void test_heads_are_lazy(void **state) {
 static void test_too_little(void **state) {
     (void)state;
     struct ff__tables tables;
-    const struct ff__tables_shape shape = {2048, 2, 4};
+    const struct ff__tables_shape shape = {2048, 2, 4, false};
     void *memory = zeroed(4096);
     assert_int_equal(ff__tables_start(&tables, memory, 100, &shape), -ENOMEM);
     assert_int_equal(ff__tables_start(&tables, memory, 900, &shape), -ENOMEM);

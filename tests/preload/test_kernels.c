@@ -190,6 +190,17 @@ static void test_binary(const struct client *client) {
     free(bytes);
 }
 
+/* Launches are told apart by what says where, which needs the arguments' types. */
+static void test_types(const struct client *client) {
+    char type[16] = "";
+    cl_kernel add = client_kernel(client, "add");
+    cl_int status =
+        clGetKernelArgInfo(add, 1, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type, NULL);
+    if (client_is_preloaded())
+        CHECK(status == CL_SUCCESS && strcmp(type, "int") == 0);
+    OK(clReleaseKernel(add));
+}
+
 int main(void) {
     struct client client;
     client_open(&client, 0);
@@ -202,6 +213,7 @@ int main(void) {
     test_shared_operands(&client);
     test_errors(&client);
     test_binary(&client);
+    test_types(&client);
     client_close(&client);
     return 0;
 }

@@ -11,8 +11,8 @@
 #include "policy/registry.h"
 
 #define NAMED_MAX 16u
-#define CHOICES   4u /* by the block: the engine takes one, and the first may share its root */
-#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define CHOICES   NAMED_MAX /* by the block: the engine takes one, and the first may share its root */
+#define RECENT    8u        /* arrivals ago: in use, whatever the forecast says for want of time */
 #define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */

@@ -4,15 +4,16 @@
  * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
  * prefetch takes the least recently migrated block that only a later kernel needs than what it brings,
  * or nothing; the stock and a fault take one that only a later kernel needs than the running one. If
- * there is none, the stock stays short, and a fault takes the least recently migrated block. What the
+ * there is none, the stock stays short, and a fault takes what the running kernel needs last. What the
  * expectation is comes from the prefetch policy; from one that foretells nothing, this is lrm. */
 #include "policy/evict/ahead.h"
 #include "policy/evict/migration_order.h"
 
 #include "policy/registry.h"
 
-#define LOOK    512u /* blocks of the order that one pick looks at; ours */
-#define CHOICES 4u   /* by the block: the engine takes one, and the first may share its root */
+#define LOOK      512u /* blocks of the order that one pick looks at; ours */
+#define NAMED_MAX 16u
+#define CHOICES   4u /* by the block: the engine takes one, and the first may share its root */
 
 /* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
  * expected, and which goes on and on, has to ask about few of them again. */
@@ -126,6 +127,37 @@ static void name_from(const struct ff__order *order, const struct question *ques
     }
 }
 
+/* Puts the block among those named, which are in the order of their next use, farthest first. */
+static void insert(uint32_t block, uint64_t turn, uint64_t *turns, uint32_t wanted,
+                   struct ff_advice_list *victims) {
+    if (victims->count == wanted && turn <= turns[wanted - 1])
+        return;
+    uint32_t at = victims->count < wanted ? victims->count++ : wanted - 1;
+    for (; at > 0 && turns[at - 1] < turn; at--) {
+        turns[at] = turns[at - 1];
+        victims->items[at].block = victims->items[at - 1].block;
+    }
+    turns[at] = turn;
+    victims->items[at].block = block;
+}
+
+/* Names the blocks that the running kernel is expected to need last; of those that are alike, the
+ * least recently migrated. */
+static void name_last_needed(const struct ff__order *order, const struct question *question,
+                             uint32_t for_block, struct ff_advice_list *victims) {
+    uint64_t turns[NAMED_MAX];
+    uint32_t looked = 0, wanted = question->view->by_page ? victims->capacity : CHOICES;
+    wanted = wanted < NAMED_MAX ? wanted : NAMED_MAX;
+    for (uint32_t i = 0; i < wanted; i++)
+        victims->items[i] = (struct ff_advice){.tier = question->tier, .launch = FF_NONE};
+    for (uint32_t block = ff__order_next(order, FF_NONE); block != FF_NONE && looked < LOOK;
+         block = ff__order_next(order, block), looked++)
+        if (block != for_block && may_go(order, block, question) &&
+            !ff__order_is_recent(order, block))
+            insert(block, ff_view_next_turn(question->view, question->tier, block), turns, wanted,
+                   victims);
+}
+
 /* Moves the hand to a block that nobody expects. */
 static void search(struct predicted *predicted, const struct question *question) {
     const struct ff__order *order = &predicted->order;
@@ -155,6 +187,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (launch != FF_TURN_NEVER)
         name_from(&predicted->order, &question, request->for_block, first, victims);
     question.from = 0;
+    if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
+        name_last_needed(&predicted->order, &question, request->for_block, victims);
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
         name_from(&predicted->order, &question, request->for_block, first, victims);
 }

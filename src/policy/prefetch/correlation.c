@@ -13,6 +13,7 @@
  *   pairs=1     the paper: successors of successors, until the end block, from the start block on
  *   whole=1     a block comes as a whole, with a fault and ahead of it
  *   whole=0     with a fault only what was asked for; ahead of it the pages that ever faulted
+ *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far)
  * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
  * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
 #include "policy/foresight.h"
@@ -45,7 +46,20 @@ struct correlation {
     struct device devices[FF_TIERS_MAX];
 };
 
-enum param { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, SLACK, PAIRS, WHOLE, CHAIN, REACH, PARAMS };
+enum param {
+    MEMORY,
+    KERNELS,
+    ROWS,
+    WAYS,
+    SUCCESSORS,
+    SLACK,
+    PAIRS,
+    WHOLE,
+    CHAIN,
+    REACH,
+    BEYOND,
+    PARAMS
+};
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
 static const struct ff_param params[PARAMS + 1] = {
@@ -63,6 +77,8 @@ static const struct ff_param params[PARAMS + 1] = {
     [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1, "go on with the kernels that are predicted"},
     [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
                "percent of the memory to bring before the next fault, launch or end"},
+    [BEYOND] = {"beyond", FF_PARAM_BOOL, 0, 0, 1,
+                "forecast uses beyond the predicted kernels, by when they came before"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -73,7 +89,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     struct correlation *correlation = state;
     const int64_t *value = env->params;
     struct ff__tables_shape shape = {(uint32_t)value[ROWS], (uint32_t)value[WAYS],
-                                     (uint32_t)value[SUCCESSORS]};
+                                     (uint32_t)value[SUCCESSORS], value[BEYOND] != 0};
     correlation->foresight.limit = (uint32_t)value[KERNELS];
     correlation->foresight.slack = (uint32_t)value[SLACK];
     correlation->pairs = value[PAIRS] != 0;
@@ -294,7 +310,7 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
     if (device->last_block == FF_NONE)
         table->start = event->block;
     if (table->runs > 0)
-        ff__foresight_progress(foresight, event->tier, recorded.row);
+        ff__foresight_progress(foresight, event->tier, &recorded);
     device->last_block = event->block;
     /* a row that is new has no successors, and the walk under way is as good as before */
     if (!recorded.is_new)
