@@ -409,15 +409,65 @@ static uint64_t foretell_now(const void *policy_state, uint32_t tier) {
     return UINT64_C(1) << 32;
 }
 
+static uint64_t foretell_no_less(const void *policy_state, uint32_t tier) {
+    (void)policy_state, (void)tier;
+    return 0;
+}
+
+static const struct ff_prefetch_policy foretells = {
+    .base = {.name = "foretells", .api = FF_POLICY_API},
+    .next_turn = foretell,
+    .next_launch = foretell_launch,
+    .this_turn = foretell_now,
+    .taken_back = foretell_no_less,
+};
+
+static void know_foretells(void) {
+    static bool known;
+    if (!known)
+        assert_int_equal(ff__policy_register(FF__PREFETCH, &foretells.base, NULL), 0);
+    known = true;
+}
+
+static uint32_t named;
+
+static void name_one(void *policy_state, const struct ff_view *view,
+                     const struct ff_evict_request *request, struct ff_advice_list *victims) {
+    const struct ff_advice victim = {.block = named, .tier = request->tier, .launch = FF_NONE};
+    (void)policy_state, (void)view;
+    ff_advice_add(victims, &victim);
+}
+
+/* Whatever the evictor names, no prefetch takes the memory of what is needed sooner. */
+static void test_shared_root_and_a_prefetch(void **state) {
+    (void)state;
+    static const struct ff_evict_policy names = {
+        .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
+    assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
+    know_foretells();
+    open_engine("demand:prefetch=foretells,evict=names", 1);
+    uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
+    const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    named = last;
+    foretold[last] = 100;
+    foretold[soon] = 3;
+    foretold[wished] = 10;
+    bring(last, 0, 100);
+    bring(soon, 0, 100);
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+    foretold[soon] = 10;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+    foretold[soon] = 11;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 2);
+    carry_out(&job);
+    close_engine();
+}
+
 /* Who is needed last stays with those who share its root and are needed soon. */
 static void test_shared_root_that_is_needed(void **state) {
     (void)state;
-    static const struct ff_prefetch_policy foretells = {
-        .base = {.name = "foretells", .api = FF_POLICY_API},
-        .next_turn = foretell,
-        .next_launch = foretell_launch,
-        .this_turn = foretell_now};
-    assert_int_equal(ff__policy_register(FF__PREFETCH, &foretells.base, NULL), 0);
+    know_foretells();
     open_engine("demand:prefetch=foretells,evict=farthest", 2);
     uint32_t last = add_range(100), soon = add_range(100), later = add_range(512);
     uint32_t fault_on = add_range(512);
@@ -576,6 +626,7 @@ int main(void) {
         cmocka_unit_test(test_released_block_has_content),
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_root_goes_as_one),
+        cmocka_unit_test(test_shared_root_and_a_prefetch),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
