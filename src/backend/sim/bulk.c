@@ -201,7 +201,7 @@ static inline bool pass(struct sim *sim, struct device *device, const struct pie
 
 /* ---- the front ---- */
 
-/* Where an operand's step begins. */
+/* Where an operand's step begins. Signed, as converting unsigned numbers of 64 bits takes a branch. */
 static uint64_t position_of(const struct bulk *bulk, const struct front *front, uint64_t step) {
     return (uint64_t)(int64_t)(front->size * (double)(int64_t)step / (double)(int64_t)bulk->steps);
 }
@@ -344,9 +344,9 @@ static inline uint64_t first_byte(const struct share *share, uint32_t index) {
 /* Where parts of a page or more are: each faults on the first page that it misses. It begins with a page,
  * though steps, which are rounded, do not. */
 struct parts {
-    uint32_t size, part,
-        index;    /* the part, and the page that it faults on; FF_BLOCK_PAGES: no more */
-    uint64_t end; /* of the part */
+    uint32_t size, part;
+    uint32_t index; /* the page that the part faults on; FF_BLOCK_PAGES: no more */
+    uint64_t end;   /* of the part */
 };
 
 /* On to the next part that misses a page. */
