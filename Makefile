@@ -1,7 +1,12 @@
 # The short commands. CMake does the work; the presets are in CMakePresets.json.
 
-.PHONY: all setup run test sanitize stress fuzz bench format clean
+.PHONY: all setup run test sanitize stress fuzz lint coverage bench format format-check clean
 .SILENT:
+
+# Continuous integration sets CI; a test that is skipped there is a failure.
+ifdef CI
+export FARFAULT_FORBID_SKIPS ?= 1
+endif
 
 all: setup
 	$(call build,release)
@@ -9,32 +14,46 @@ all: setup
 setup:
 	scripts/setup.sh
 
-run: all
+run: setup
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target farfault_cli farfault_opencl examples/opencl/all
 	scripts/run.sh
 
+# The last lines are ctest's.
 test: all
-	$(call build,clang)
-	ctest --test-dir build --output-on-failure --timeout 600 --parallel 2
-	$(MAKE) sanitize
+	$(call build,asan)
+	$(call build,tsan)
+	scripts/test.sh
 
 sanitize: setup
 	$(call build,asan)
 	$(call build,tsan)
-	scripts/sanitize.sh
+	scripts/test.sh asan tsan
 
 stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
+	FARFAULT_TEST_REPEATS=200 build/tests/test_soft_two_devices
+	FARFAULT_TEST_REPEATS=1 build/tests/test_soft_every_call
 
 fuzz: setup
-	cmake --preset fuzz >/dev/null
-	cmake --build --preset fuzz
+	$(call build,fuzz)
 	scripts/fuzz.sh
+
+lint: all
+	scripts/lint.sh
+
+coverage: setup
+	$(call build,coverage)
+	scripts/coverage.sh
 
 bench: all
 	build/bench/farfault-bench --output build/bench/results.json
 
 format:
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	scripts/format.sh
+
+format-check:
+	scripts/format.sh --check
 
 clean:
 	rm -rf build

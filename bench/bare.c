@@ -33,7 +33,8 @@ static char *map_aligned(size_t size) {
 
 static void fill(struct bare *bare, uint64_t address) {
     size_t at = (size_t)(address - (uintptr_t)bare->area) / bare->unit * bare->unit;
-    ff__uffd_copy(&bare->uffd, bare->area + at, bare->source + at, bare->unit);
+    size_t copied;
+    ff__uffd_copy(&bare->uffd, bare->area + at, bare->source + at, bare->unit, &copied);
 }
 
 static void on_sigbus(int number, siginfo_t *info, void *context) {
@@ -43,12 +44,12 @@ static void on_sigbus(int number, siginfo_t *info, void *context) {
 
 static void *serve(void *argument) {
     struct bare *bare = argument;
-    struct ff__fault faults[16];
+    struct ff__uffd_message messages[16];
     uint64_t last = 0;
     while (!bare->stop) {
-        int count = ff__uffd_read(&bare->uffd, faults, 16);
+        int count = ff__uffd_read(&bare->uffd, messages, 16);
         for (int i = 0; i < count; i++)
-            fill(bare, faults[i].address);
+            fill(bare, messages[i].fault.address);
         if (count > 0 && bare->spin_ns)
             last = ff__clock_ns();
         if (count == 0 && (bare->spin_ns == 0 || ff__clock_ns() - last > bare->spin_ns)) {
@@ -61,7 +62,7 @@ static void *serve(void *argument) {
 
 static int open_bare(struct bare *bare, size_t size, bool sigbus) {
     struct ff_error error;
-    int status = ff__uffd_open(&bare->uffd, sigbus, &error);
+    int status = ff__uffd_open(&bare->uffd, sigbus, false, &error);
     if (status)
         return status;
     bare->size = size;
@@ -75,9 +76,9 @@ static int open_bare(struct bare *bare, size_t size, bool sigbus) {
 }
 
 static void close_bare(struct bare *bare) {
+    ff__uffd_close(&bare->uffd);
     munmap(bare->area, bare->size);
     munmap(bare->source, bare->size);
-    ff__uffd_close(&bare->uffd);
 }
 
 struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns) {
@@ -124,8 +125,9 @@ double bare_copy_seconds(size_t size, size_t unit) {
     if (status)
         return status;
     uint64_t start = ff__clock_ns();
+    size_t copied;
     for (size_t at = 0; at < size; at += unit)
-        ff__uffd_copy(&bare.uffd, bare.area + at, bare.source + at, unit);
+        ff__uffd_copy(&bare.uffd, bare.area + at, bare.source + at, unit, &copied);
     double seconds = (double)(ff__clock_ns() - start) * 1e-9;
     close_bare(&bare);
     return seconds;

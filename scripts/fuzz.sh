@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 seconds="${FUZZ_SECONDS:-30}"
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 mkdir -p build/fuzz/found
 for fuzzer in build/fuzz/tests/fuzz/fuzz_*; do
     [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue

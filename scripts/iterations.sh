@@ -1,6 +1,7 @@
 #!/bin/sh
 # Times every iteration of a bundled program under several systems, which take turns so that a machine that is slow for a
-# while is slow for all alike; prints the median of each iteration, in ms, and of all from the second on.
+# while is slow for all alike; prints the median of each iteration, in ms, and of all from the second on. A run before
+# them, plainly, has the kernels compiled.
 #   scripts/iterations.sh RUNS MEMORY SYSTEM,SYSTEM,.. PROGRAM [ARGUMENT...]
 #   scripts/iterations.sh 7 64M nvidia,nvidia-1,deepum,deepum-far jacobi --size 96M
 set -eu
@@ -9,6 +10,8 @@ shift 4
 root=$(dirname "$0")/..
 times=$(mktemp)
 trap 'rm -f "$times"' EXIT
+FARFAULT_MODE=passive FARFAULT_SUMMARY=none LD_PRELOAD=$root/build/libfarfault-opencl.so \
+    "$root/build/programs/$program" "$@" >/dev/null
 for run in $(seq "$runs"); do
     for system in $systems; do
         "$root/build/farfault" run --quiet --system "$system" --memory "$memory" -- \

@@ -85,6 +85,10 @@ FF_API int ff_config_set(struct ff_config *config, const char *name, const char 
 /* Applies every FARFAULT_* variable that is set. */
 FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error *error);
 
+/* Whether every FARFAULT_* variable that is set is one that something in farfault reads. -EINVAL: one is not, and the
+ * message names the one that was probably meant. */
+FF_API int ff_environment_check(struct ff_error *error);
+
 /* Errors of the file to record to are those of ff_trace_create(). -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it
  * or a needed feature. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit.
  * The caller owns *out: ff_close(). */
@@ -108,6 +112,10 @@ FF_API int ff_mem_free(struct ff_context *context, void *pointer);
  * describe it. */
 FF_API bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
                           size_t *size);
+
+/* Whether any of [pointer, pointer + size) is an address of the context's: of its managed memory, or of
+ * what stands behind it. Memory there must not be locked, moved or unmapped. */
+FF_API bool ff_context_owns(struct ff_context *context, const void *pointer, size_t size);
 
 /* Copies `size` bytes into managed memory without making them resident: what is on a device is
  * overwritten there, the rest goes to the host tier. The range must be inside one allocation
@@ -198,11 +206,16 @@ struct ff_stats {
     uint64_t refaults;       /* faulted pages that had been evicted before */
     uint64_t evictions;      /* blocks */
     uint64_t advice_dropped; /* pieces of advice that did not fit */
+    uint64_t
+        events_dropped; /* faults and evictions that learning was too slow to see; never launches */
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
     uint64_t capacity, resident,
         resident_peak; /* bytes of device memory: budget, held now, most ever held */
+    /* Bytes of device memory above the budget: what had to come although all that was there was pinned
+     * by the kernel, for input and output. Now, and most ever. */
+    uint64_t overshoot, overshoot_peak;
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
     uint64_t host_held;                 /* bytes of host memory that back the host tier */
 };
@@ -212,6 +225,10 @@ struct ff_stats {
 FF_API double ff_stats_hit_rate(const struct ff_stats *stats);
 
 FF_API void ff_stats_read(struct ff_context *context, struct ff_stats *out);
+
+/* Verifies every invariant now. 0, or -EUCLEAN with the first that broke, now or, with config.check, at any time
+ * before: then it is farfault that is wrong, and results may be, too. */
+FF_API int ff_check(struct ff_context *context, struct ff_error *error);
 
 /* What was chosen at run time, in words for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */

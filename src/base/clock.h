@@ -11,6 +11,11 @@ static inline uint64_t ff__clock_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static inline void ff__clock_sleep(uint64_t ns) {
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    nanosleep(&t, NULL);
+}
+
 /* Tells the CPU that this is a spin loop. */
 static inline void ff__cpu_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -12,10 +12,16 @@
 void *ff__lazy_map(size_t size) {
     if (size == 0)
         size = 1;
-    void *array = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* without access at first: a program that locks all memory it will ever have (mlockall) would have
+     * the whole of it allocated */
+    void *array = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (array == MAP_FAILED)
         return NULL;
+    munlock(array, size);
+    if (mprotect(array, size, PROT_READ | PROT_WRITE)) {
+        munmap(array, size);
+        return NULL;
+    }
     madvise(array, size, MADV_DONTDUMP); /* keeps core files as small as what was touched */
     return array;
 }

@@ -1,6 +1,6 @@
 /* Arguments with glibc's argp, with every mistake in one line. */
+#include "base/nearest.h"
 #include "cli/cli.h"
-#include "cli/nearest.h"
 #include "report/text.h"
 
 #include <errno.h>

@@ -68,17 +68,27 @@ static void pass_on(const struct ff__child *child, pid_t pid, const siginfo_t *i
         send_signal(child, pid, info->si_signo);
 }
 
+/* Waits for one of the signals; negative, with errno EAGAIN, once it is later than `deadline` (UINT64_MAX: never). */
+static int wait_until(const sigset_t *set, uint64_t deadline, siginfo_t *info) {
+    uint64_t now = ff__clock_ns(), left = now < deadline ? deadline - now : 0;
+    struct timespec patience = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    return sigtimedwait(set, info, deadline == UINT64_MAX ? NULL : &patience);
+}
+
 static void wait_for_end(const struct ff__child *child, pid_t pid, const sigset_t *set,
                          struct ff__child_end *end) {
-    const uint64_t deadline = child->limit_ns ? ff__clock_ns() + child->limit_ns : UINT64_MAX;
+    const uint64_t start = ff__clock_ns();
+    uint64_t limit = child->limit_ns ? start + child->limit_ns : UINT64_MAX;
+    uint64_t notice = child->notice_ns ? start + child->notice_ns : UINT64_MAX;
     while (waitpid(pid, &end->wait_status, WNOHANG) == 0) {
-        uint64_t now = ff__clock_ns(), left = now < deadline ? deadline - now : 0;
-        struct timespec patience = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
         siginfo_t info;
-        int number =
-            sigtimedwait(set, &info, child->limit_ns && !end->timed_out ? &patience : NULL);
-        if (number < 0 && errno == EAGAIN) {
+        int number = wait_until(set, notice < limit ? notice : limit, &info);
+        if (number < 0 && errno == EAGAIN && notice < limit) {
+            child->notice(child->noticer);
+            notice = UINT64_MAX;
+        } else if (number < 0 && errno == EAGAIN) {
             end->timed_out = true;
+            limit = UINT64_MAX;
             send_signal(child, pid, SIGKILL);
         } else if (number > 0 && number != SIGCHLD) {
             if (child->apart && end->interrupted)

@@ -11,6 +11,9 @@ struct ff__child {
     int output, errors; /* where stdout and stderr go; -1: where ours go */
     bool apart;         /* no input, its own process group: it and what it starts end together */
     uint64_t limit_ns;  /* kill it after that long; 0: never. Only with `apart` */
+    uint64_t notice_ns; /* call notice(noticer) once if it runs longer than this; 0: do not */
+    void (*notice)(void *noticer);
+    void *noticer;
 };
 
 struct ff__child_end {

@@ -19,9 +19,12 @@
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
+/* What everybody has, what one parameter or one line gives, and ours. */
+#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,deepum,deepum-far"
+
 static const struct argp_option compare_options[] = {
     OPTION("systems", SYSTEMS, "NAME[,..]",
-           "what to compare (default: demand,nvidia,nvidia-1); a system may have parameters: "
+           "what to compare (default: " SYSTEMS "); a system may have parameters: "
            "nvidia:threshold=25,thrashing=0,demand"),
     OPTION("memory", MEMORY, "SIZE|SHARE%[,..]",
            "memory of each device, in bytes or as a share of each program's footprint; several "
@@ -36,7 +39,7 @@ static const struct argp_option compare_options[] = {
            "tables"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
            "model it: run workloads on these devices, as farfault sim does, instead of programs"),
-    OPTION("modelled", MODELLED, NULL, "the same on the standard device"),
+    OPTION("modelled", MODELLED, NULL, "the same on the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "of modelled runs: the footprint is this share of the memory, such as 110%"),
     OPTION("jobs", JOBS, "N", "of modelled runs: how many at the same time"),
@@ -44,7 +47,8 @@ static const struct argp_option compare_options[] = {
 };
 
 static const char help[] =
-    "Runs OpenCL programs without farfault (plain), with memory for everything (in-memory), and "
+    "Runs OpenCL programs without farfault (plain), fully resident in device memory (in-memory), "
+    "and "
     "with little memory under each system; then tells times, traffic, and whether results were "
     "right.\v"
     "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
@@ -78,7 +82,7 @@ static int read_systems(struct work *work) {
     const char *list = work->options.text[FF__OPTION_SYSTEMS];
     struct ff__words *systems = &work->comparison.systems;
     struct ff_error error;
-    if (ff__specs_split(list ? list : "demand,nvidia,nvidia-1", systems, &error))
+    if (ff__specs_split(list ? list : SYSTEMS, systems, &error))
         return ff__options_complain(&work->options, FF__OPTION_SYSTEMS, error.message);
     int status = 0;
     for (unsigned i = 0; i < systems->count && !status; i++) {
@@ -147,15 +151,15 @@ static int read_options(struct work *work) {
     return status;
 }
 
-/* Sizes are checked with the rest; what a share comes to is not known yet, so the standard size
+/* Sizes are checked with the rest; what a share comes to is not known yet, so the default size
  * stands in for it. */
 static int probe(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
-    const uint64_t standard = work->config.memory;
+    const uint64_t fallback = work->config.memory;
     int status = check_json(work);
     for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
         const struct ff__amount *amount = &comparison->amounts[i];
-        work->config.memory = amount->share > 0 ? standard : amount->bytes;
+        work->config.memory = amount->share > 0 ? fallback : amount->bytes;
         status = ff__probe_device(&work->options, &work->config, comparison->description);
     }
     if (!status)
@@ -293,16 +297,16 @@ static int refuse_options(const struct ff__options *options, const enum ff__opti
 }
 
 static int compare_modelled(const struct ff__options *options) {
-    static const struct ff__sweep_defaults standard = {"demand,nvidia,nvidia-1,oracle", "66%"};
+    static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
     static const enum ff__option live[] = {
-        FF__OPTION_PROGRAMS, FF__OPTION_SIZE, FF__OPTION_RUNS, FF__OPTION_TIMEOUT,
-        FF__OPTION_LINK,     FF__OPTION_HOST, FF__OPTION_SPIN, FF__OPTION_MECHANISM,
-        FF__OPTION_HANDLER,  FF__OPTIONS,
+        FF__OPTION_PROGRAMS, FF__OPTION_SIZE,        FF__OPTION_RUNS, FF__OPTION_TIMEOUT,
+        FF__OPTION_LINK,     FF__OPTION_HOST,        FF__OPTION_SPIN, FF__OPTION_MECHANISM,
+        FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE, FF__OPTIONS,
     };
     struct ff__sweep sweep = {0};
     int status = refuse_options(options, live, "programs, not for modelled runs");
     if (!status)
-        status = ff__sweep_read(options, &standard, false, &sweep);
+        status = ff__sweep_read(options, &defaults, false, &sweep);
     if (!status)
         status = ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);

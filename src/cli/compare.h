@@ -13,7 +13,7 @@ enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS }; /* systems begin 
 
 /* The system that the others' speed-ups refer to, and the one that shows what managing costs when
  * everything fits. */
-#define FF__SYSTEM_FLOOR     "demand"
+#define FF__SYSTEM_BASELINE  "demand"
 #define FF__SYSTEM_IN_MEMORY "nvidia-1"
 
 /* What became of one program. */
@@ -55,12 +55,16 @@ static inline unsigned ff__line_of(const struct ff__comparison *comparison, unsi
 /* Bytes of device memory; 0 for plain. */
 uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned program, unsigned line);
 
-/* Geometric means over the programs at amounts[first..end): times of the floor, and of in-memory,
+/* Geometric means over the programs at amounts[first..end): times of the baseline, and of in-memory,
  * and of the system. NaN where nothing can be compared. */
 struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
                                     unsigned first, unsigned end);
 struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
                                      unsigned first, unsigned end);
+
+/* Bytes in and out of the devices, of all programs together. */
+uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned system,
+                           unsigned amount);
 
 /* Tables on stdout: one a program as soon as it is done, and the means at the end. */
 void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program);

@@ -33,6 +33,11 @@ static void set_nothing(json_t *run, const struct ff__result *result) {
     ff__json_set(run, "reason", ff__json_text(result->reason));
 }
 
+/* null: its exit status is 0, and that is all that is known. */
+static json_t *verified(const struct ff__program *program, const struct ff__result *result) {
+    return result->failed || program->bundled ? json_boolean(!result->failed) : json_null();
+}
+
 static json_t *run_of(const struct ff__comparison *comparison, unsigned program, unsigned line) {
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     const struct ff__result *result = &outcome->lines[line];
@@ -50,7 +55,8 @@ static json_t *run_of(const struct ff__comparison *comparison, unsigned program,
         set_nothing(run, result);
     else
         set_measurements(run, outcome, result);
-    ff__json_set(run, "verified", json_boolean(!result->failed));
+    ff__json_set(run, "good", json_boolean(!result->failed));
+    ff__json_set(run, "verified", verified(&comparison->programs.items[program], result));
     return run;
 }
 

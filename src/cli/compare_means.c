@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-static unsigned find_floor(const struct ff__comparison *comparison) {
+static unsigned find_baseline(const struct ff__comparison *comparison) {
     unsigned system = 0;
     while (system < comparison->systems.count &&
-           strcmp(comparison->systems.items[system], FF__SYSTEM_FLOOR) != 0)
+           strcmp(comparison->systems.items[system], FF__SYSTEM_BASELINE) != 0)
         system++;
     return system;
 }
@@ -14,13 +14,13 @@ static unsigned find_floor(const struct ff__comparison *comparison) {
 struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
                                     unsigned first, unsigned end) {
     struct ff__mean mean = {0};
-    unsigned floor = find_floor(comparison);
-    if (floor == comparison->systems.count)
+    unsigned baseline = find_baseline(comparison);
+    if (baseline == comparison->systems.count)
         return mean;
     for (unsigned program = 0; program < comparison->programs.count; program++) {
         const struct ff__result *lines = comparison->outcomes[program].lines;
         for (unsigned amount = first; amount < end; amount++)
-            ff__mean_add(&mean, &lines[ff__line_of(comparison, floor, amount)],
+            ff__mean_add(&mean, &lines[ff__line_of(comparison, baseline, amount)],
                          &lines[ff__line_of(comparison, system, amount)]);
     }
     return mean;
@@ -36,4 +36,16 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
                          &lines[FF__LINE_IN_MEMORY]);
     }
     return mean;
+}
+
+uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned system,
+                           unsigned amount) {
+    uint64_t bytes = 0;
+    for (unsigned program = 0; program < comparison->programs.count; program++) {
+        const struct ff__result *result =
+            &comparison->outcomes[program].lines[ff__line_of(comparison, system, amount)];
+        if (ff__result_usable(result))
+            bytes += ff__result_typical(result)->bytes_in + ff__result_typical(result)->bytes_out;
+    }
+    return bytes;
 }

@@ -1,11 +1,13 @@
 /* A comparison as tables. */
 #include "cli/compare.h"
 
+#include "policy/registry.h"
 #include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIB 1048576.0
 
@@ -35,6 +37,11 @@ static void counter_cells(struct ff__table *table, const struct ff__summary *sum
         ff__table_cell(table, "%.1f %%", 100 * summary->hit_rate);
 }
 
+/* A bundled program has looked at its results; of any other command the exit status is all that is known. */
+static const char *verdict(const struct ff__program *program) {
+    return program->bundled ? "yes" : "exit 0";
+}
+
 static void add_line(struct ff__table *table, const struct ff__comparison *comparison,
                      unsigned program, unsigned line) {
     const struct ff__outcome *outcome = &comparison->outcomes[program];
@@ -53,7 +60,7 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
         ff__table_cells(table, "-", "-", "-", "-", NULL);
     else
         counter_cells(table, ff__result_typical(result));
-    ff__table_cell(table, "yes");
+    ff__table_cell(table, "%s", verdict(&comparison->programs.items[program]));
 }
 
 /* A call that fell back was not managed, so the numbers above it are not the whole truth. */
@@ -96,31 +103,48 @@ void ff__compare_show_program(const struct ff__comparison *comparison, unsigned 
 
 /* ---- means ---- */
 
-static void mean_cell(struct ff__table *table, const struct ff__mean *mean) {
-    if (mean->count)
-        ff__table_cell(table, "%.2fx", ff__mean_value(mean));
+static const char *what_it_is(const char *spec) {
+    const struct ff__system_row *row;
+    size_t length = strcspn(spec, ":");
+    for (unsigned i = 0; (row = ff__system_at(i)); i++)
+        if (strncmp(row->name, spec, length) == 0 && row->name[length] == '\0')
+            return row->summary;
+    return "";
+}
+
+static void mean_line(struct ff__table *table, const struct ff__comparison *comparison,
+                      unsigned system, unsigned amount) {
+    struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
+    struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
+    const char *name = comparison->systems.items[system];
+    char moved[FF__QUANTITY];
+    ff__table_cells(table, name, comparison->amount_texts.items[amount], NULL);
+    if (gain.count)
+        ff__table_cell(table, "%.2fx", ff__mean_value(&gain));
     else
         ff__table_cell(table, "-");
+    if (loss.count)
+        ff__table_cell(table, "%.0f %%", 100 / ff__mean_value(&loss));
+    else
+        ff__table_cell(table, "-");
+    ff__table_cell(table, "%s",
+                   ff__size_text(moved, ff__compare_moved(comparison, system, amount)));
+    ff__table_cell(table, "%u of %u", loss.count, comparison->programs.count);
+    ff__table_cell(table, "%s", what_it_is(name));
 }
 
 void ff__compare_show_means(const struct ff__comparison *comparison) {
     struct ff__table table;
-    ff__table_init(&table, "lrrrr");
-    ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_FLOOR, "x in-memory",
-                    "programs", NULL);
-    for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
-        for (unsigned system = 0; system < comparison->systems.count; system++) {
-            struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
-            struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
-            ff__table_cells(&table, comparison->systems.items[system],
-                            comparison->amount_texts.items[amount], NULL);
-            mean_cell(&table, &gain);
-            mean_cell(&table, &loss);
-            ff__table_cell(&table, "%u", loss.count);
-        }
-    }
+    ff__table_init(&table, "lrrrrrl");
+    ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_BASELINE,
+                    "of fully resident speed", "moved", "programs", "what it is", NULL);
+    for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++)
+        for (unsigned system = 0; system < comparison->systems.count; system++)
+            mean_line(&table, comparison, system, amount);
     printf("geometric means (%s, %s)\n", comparison->description,
            comparison->runs > 1 ? "medians" : "one run each");
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
+    puts("  Fully resident: the same programs with device memory for all of their data "
+         "(in-memory).");
 }

@@ -65,6 +65,7 @@ void ff__environment_manage(struct ff__environment *environment, const char *pre
     ff__environment_set(environment, "LD_PRELOAD", "%s", all);
     free(all);
     ff__environment_set(environment, "FARFAULT_REQUIRE", "1");
+    ff__environment_unset(environment, "FARFAULT_ACCOUNTS"); /* of a farfault that runs us */
     char names[8 * sizeof "pthread"] = "pthread";
     for (unsigned i = 1; i < devices && i < 8; i++)
         strcat(names, " pthread");

@@ -1,8 +1,9 @@
 /* farfault: finds the sub-command and hands over to it. */
+#include "base/nearest.h"
 #include "cli/cli.h"
-#include "cli/nearest.h"
 #include "report/text.h"
 
+#include <farfault/farfault.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,12 @@ static int unknown_command(const char *name) {
     return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; there are: " COMMAND_LIST, name);
 }
 
+/* A misspelt variable would change nothing and never be noticed. */
+static int check_environment(void) {
+    struct ff_error error;
+    return ff_environment_check(&error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message) : 0;
+}
+
 static int run_command(const struct rest *rest) {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i].name, rest->words[0]) != 0)
@@ -106,7 +113,9 @@ int main(int argc, char **argv) {
         return status;
     if (rest.count == 0)
         return ff__complain(FF__EXIT_USAGE, "no command; there are: " COMMAND_LIST);
-    status = run_command(&rest);
+    status = check_environment();
+    if (!status)
+        status = run_command(&rest);
     if (fflush(stdout) == EOF && status == 0)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write to standard output");
     return status;

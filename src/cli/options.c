@@ -22,6 +22,7 @@ static const struct {
     [FF__OPTION_SPIN] = {"spin", "FARFAULT_SPIN", "spin"},
     [FF__OPTION_SEED] = {"seed", "FARFAULT_SEED", "seed"},
     [FF__OPTION_CHECK] = {"check", "FARFAULT_CHECK", "check"},
+    [FF__OPTION_DEVICE_TYPE] = {"device-type", "FARFAULT_DEVICE_TYPE", NULL},
     [FF__OPTION_SYSTEM] = {"system", "FARFAULT_SYSTEM", "system"},
     [FF__OPTION_MEMORY] = {"memory", "FARFAULT_MEMORY", "memory"},
     [FF__OPTION_JSON] = {"json", "FARFAULT_JSON", NULL},
@@ -58,6 +59,9 @@ static const struct {
 static const struct argp_option device_options[] = {
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    OPTION("device-type", DEVICE_TYPE, "gpu|cpu",
+           "what programs take the devices for (default: gpu; with cpu, a program that has other "
+           "kernels for CPUs uses those, as it would without farfault)"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("link", LINK, "RATE,LATENCY",
            "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
@@ -101,13 +105,25 @@ static const char *keep(struct ff__options *options, char *text) {
     return text;
 }
 
+/* Whether the command has the option: a variable that is meant for another one means nothing here. */
+static bool has_option(const struct argp *argp, int key) {
+    const struct argp_option *option = argp->options;
+    for (; option && (option->name || option->key || option->doc); option++)
+        if (option->key == key)
+            return true;
+    for (const struct argp_child *child = argp->children; child && child->argp; child++)
+        if (has_option(child->argp, key))
+            return true;
+    return false;
+}
+
 int ff__options_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                       struct ff__options *out) {
     *out = (struct ff__options){0};
     int status = ff__arguments_parse(argp, argc, argv, flags, out);
     for (int i = 0; i < FF__OPTIONS && !status; i++) {
         const char *value = getenv(names[i].variable);
-        if (out->text[i] || !value)
+        if (out->text[i] || !value || !has_option(argp, FF__OPTION_KEY(i)))
             continue;
         out->text[i] = keep(out, ff__text("%s", value)); /* what getenv() gave may change */
         out->from_environment[i] = true;
@@ -202,8 +218,20 @@ static int apply(struct ff__options *options, enum ff__option option, struct ff_
     return 0;
 }
 
+static int apply_device_type(const struct ff__options *options) {
+    const char *type = options->text[FF__OPTION_DEVICE_TYPE];
+    if (!type)
+        return 0;
+    if (strcmp(type, "gpu") != 0 && strcmp(type, "cpu") != 0)
+        return ff__options_complain(options, FF__OPTION_DEVICE_TYPE, "must be gpu or cpu");
+    if (setenv(names[FF__OPTION_DEVICE_TYPE].variable, type, 1))
+        return ff__complain(FF__EXIT_FAILURE, "cannot set %s: %s",
+                            names[FF__OPTION_DEVICE_TYPE].variable, strerror(errno));
+    return 0;
+}
+
 int ff__options_apply(struct ff__options *options, struct ff_config *config) {
-    int status = 0;
+    int status = apply_device_type(options);
     ff_config_init(config);
     for (int i = 0; i < FF__OPTIONS && !status; i++)
         if (names[i].setting && options->text[i] && i != FF__OPTION_MEMORY &&

@@ -19,6 +19,7 @@ enum ff__option {
     FF__OPTION_SPIN,
     FF__OPTION_SEED,
     FF__OPTION_CHECK,
+    FF__OPTION_DEVICE_TYPE, /* for the preload alone */
     /* run and compare, each with its own meaning */
     FF__OPTION_SYSTEM,
     FF__OPTION_MEMORY,

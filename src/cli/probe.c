@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,7 @@ int ff__probe_device(const struct ff__options *options, const struct ff_config *
 /* ---- OpenCL ---- */
 
 #define PLATFORMS_MAX 16
+#define FEW_FILES     64 /* a runtime opens some */
 
 /* Writes the version of PoCL; false without it. */
 static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
@@ -76,6 +78,19 @@ static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
             return get_info(platforms[i], CL_PLATFORM_VERSION, FF__PROBE_TEXT, version, NULL) == 0;
     }
     return false;
+}
+
+/* What is to be done about it is another thing if the runtime may be there and could not be opened. */
+static int complain_opencl(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FEW_FILES)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "cannot look for an OpenCL runtime with at most %llu open files; allow "
+                            "more, as with ulimit -n 1024",
+                            (unsigned long long)files.rlim_cur);
+    return ff__complain(FF__EXIT_FAILURE,
+                        "there is no OpenCL runtime with a PoCL platform on this machine; install "
+                        "the package pocl-opencl-icd");
 }
 
 /* In a child, because a runtime is much code of others: it may crash, and would stay loaded. */
@@ -101,9 +116,5 @@ int ff__probe_opencl(char version[FF__PROBE_TEXT]) {
     }
     close(ends[0]);
     version[FF__PROBE_TEXT - 1] = '\0';
-    if (pid > 0 && wait_status == 0)
-        return 0;
-    return ff__complain(FF__EXIT_FAILURE,
-                        "there is no OpenCL runtime with a PoCL platform on this machine; install "
-                        "the package pocl-opencl-icd");
+    return pid > 0 && wait_status == 0 ? 0 : complain_opencl();
 }

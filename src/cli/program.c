@@ -1,8 +1,8 @@
 #include "cli/program.h"
 
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/nearest.h"
 #include "report/text.h"
 
 #include <stdlib.h>

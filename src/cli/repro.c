@@ -1,9 +1,9 @@
 /* farfault repro: a paper's tables beside ours. */
 #include "cli/repro.h"
 
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/pool.h"
 #include "report/json.h"

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/probe.h"
 #include "cli/trial.h"
+#include "report/account.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,8 @@
 
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+
+#define NOTICE_NS UINT64_C(10000000000)
 
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
@@ -70,10 +73,11 @@ struct plan {
     struct ff__amount memory;
     struct ff__program program;
     char preload[PATH_MAX];
-    char *json;          /* absolute, or NULL */
-    char *record;        /* absolute, or NULL: no trace */
-    char mark[PATH_MAX]; /* a file that the preload takes away once it manages something, or "" */
+    char *json;   /* absolute, or NULL */
+    char *record; /* absolute, or NULL: no trace */
     bool quiet;
+    struct ff__book *book; /* what its processes saw, counted and did */
+    char book_path[64];
 };
 
 /* ---- before ---- */
@@ -84,13 +88,12 @@ static int read_memory(struct plan *plan) {
         return ff__options_complain(&plan->options, FF__OPTION_MEMORY, FF__AMOUNT_EXPECTED);
     if (!text)
         plan->memory.bytes = plan->config.memory;
-    if (plan->memory.share <= 0) /* else this is not known yet: the standard stands in */
+    if (plan->memory.share <= 0) /* else this is not known yet: the default stands in */
         plan->config.memory = plan->memory.bytes;
     return 0;
 }
 
-/* The file is made now, so that a path that cannot be written is found before the program runs. Its
- * size tells afterwards whether there was a summary, so it must be a regular file. */
+/* The file is made now, so that a path that cannot be written is found before the program runs. */
 static int prepare_json(struct plan *plan) {
     const char *text = plan->options.text[FF__OPTION_JSON];
     if (!text)
@@ -114,14 +117,12 @@ static int prepare_json(struct plan *plan) {
 }
 
 /* Takes the file away again if nothing was written to it. */
-static bool finish_json(struct plan *plan) {
+static void finish_json(struct plan *plan) {
     struct stat about;
-    bool empty = plan->json && stat(plan->json, &about) == 0 && about.st_size == 0;
-    if (empty)
+    if (plan->json && stat(plan->json, &about) == 0 && about.st_size == 0)
         unlink(plan->json);
     free(plan->json);
     plan->json = NULL;
-    return !empty;
 }
 
 static int read_output(struct plan *plan) {
@@ -232,52 +233,91 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->config.memory);
     const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
-    ff__environment_set(out, "FARFAULT_MARK", "%s", plan->mark);
+    ff__environment_set(out, "FARFAULT_ACCOUNTS", "%s", plan->book_path);
     if (plan->record)
         ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->record);
 }
 
-/* Whether the mark is still there; takes it away. */
-static bool finish_mark(struct plan *plan) {
-    return plan->mark[0] && unlink(plan->mark) == 0;
+/* ---- what became of it ---- */
+
+/* Of what ended without reporting, because it was killed or left by _exit(), we report. */
+static void report_rest(const struct plan *plan) {
+    for (uint32_t i = 0; i < ff__book_count(plan->book); i++) {
+        const struct ff__account *account = &plan->book->accounts[i];
+        int status = 0;
+        if (account->reported || !account->managed)
+            continue;
+        if (plan->json)
+            status = ff__account_write(account, plan->json);
+        else if (!plan->quiet)
+            ff__account_print(account, stderr);
+        if (status)
+            ff__complain(0, "cannot write the summary to %s: %s", plan->json, strerror(-status));
+    }
 }
 
-/* What the user would not see otherwise. */
-static void complain_end(struct plan *plan, int wait_status) {
+/* One line, if no process of the program had anything managed and none has said why itself. */
+static void complain_idle(const struct plan *plan) {
+    const struct ff__book *book = plan->book;
+    char excuse[512] = "called no OpenCL function that farfault could see; does it use OpenCL, "
+                       "through libOpenCL.so?";
+    for (uint32_t i = 0; i < ff__book_count(book); i++) {
+        if (book->accounts[i].managed || book->accounts[i].reason[0])
+            return;
+        ff__account_excuse(&book->accounts[i], excuse, sizeof excuse);
+    }
+    ff__complain(0, "nothing was managed: %s %s", plan->program.name, excuse);
+}
+
+/* One line and status 1, whatever the program says of itself, if an invariant broke in one of its processes. */
+static int judge_invariants(const struct plan *plan, int status) {
+    for (uint32_t i = 0; i < ff__book_count(plan->book); i++)
+        if (plan->book->accounts[i].broken[0])
+            return ff__complain(FF__EXIT_FAILURE, "an invariant broke in process %d: %s",
+                                plan->book->accounts[i].pid, plan->book->accounts[i].broken);
+    return status;
+}
+
+static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     const char *program = plan->program.name;
-    bool unmanaged = finish_mark(plan), reported = finish_json(plan);
-    if (WIFSIGNALED(wait_status))
-        ff__complain(0, "%s was killed by signal %d (%s)", program, WTERMSIG(wait_status),
-                     strsignal(WTERMSIG(wait_status)));
-    else if (unmanaged)
-        ff__complain(0,
-                     "nothing was managed: %s made no OpenCL buffers that farfault could see; does "
-                     "it use OpenCL, through libOpenCL.so?",
-                     program);
-    else if (!reported)
-        ff__complain(0, "%s left no summary: it ended too abruptly", program);
+    int number = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
+    if (number)
+        ff__complain(0, "%s was killed by signal %d (%s)", program, number, strsignal(number));
+    report_rest(plan);
+    if (!number)
+        complain_idle(plan);
+    return judge_invariants(plan, ff__child_exit_status(end));
+}
+
+/* Nobody should wait for hours to learn that their program has no OpenCL in it. */
+static void notice_idleness(void *noticer) {
+    const struct plan *plan = noticer;
+    if (ff__book_count(plan->book) == 0)
+        ff__complain(0, "%s has called no OpenCL function so far: nothing is managed yet",
+                     plan->program.name);
 }
 
 static int run_program(struct plan *plan) {
     struct ff__environment environment;
-    if (ff__summary_place(plan->mark))
-        plan->mark[0] = '\0';
+    plan->book = ff__book_make(plan->book_path);
+    if (!plan->book)
+        return ff__complain(FF__EXIT_FAILURE, "cannot make a file in memory: %s", strerror(errno));
     set_environment(plan, &environment);
     struct ff__child child = {
         .argv = plan->program.argv,
         .environment = environment.items,
         .output = -1,
         .errors = -1,
+        .notice_ns = NOTICE_NS,
+        .notice = notice_idleness,
+        .noticer = plan,
     };
     struct ff__child_end end;
     int status = ff__child_run(&child, &end);
     ff__environment_free(&environment);
-    if (status) {
-        finish_mark(plan);
-        return complain_start(plan->program.name, status);
-    }
-    complain_end(plan, end.wait_status);
-    return ff__child_exit_status(&end);
+    status = status ? complain_start(plan->program.name, status) : judge_end(plan, &end);
+    ff__book_close(plan->book);
+    return status;
 }
 
 static int run_all(struct plan *plan) {

@@ -11,7 +11,7 @@ static const char sim_help[] =
     "and "
     "devices are all combined. The first line of each table, in-memory, is what the work takes "
     "with "
-    "memory for everything. Every option can also be set in the environment, --memory as "
+    "everything fully resident. Every option can also be set in the environment, --memory as "
     "FARFAULT_MEMORY and so on; the command line wins.\n"
     "\n"
     "The exit status is 1 if any run failed.\n"

@@ -38,6 +38,7 @@ int ff__summary_read(const char *path, struct ff__summary *out) {
         return -EINVAL;
     }
     const json_t *hits = json_object_get(all, "hit_rate");
+    const char *broken = json_string_value(json_object_get(all, "broken"));
     *out = (struct ff__summary){
         .seconds = json_number_value(json_object_get(all, "seconds")),
         .hit_rate = json_is_number(hits) ? json_number_value(hits) : (double)NAN,
@@ -45,6 +46,7 @@ int ff__summary_read(const char *path, struct ff__summary *out) {
         .faults = count_of(all, "faults"),
         .bytes_in = count_of(all, "bytes_in"),
         .bytes_out = count_of(all, "bytes_out"),
+        .broken = broken ? broken : "",
         .all = all,
     };
     if (out->hit_rate < 0) /* ff_stats_hit_rate(): no launch named operands */

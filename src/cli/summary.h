@@ -10,7 +10,8 @@ struct ff__summary {
     double seconds;  /* first command to last completion */
     double hit_rate; /* NaN: unknown */
     uint64_t footprint, faults, bytes_in, bytes_out;
-    json_t *all; /* everything it wrote */
+    const char *broken; /* the first broken invariant, "": none was seen */
+    json_t *all;        /* everything it wrote */
 };
 
 /* A file of its own for one run. Returns 0 or a negative errno. */

@@ -59,11 +59,11 @@ double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell) {
     return time_of(sweep, cell) / time_of(sweep, in_memory_cell(sweep, cell));
 }
 
-/* The floor at the same memory; false without one. */
-static bool floor_cell(const struct ff__sweep *sweep, unsigned cell, unsigned *out) {
+/* The baseline at the same memory; false without one. */
+static bool baseline_cell(const struct ff__sweep *sweep, unsigned cell, unsigned *out) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     for (unsigned i = 0; place.line >= FF__SWEEP_SYSTEMS && i < sweep->system_names.count; i++) {
-        if (strcmp(sweep->system_names.items[i], FF__SYSTEM_FLOOR) != 0)
+        if (strcmp(sweep->system_names.items[i], FF__SYSTEM_BASELINE) != 0)
             continue;
         *out = ff__sweep_cell(sweep, place.workload, place.gpu,
                               ff__sweep_line(sweep, i, place.budget));
@@ -74,7 +74,7 @@ static bool floor_cell(const struct ff__sweep *sweep, unsigned cell, unsigned *o
 
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell) {
     unsigned without;
-    if (!floor_cell(sweep, cell, &without) || !sweep->cells[without].good)
+    if (!baseline_cell(sweep, cell, &without) || !sweep->cells[without].good)
         return (double)NAN;
     return ff__sim_coverage(&sweep->cells[cell].result, &sweep->cells[without].result);
 }
@@ -91,10 +91,11 @@ struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu
     double faster = 0, slower = 0;
     unsigned faster_count = 0, slower_count = 0;
     for (unsigned i = 0; i < sweep->workloads.count; i++) {
-        unsigned cell = ff__sweep_cell(sweep, i, gpu, ff__sweep_line(sweep, system, budget)), floor;
+        unsigned cell = ff__sweep_cell(sweep, i, gpu, ff__sweep_line(sweep, system, budget)),
+                 baseline;
         add(ff__sweep_slowdown(sweep, cell), &slower, &slower_count);
-        if (floor_cell(sweep, cell, &floor))
-            add(time_of(sweep, floor) / time_of(sweep, cell), &faster, &faster_count);
+        if (baseline_cell(sweep, cell, &baseline))
+            add(time_of(sweep, baseline) / time_of(sweep, cell), &faster, &faster_count);
     }
     return (struct ff__sweep_mean){
         .faster = faster_count ? exp(faster / faster_count) : (double)NAN,

@@ -72,7 +72,7 @@ struct ff__sweep_place {
 };
 struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned cell);
 
-/* Geometric means over the workloads, of times: of the floor, and of in-memory, and of the system.
+/* Geometric means over the workloads, of times: of the baseline, and of in-memory, and of the system.
  * NaN where nothing can be compared. */
 struct ff__sweep_mean {
     double faster, slowdown;
@@ -84,7 +84,7 @@ struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu
 /* Time as a multiple of in-memory; NaN if either is missing. */
 double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);
 
-/* Misses avoided by prefetching, against the floor at the same memory; NaN without it. */
+/* Misses avoided by prefetching, against the baseline at the same memory; NaN without it. */
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);
 
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu);

@@ -80,7 +80,7 @@ void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned g
 void ff__sweep_show_means(const struct ff__sweep *sweep) {
     struct ff__table table;
     ff__table_init(&table, "llrrrr");
-    ff__table_cells(&table, "system", "device", "memory", "faster than " FF__SYSTEM_FLOOR,
+    ff__table_cells(&table, "system", "device", "memory", "faster than " FF__SYSTEM_BASELINE,
                     "x in-memory", "workloads", NULL);
     for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++) {
         for (unsigned budget = 0; budget < sweep->budget_count; budget++) {

@@ -98,6 +98,8 @@ static void judge_summary(const char *path, struct ff__trial *trial) {
         fail(trial, "left no measurements: does it use OpenCL, through libOpenCL.so?");
     else if (status)
         fail(trial, "left measurements that cannot be read");
+    else if (trial->summary.broken[0])
+        fail(trial, "an invariant broke: %.170s", trial->summary.broken);
 }
 
 /* ---- running it ---- */

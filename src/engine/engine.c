@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define EVENTS_MAX 8192u
+#define OLDEST     64u /* learned at once, so that a launch finds room in the queue */
 
 /* ---- making and unmaking ---- */
 
@@ -134,7 +135,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     if (status)
         return status;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
-                            config->memory, config->by_page);
+                            config->memory, config->by_page, config->spare);
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
@@ -148,15 +149,21 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->maps_remotely = config->maps_remotely;
     engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;
+    engine->virtual_time = config->virtual_time;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         engine->launch[tier] = FF_NONE;
     engine->late_head = FF_NONE;
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
-    status = engine->late && engine->late_pages ? make_policies(engine, config, error) : -ENOMEM;
+    engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
+    status = engine->late && engine->late_pages && engine->stay
+                 ? make_policies(engine, config, error)
+                 : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
-        status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event));
+        status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event))
+                     ? ff__fail(error, -ENOMEM, "no memory for the engine's events")
+                     : 0;
     if (status)
         ff__engine_fini(engine);
     return status;
@@ -170,6 +177,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
     ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
+    ff__lazy_unmap(engine->stay, engine->space.block_limit * sizeof *engine->stay);
     ff__map_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);
@@ -178,8 +186,14 @@ void ff__engine_fini(struct ff__engine *engine) {
 /* ---- small helpers ---- */
 
 void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
-    if (engine->events.items)
+    struct ff_event oldest[OLDEST];
+    if (!engine->events.items || ff__queue_push(&engine->events, event))
+        return;
+    bool is_launch = event->kind == FF_EVENT_LAUNCH || event->kind == FF_EVENT_LAUNCH_END;
+    if (is_launch && ff__engine_learn(engine, engine->view.now_ns, oldest, OLDEST) > 0)
         ff__queue_push(&engine->events, event);
+    else
+        engine->space.stats.events_dropped++;
 }
 
 /* ---- ranges, launches, events ---- */
@@ -237,6 +251,7 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
 
 static void forget_block(struct ff__engine *engine, uint32_t block) {
     ff__engine_forget_late(engine, block);
+    ff__memory_forget_refusal(engine, block);
     if (engine->prefetch->base.block_freed)
         engine->prefetch->base.block_freed(engine->prefetch_state, block);
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)

@@ -20,11 +20,13 @@ enum ff__job_status {
                         faults */
     FF__JOB_LATER, /* the block is busy; the faults are remembered and come back when its job is
                         finished. Or the pages are on their way: they end the faults */
-    FF__JOB_NO_ROOM, /* everything that could leave is in flight: try again after some job has
-                        finished */
+    FF__JOB_NO_ROOM, /* everything that could leave is in flight, or has only just come: try again
+                        after some job has finished, or at job->retry_ns if that is not 0 */
     FF__JOB_WAIT,    /* the policy throttles these pages until job->retry_ns */
     FF__JOB_DROPPED, /* advice that does not fit */
 };
+
+#define FF__OUTS_MAX (FF__ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
 
 struct ff__job {
     bool has_in;
@@ -37,8 +39,12 @@ struct ff__job {
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
-    struct ff_mask copied[FF__ROOT_LEAVES]; /* set by the backend for each out */
-    struct ff__move out[FF__ROOT_LEAVES];
+    /* Set by who carries it out; what it leaves alone says that all went well. */
+    struct ff_mask missed;               /* pages of `in` that did not come */
+    struct ff_mask stayed[FF__OUTS_MAX]; /* pages of each out that did not leave */
+    struct ff_mask copied[FF__OUTS_MAX]; /* pages of each out whose bytes went to the host */
+    int failure;                         /* what `in` ended in */
+    struct ff__move out[FF__OUTS_MAX];
 };
 
 struct ff__engine_config {
@@ -49,6 +55,7 @@ struct ff__engine_config {
     bool separate;      /* a device does not reach what another one has */
     bool maps_remotely; /* a device can use pages from where they are */
     uint32_t stock;     /* roots to keep free ahead of need, once there is pressure */
+    uint32_t spare;     /* roots beyond the memory, for when what is there cannot leave */
     uint32_t shows;     /* the backend's visibility */
     uint64_t seed;
     bool check;
@@ -63,6 +70,14 @@ struct ff__late {
     uint16_t tiers; /* bit t: tier t has some */
     uint8_t tier;   /* that is taken next, in the queue */
     bool queued;
+};
+
+/* Why a block stays whoever wants its memory; only where time is real. */
+struct ff__stay {
+    uint64_t served_ns;  /* when pages of it last came for a fault, */
+    uint32_t page;       /* the first of which was this one */
+    uint64_t refused_ns; /* it could not leave: it is not tried again before then */
+    uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
 };
 
 /* Of one tier; what it says of one that has none is void. */
@@ -82,11 +97,17 @@ struct ff__engine {
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;             /* [block] */
     struct ff__late_pages *late_pages; /* [block][tier] */
+    struct ff__stay *stay;             /* [block] */
+    uint32_t refused_count;            /* blocks that could not leave */
+    uint32_t unused_count;             /* faults that were, it seems, served in vain */
+    uint64_t unused_ns;                /* when the last was */
+    uint64_t grace_ns;                 /* how long who has come may stay */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t stock;
     bool separate, maps_remotely;
-    bool uses_remote;           /* pages have been left where they are, to be used from there */
-    bool watched;               /* the backend shows accesses, and keeps space.unused */
+    bool uses_remote; /* pages have been left where they are, to be used from there */
+    bool watched;     /* the backend shows accesses, and keeps space.unused */
+    bool virtual_time;
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
     uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
@@ -119,7 +140,7 @@ int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
-/* Pre-evicts a block if free memory is short. RUN, or NONE. */
+/* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        struct ff__job *job);
 
@@ -128,7 +149,8 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages);
 
-/* Makes a carried out job true. Then serve the late faults. */
+/* Makes a carried out job true: what has moved is where it was to go, the rest is where it was.
+ * If something has not left, nothing must have come. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 
 /* Keeps a block whose faults have been served on its device until those who wait for them have been
@@ -140,6 +162,9 @@ static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, boo
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
+
+/* Looks again, sometime later, whether what uses spare memory can leave. */
+void ff__engine_press(struct ff__engine *engine);
 
 /* Drops the block's late faults, and the block from the queue of those. */
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);

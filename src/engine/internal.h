@@ -12,8 +12,9 @@ static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, u
     return &engine->view;
 }
 
-/* Queues an event for the correlator. A full queue drops it: learning may miss something, faults do
- * not wait. */
+/* Queues an event for the correlator. A full queue drops it, and counts it: learning may miss something,
+ * faults do not wait. But a launch that is missed would put all that follows under the wrong kernel: for
+ * it the oldest events are learned at once. */
 void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
 
 /* Prefetched pages that leave without having been used. */
@@ -48,10 +49,26 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Adds a pre-eviction to the job if free memory is short. */
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
 
-/* What was held for the job's ways out and is not for its way in is free again. */
+/* What was held for a way out of the job, and is not for its way in, is free again; `stayed`: these
+ * pages are still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out);
+                     const struct ff__move *out, const struct ff_mask *stayed);
+
+/* The job's way in has ended, with the pages that are now in it. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);
+
+/* The block has come for a fault, on this page first: it stays for a while, if need be. */
+void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page);
+
+/* When somebody may leave who may not now; 0: that depends on jobs. */
+uint64_t ff__memory_retry(const struct ff__engine *engine);
+
+/* The block can leave, for all that is known. */
+void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
+
+/* These pages of the block are faulted on. */
+void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                        const struct ff_mask *pages);
 
 /* By page: a block that holds nothing, and gets nothing, is released. */
 void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier);

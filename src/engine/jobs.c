@@ -7,6 +7,8 @@ static void clear_job(struct ff__job *job) {
     job->has_in = job->took_root = false;
     job->out_count = 0;
     job->retry_ns = job->owed = job->stocked = 0;
+    job->failure = 0;
+    ff_mask_clear(&job->missed);
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
     ff_mask_clear(&job->remote);
@@ -53,6 +55,11 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
     engine->late_tail = block;
 }
 
+static bool is_at_rest(const struct ff__engine *engine, uint32_t block) {
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    return !facts->busy && ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving);
+}
+
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group) {
     uint32_t block = engine->late_head;
     if (block == FF_NONE)
@@ -66,10 +73,12 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
                                      .faulted = pages->faulted,
                                      .written = pages->written};
     late->tiers = (uint16_t)(late->tiers & ~(1u << tier));
-    late->tier = (uint8_t)(tier + 1); /* what is late once more waits for the next job's end */
+    late->tier = (uint8_t)(tier + 1); /* what is late once more waits for the next job's end, */
     if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
         engine->late_head = late->next;
         late->queued = false;
+        if (is_at_rest(engine, block)) /* which may have come meanwhile */
+            queue_late(engine, block);
     }
     return true;
 }
@@ -111,8 +120,10 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
             continue;
         struct ff_mask there =
             ff_mask_and(pages, &ff__facts(&engine->space, block)->tier[peer].resident);
-        if (!ff_mask_empty(&there) && ff__memory_leave(engine, block, peer, &there, NULL, job))
+        if (!ff_mask_empty(&there)) {
+            ff__memory_leave(engine, block, peer, &there, NULL, job);
             fetched = ff_mask_or(&fetched, &there);
+        }
     }
     return fetched;
 }
@@ -219,8 +230,12 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
                     struct ff_mask *wanted, struct ff__job *job) {
     uint32_t block = absent->block, tier = absent->tier;
     struct ff_mask asked = ff_mask_and(wanted, &absent->faulted);
-    if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_FAULT, &asked, wanted, job))
+    if (!engine->virtual_time)
+        ff__memory_faulted(engine, block, tier, &absent->faulted);
+    if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_FAULT, &asked, wanted, job)) {
+        job->retry_ns = ff__memory_retry(engine);
         return FF__JOB_NO_ROOM;
+    }
     set_in(engine, block, tier, wanted, job);
     job->faulted = ff_mask_and(wanted, &asked);
     if (!ff_mask_within(&asked, wanted)) {
@@ -317,7 +332,7 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
     clear_job(job);
-    if (facts->busy || !ff_mask_empty(&facts->coming) || !ff_mask_empty(&facts->leaving))
+    if (!is_at_rest(engine, block))
         return FF__JOB_LATER;
     if (facts->memory[tier] == 0)
         return FF__JOB_NONE;
@@ -350,21 +365,24 @@ void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
     *unused = ff_mask_minus(unused, leaving);
 }
 
-static void finish_out(struct ff__engine *engine, const struct ff__job *job,
-                       const struct ff__move *out, const struct ff_mask *copied) {
+static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t index) {
     struct ff__space *space = &engine->space;
     struct ff_stats *stats = &space->stats;
+    struct ff__move *out = &job->out[index];
+    const struct ff_mask *copied = &job->copied[index], *stayed = &job->stayed[index];
     uint32_t block = out->block;
     struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
     struct ff_mask *resident = &facts->tier[out->tier].resident;
+    out->pages = ff_mask_minus(&out->pages, stayed);
+    out->dead = ff_mask_minus(&out->dead, stayed);
     *resident = ff_mask_minus(resident, &out->pages);
     *host = ff_mask_or(host, copied);
     *host = ff_mask_minus(host, &out->dead);
     facts->evicted = ff_mask_or(&facts->evicted, &out->pages);
     if (engine->watched)
         ff__engine_count_useless(engine, block, &out->pages);
-    ff__memory_left(engine, job, out);
+    ff__memory_left(engine, job, out, stayed);
 
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
@@ -377,6 +395,13 @@ static void finish_out(struct ff__engine *engine, const struct ff__job *job,
                              .launch = FF_NONE,
                              .now_ns = engine->view.now_ns};
     ff__engine_tell(engine, &event);
+}
+
+/* What has not come is no part of the way in any more. */
+static void leave_out_missed(struct ff__job *job) {
+    job->in.pages = ff_mask_minus(&job->in.pages, &job->missed);
+    job->in.held = ff_mask_minus(&job->in.held, &job->missed);
+    job->faulted = ff_mask_minus(&job->faulted, &job->missed);
 }
 
 /* What is left of the job's way in is there. */
@@ -421,12 +446,16 @@ void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job) {
     ff__engine_view(engine, now_ns);
     for (uint32_t i = 0; i < job->out_count; i++)
-        finish_out(engine, job, &job->out[i], &job->copied[i]);
+        finish_out(engine, job, i);
     if (job->stocked > 0)
         engine->restocking[job->out[0].tier] -= job->stocked;
     if (job->has_in) {
+        leave_out_missed(job);
         ff__memory_arrived(engine, job);
-        arrive(engine, job);
+        if (!ff_mask_empty(&job->in.pages))
+            arrive(engine, job);
+        if (!engine->virtual_time && !ff_mask_empty(&job->faulted))
+            ff__memory_served(engine, job->in.block, ff_mask_next(&job->faulted, 0));
     }
     for (uint32_t i = 0; i < job->out_count; i++)
         queue_late(engine, job->out[i].block);

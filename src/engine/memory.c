@@ -8,17 +8,97 @@
 
 #include <string.h>
 
-#define VICTIMS_MAX 16u
+#define VICTIMS_MAX   16u
+#define MILLISECOND   UINT64_C(1000000)
+#define REFUSAL_FIRST MILLISECOND         /* ours: how long who could not leave is let alone, */
+#define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
+#define GRACE_FIRST   (MILLISECOND / 20)  /* ours: how long who has come may stay, once blocks */
+#define GRACE_MAX     (20 * MILLISECOND)  /* take each other's memory; doubled likewise */
+#define GRACE_LASTS   (100 * MILLISECOND)
+#define UNUSED_WITHIN (2 * MILLISECOND) /* ours: who is back by then has hardly been used, */
+#define UNUSED_MANY   16u               /* and so many of them are no chance */
 
 void ff__memory_count(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
-    uint64_t bytes = 0;
-    for (uint32_t tier = 1; tier < space->tier_count; tier++)
+    uint64_t bytes = 0, spare = 0;
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
         bytes += space->by_page ? ff__space_held(space, tier) * FF_PAGE_SIZE
                                 : (uint64_t)space->frames[tier].leaves_used * FF_LEAF_SIZE;
+        spare += (uint64_t)space->frames[tier].spare_used * FF_BLOCK_SIZE;
+    }
     space->stats.resident = bytes;
     if (bytes > space->stats.resident_peak)
         space->stats.resident_peak = bytes;
+    space->stats.overshoot = spare;
+    if (spare > space->stats.overshoot_peak)
+        space->stats.overshoot_peak = spare;
+}
+
+/* ---- who stays for now ---- */
+
+/* Blocks that the kernel has pinned, or the program has locked, cannot leave; when that ends is not
+ * told, so they are tried again, less and less often. */
+static void refuse(struct ff__engine *engine, uint32_t block) {
+    struct ff__stay *stay = &engine->stay[block];
+    engine->refused_count += stay->delay_ns == 0;
+    stay->delay_ns = stay->delay_ns == 0 ? REFUSAL_FIRST : 2 * stay->delay_ns;
+    if (stay->delay_ns > REFUSAL_MAX)
+        stay->delay_ns = REFUSAL_MAX;
+    stay->refused_ns = engine->view.now_ns + stay->delay_ns;
+}
+
+void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block) {
+    if (engine->refused_count == 0 || engine->stay[block].delay_ns == 0)
+        return;
+    engine->refused_count--;
+    engine->stay[block].delay_ns = engine->stay[block].refused_ns = 0;
+}
+
+static bool is_refused(const struct ff__engine *engine, uint32_t block) {
+    return engine->refused_count > 0 && engine->stay[block].refused_ns > engine->view.now_ns;
+}
+
+/* Threads that need more blocks at a time than there is room for would take them from each other
+ * before anybody has used his own: a page that was served is faulted on again at once. So once that
+ * is seen again and again, who has come may stay for a while, longer as long as it goes on. */
+void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                        const struct ff_mask *pages) {
+    const struct ff__stay *stay = &engine->stay[block];
+    uint64_t now = engine->view.now_ns;
+    if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_LASTS)
+        engine->unused_count = 0, engine->grace_ns = 0;
+    bool again = stay->served_ns > 0 && !ff_view_holds(&engine->view, tier, block) &&
+                 ff_mask_test(pages, stay->page) &&
+                 now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
+    if (!again)
+        return;
+    engine->unused_ns = now;
+    if (++engine->unused_count % UNUSED_MANY != 0)
+        return;
+    engine->grace_ns = engine->grace_ns == 0 ? GRACE_FIRST : 2 * engine->grace_ns;
+    if (engine->grace_ns > GRACE_MAX)
+        engine->grace_ns = GRACE_MAX;
+}
+
+void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
+    engine->stay[block].served_ns = engine->view.now_ns;
+    engine->stay[block].page = page;
+}
+
+static bool has_grace(const struct ff__engine *engine, uint32_t block) {
+    return engine->grace_ns > 0 &&
+           engine->stay[block].served_ns + engine->grace_ns > engine->view.now_ns;
+}
+
+uint64_t ff__memory_retry(const struct ff__engine *engine) {
+    if (engine->grace_ns > 0)
+        return engine->view.now_ns + engine->grace_ns;
+    return engine->refused_count > 0 ? engine->view.now_ns + REFUSAL_FIRST : 0;
+}
+
+static bool may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    return ff_view_evictable(&engine->view, tier, block) && !is_refused(engine, block) &&
+           !has_grace(engine, block);
 }
 
 /* ---- leaving ---- */
@@ -27,8 +107,9 @@ static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t t
     for (uint32_t i = 0; i < job->out_count; i++)
         if (job->out[i].block == block && job->out[i].tier == tier)
             return &job->out[i];
-    if (job->out_count == FF__ROOT_LEAVES)
+    if (job->out_count == FF__OUTS_MAX)
         return NULL;
+    ff_mask_clear(&job->stayed[job->out_count]);
     struct ff__move *out = &job->out[job->out_count++];
     *out = (struct ff__move){.block = block, .tier = tier};
     return out;
@@ -66,6 +147,8 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     ff_mask_clear(&out->dead);
     if (engine->discard->dead)
         engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
+    /* a policy can cost time, never data: only what has been declared dead is */
+    out->dead = ff_mask_and(&out->dead, &facts->inactive);
     if (dead)
         out->dead = ff_mask_or(&out->dead, dead);
     if (engine->evict->on_leave)
@@ -82,20 +165,61 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     return true;
 }
 
+/* Pages that did not leave: the block has its memory as before, and is used as anything that comes. */
+static void stay(struct ff__engine *engine, const struct ff__job *job, const struct ff__move *out,
+                 const struct ff_mask *stayed) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = out->block, tier = out->tier;
+    struct ff_facts *facts = ff__facts(space, block);
+    if (space->by_page) {
+        facts->leaving = ff_mask_minus(&facts->leaving, stayed);
+        facts->tier[tier].resident = ff_mask_or(&facts->tier[tier].resident, stayed);
+    } else if (out->whole && job->took_root && tier == job->in.tier) {
+        ff__frames_give_back(&space->frames[tier], out->frame, ff__engine_leaves(engine, block),
+                             block);
+    }
+    if (facts->memory[tier] == 0) {
+        ff__set_frame(space, tier, block, out->frame);
+        if (engine->evict->on_activate)
+            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+    }
+    if (engine->evict->on_used)
+        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, stayed);
+    refuse(engine, block);
+}
+
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out) {
+                     const struct ff__move *out, const struct ff_mask *stayed) {
     struct ff__space *space = &engine->space;
     struct ff_facts *facts = ff__facts(space, out->block);
+    bool all_left = ff_mask_empty(stayed);
+    if (!all_left)
+        stay(engine, job, out, stayed);
+    else
+        ff__memory_forget_refusal(engine, out->block);
     if (space->by_page) {
         facts->leaving = ff_mask_minus(&facts->leaving, &out->pages);
         space->free_pages[out->tier] += ff_mask_count(&out->pages);
     } else {
         bool passed_on = job->took_root && out->tier == job->in.tier;
-        if (out->whole && !passed_on)
+        if (out->whole && all_left && !passed_on)
             ff__frames_free(&space->frames[out->tier], out->frame,
                             ff__engine_leaves(engine, out->block));
         facts->busy = 0;
     }
+}
+
+/* By block: nothing has come. */
+static void give_up_frame(struct ff__engine *engine, const struct ff__job *job) {
+    const struct ff__move *in = &job->in;
+    struct ff__frames *frames = &engine->space.frames[in->tier];
+    if (!in->whole)
+        return; /* it was there before, and still is */
+    release(engine, in->block, in->tier);
+    if (job->took_root)
+        ff__frames_free_owner(frames, in->frame / FF__ROOT_LEAVES, in->block);
+    else
+        ff__frames_free(frames, in->frame, ff__engine_leaves(engine, in->block));
 }
 
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
@@ -104,14 +228,20 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     struct ff_facts *facts = ff__facts(space, in->block);
     if (space->by_page) {
         facts->coming = ff_mask_minus(&facts->coming, &in->pages);
+        facts->coming = ff_mask_minus(&facts->coming, &job->missed);
         space->free_pages[in->tier] -= job->owed;
+        space->free_pages[in->tier] += ff_mask_count(&job->missed);
+        if (ff_mask_empty(&in->pages)) /* by parts everything else has come, or nothing has */
+            ff__memory_release_if_empty(engine, in->block, in->tier);
         for (uint32_t tier = 1; tier < space->tier_count; tier++)
             if (tier != in->tier)
                 ff__memory_release_if_empty(engine, in->block, tier);
         return;
     }
     facts->busy = 0;
-    if (job->took_root)
+    if (ff_mask_empty(&in->pages))
+        give_up_frame(engine, job);
+    else if (job->took_root)
         ff__frames_trim_root(&space->frames[in->tier], in->frame / FF__ROOT_LEAVES,
                              ff__engine_leaves(engine, in->block));
 }
@@ -132,7 +262,7 @@ static uint32_t owners_of(const struct ff__engine *engine, uint32_t tier, uint32
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
                           uint32_t count, bool pinned_too) {
     for (uint32_t i = 0; i < count; i++)
-        if (!ff_view_evictable(&engine->view, tier, owners[i]) ||
+        if (!may_leave(engine, tier, owners[i]) ||
             (ff__facts(&engine->space, owners[i])->pinned && !pinned_too))
             return false;
     return count > 0;
@@ -149,7 +279,7 @@ static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint3
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
 static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
     for (int pinned_too = 0; pinned_too < 2; pinned_too++)
-        for (uint32_t root = 0; root < engine->space.frames[tier].root_count; root++)
+        for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++)
             if (root_evictable(engine, tier, root, pinned_too))
                 return root;
     return FF_NONE;
@@ -157,7 +287,34 @@ static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
 
 static bool is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
     return block < engine->space.block_limit && engine->space.blocks[block].page_count > 0 &&
-           ff_view_evictable(&engine->view, tier, block);
+           may_leave(engine, tier, block);
+}
+
+/* Whether nobody can leave, however long one waits for jobs to finish: every root has a block that could
+ * not. A system call that has one half of its buffer pinned and waits for the other would wait for
+ * ever. */
+static bool none_can_leave(const struct ff__engine *engine, uint32_t tier) {
+    const struct ff__frames *frames = &engine->space.frames[tier];
+    if (engine->refused_count == 0)
+        return false;
+    for (uint32_t root = 0; root < ff__frames_end(frames); root++) {
+        uint32_t owners[FF__ROOT_LEAVES], count = ff__frames_owners(frames, root, owners);
+        bool has_refused = false;
+        for (uint32_t i = 0; i < count; i++)
+            has_refused = has_refused || is_refused(engine, owners[i]);
+        if (count > 0 && !has_refused)
+            return false;
+    }
+    return true;
+}
+
+/* The first spare root whose blocks can all leave; FF_NONE: none. */
+static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
+    const struct ff__frames *frames = &engine->space.frames[tier];
+    for (uint32_t root = frames->root_count; root < ff__frames_end(frames); root++)
+        if (root_evictable(engine, tier, root, false))
+            return root;
+    return FF_NONE;
 }
 
 /* When any of those who share a root is needed again. Who has one alone has been judged by the policy. */
@@ -218,6 +375,14 @@ static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_requ
     return root;
 }
 
+static void empty_spare_root(struct ff__engine *engine, uint32_t tier, uint32_t root,
+                             struct ff__job *job) {
+    uint32_t owners[FF__ROOT_LEAVES];
+    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    for (uint32_t i = 0; i < count; i++)
+        ff__memory_leave(engine, owners[i], tier, NULL, NULL, job);
+}
+
 /* How many pages to keep free. */
 static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
     return engine->evict->stock ? engine->evict->stock(engine->evict_state[tier], &engine->view)
@@ -274,10 +439,13 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
         uint32_t root = evict_root(engine, &request, job);
-        if (root == FF_NONE)
+        if (root != FF_NONE)
+            frame = ff__frames_take_root(frames, root, block);
+        else if (cause == FF_EVICT_FOR_FAULT && none_can_leave(engine, tier))
+            frame = ff__frames_alloc_spare(frames, leaves, block);
+        if (frame == FF_NONE)
             return false;
-        frame = ff__frames_take_root(frames, root, block);
-        job->took_root = true;
+        job->took_root = root != FF_NONE;
     }
     ff__set_frame(space, tier, block, frame);
     if (engine->evict->on_activate)
@@ -386,8 +554,15 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- either ---- */
 
+void ff__engine_press(struct ff__engine *engine) {
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        if (engine->space.frames[tier].spare_used > 0)
+            engine->pressed[tier] = true;
+}
+
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
-    engine->pressed[tier] = missing_of(engine, tier) > 0;
+    engine->pressed[tier] =
+        missing_of(engine, tier) > 0 || engine->space.frames[tier].spare_used > 0;
     ff__memory_count(engine);
 }
 
@@ -403,6 +578,11 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     struct ff__space *space = &engine->space;
+    uint32_t spare = spare_to_empty(engine, tier);
+    if (spare != FF_NONE) {
+        empty_spare_root(engine, tier, spare, job);
+        return true;
+    }
     uint64_t missing = all_fits(space) ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;

@@ -1,5 +1,6 @@
 #include "engine/pipeline.h"
 
+#include "base/clock.h"
 #include "base/lazy.h"
 #include "base/thread.h"
 
@@ -13,37 +14,10 @@
 #define EVENTS_A_STEP  256u
 #define ADVICE_A_STEP  64u
 #define IDLE_NS        100000000u /* sleeping threads look around this often, in case */
-#define RETRY_NS       1000000u   /* between tries of a move that failed */
+#define PROGRESS_NS    10000000u /* who waits for jobs to finish looks around this often, in case */
+#define TROUBLE_NS     1000000u  /* between tries of what has failed */
 
 /* ---- carrying out jobs ---- */
-
-static void nap(uint64_t ns) {
-    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    nanosleep(&t, NULL);
-}
-
-/* Memory that is short now may not be soon. */
-static void warn_of_retry(struct ff__pipeline *pipeline, const char *what, int status,
-                          uint32_t tries) {
-    if (tries == 0)
-        ff__log_line(&pipeline->log, FF_LOG_WARNING, "%s failed (%s), trying again", what,
-                     strerror(-status));
-    nap(RETRY_NS);
-}
-
-/* Repeats what fails: a fault must be answered, and a prefetch that failed may have left a part of
- * its pages on the device. */
-static void carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
-    const struct ff__backend *backend = pipeline->backend;
-    int status;
-    for (uint32_t i = 0; i < job->out_count; i++)
-        for (uint32_t tries = 0;
-             (status = backend->out(pipeline->self, &job->out[i], &job->copied[i])) < 0; tries++)
-            warn_of_retry(pipeline, "eviction", status, tries);
-    for (uint32_t tries = 0; job->has_in && (status = backend->in(pipeline->self, &job->in)) < 0;
-         tries++)
-        warn_of_retry(pipeline, "migration to the device", status, tries);
-}
 
 static bool pressed(const struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
@@ -64,7 +38,7 @@ static void notify(struct ff__pipeline *pipeline) {
 /* Carries out and finishes a job. The lock is held before and after, not during. */
 static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     pthread_mutex_unlock(&pipeline->lock);
-    carry_out(pipeline, job);
+    ff__pipeline_carry_out(pipeline, job);
     pthread_mutex_lock(&pipeline->lock);
     ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job);
     notify(pipeline);
@@ -72,15 +46,22 @@ static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
 
 /* ---- serving faults ---- */
 
-static void wait_for_progress(struct ff__pipeline *pipeline) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += 10000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&pipeline->progress, &pipeline->lock, &until);
+/* Sleeps on a condition, at the longest until then. The lock is held. */
+static void sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns) {
+    struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    pthread_cond_timedwait(condition, &pipeline->lock, &until);
+}
+
+/* Until some job has finished, or it may help to look again. The lock is held. */
+static void wait_for_progress(struct ff__pipeline *pipeline, uint64_t retry_ns) {
+    uint64_t latest = pipeline->backend->now(pipeline->self) + PROGRESS_NS;
+    sleep_until(pipeline, &pipeline->progress,
+                retry_ns > 0 && retry_ns < latest ? retry_ns : latest);
+}
+
+void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block) {
+    while (ff__facts(&pipeline->engine->space, block)->busy)
+        wait_for_progress(pipeline, 0);
 }
 
 /* Puts throttled faults aside for the migration thread. The lock is held. */
@@ -100,6 +81,13 @@ static void delay(struct ff__pipeline *pipeline, const struct ff_fault_group *gr
     pthread_cond_signal(&pipeline->work);
 }
 
+/* Whether some who faulted still wait: their pages have not come, but could. */
+static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                        const struct ff__job *job) {
+    struct ff_mask missed = ff_mask_and(&job->missed, &group->faulted);
+    return !ff_mask_empty(&missed) && job->failure != -ENOENT && !pipeline->stop;
+}
+
 /* One group, with the lock held. Returns the last job status, or negative errno. */
 static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *group,
                         struct ff__job *job, bool stay) {
@@ -111,22 +99,29 @@ static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *gr
             if (!ff_mask_empty(&job->throttled) && !stay)
                 delay(pipeline, group, &job->throttled, job->retry_ns);
             run_job(pipeline, job);
+            if (is_unserved(pipeline, group, job)) {
+                if (job->failure)
+                    wait_for_progress(pipeline, now + TROUBLE_NS);
+                continue;
+            }
+            if (job->failure == -ENOENT) /* the program has unmapped it, and faults on its own */
+                pipeline->backend->replay(pipeline->self, group->block, &(struct ff_mask){{0}});
             return status;
         case FF__JOB_NO_ROOM:
-            wait_for_progress(pipeline);
+            if (pipeline->stop)
+                return status;
+            wait_for_progress(pipeline, job->retry_ns);
             continue;
         case FF__JOB_LATER:
             if (stay)
-                wait_for_progress(pipeline);
+                wait_for_progress(pipeline, 0);
             return status;
         case FF__JOB_WAIT:
             if (!stay) {
                 delay(pipeline, group, &job->throttled, job->retry_ns);
                 return status;
             }
-            pthread_mutex_unlock(&pipeline->lock);
-            nap(job->retry_ns - now);
-            pthread_mutex_lock(&pipeline->lock);
+            wait_for_progress(pipeline, job->retry_ns);
             continue;
         default: /* FF__JOB_NONE, -EFAULT */
             return status;
@@ -200,15 +195,21 @@ static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults,
         ff__pipeline_serve(pipeline, &groups[i], false);
 }
 
-static void *fault_thread(void *argument) {
-    struct ff__pipeline *pipeline = argument;
+static void handle_faults(struct ff__pipeline *pipeline) {
     struct ff__fault faults[BATCH_MAX];
+    bool warned = false;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
         int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, IDLE_NS);
         if (count > 0)
             serve_batch(pipeline, faults, (uint32_t)count, true);
+        if (count >= 0)
+            continue;
+        if (!warned)
+            ff__log_line(&pipeline->log, FF_LOG_WARNING, "cannot read faults: %s",
+                         strerror(-count));
+        warned = true;
+        ff__clock_sleep(TROUBLE_NS);
     }
-    return NULL;
 }
 
 /* ---- the migration thread ---- */
@@ -264,7 +265,7 @@ static bool step_faults(struct ff__pipeline *pipeline) {
 /* Takes new faults itself: the fault handling thread may be in the middle of a copy. */
 static bool step_new_faults(struct ff__pipeline *pipeline) {
     struct ff__fault faults[BATCH_MAX];
-    int count = pipeline->polls ? pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, 0) : 0;
+    int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, 0);
     if (count <= 0)
         return false;
     serve_batch(pipeline, faults, (uint32_t)count, false);
@@ -309,18 +310,47 @@ static bool step_restock(struct ff__pipeline *pipeline) {
     return worked;
 }
 
+/* Serves what came late for a block that a program's thread was at work on. */
+static bool step_late(struct ff__pipeline *pipeline) {
+    struct ff_fault_group late;
+    pthread_mutex_lock(&pipeline->lock);
+    bool has_late = ff__engine_take_late(pipeline->engine, &late);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (has_late)
+        ff__pipeline_serve(pipeline, &late, false);
+    return has_late;
+}
+
+static bool step_calls(struct ff__pipeline *pipeline) {
+    if (!__atomic_load_n(&pipeline->calls, __ATOMIC_RELAXED))
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff__call *call = pipeline->calls;
+    if (!call->next)
+        pipeline->calls_end = &pipeline->calls;
+    __atomic_store_n(&pipeline->calls, call->next, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pipeline->lock);
+    call->run(call->argument);
+    pthread_mutex_lock(&pipeline->lock);
+    call->done = true; /* from here on it may be gone */
+    pthread_cond_broadcast(&pipeline->called);
+    pthread_mutex_unlock(&pipeline->lock);
+    return true;
+}
+
 /* Sleeps until there is work, or a delayed group is due. */
 static void sleep_until_work(struct ff__pipeline *pipeline) {
     pthread_mutex_lock(&pipeline->lock);
     uint64_t next = pipeline->backend->now(pipeline->self) + IDLE_NS, due = next_due(pipeline);
     if (due < next)
         next = due;
-    if (!pipeline->stop && ff__queue_empty(&pipeline->faults) &&
-        ff__queue_empty(&pipeline->prefetches) && !pressed(pipeline->engine)) {
-        struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+    if (!pipeline->stop && ff__queue_empty(&pipeline->faults) && !pipeline->calls &&
+        pipeline->engine->late_head == FF_NONE && ff__queue_empty(&pipeline->prefetches) &&
+        !pressed(pipeline->engine)) {
         pipeline->migration_sleeps = true;
-        pthread_cond_timedwait(&pipeline->work, &pipeline->lock, &until);
+        sleep_until(pipeline, &pipeline->work, next);
         pipeline->migration_sleeps = false;
+        ff__engine_press(pipeline->engine);
     }
     pthread_mutex_unlock(&pipeline->lock);
 }
@@ -328,19 +358,37 @@ static void sleep_until_work(struct ff__pipeline *pipeline) {
 static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
-        if (!step_faults(pipeline) && !step_new_faults(pipeline) && !step_due(pipeline) &&
-            !step_prefetches(pipeline) && !step_restock(pipeline))
+        if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
+            !step_new_faults(pipeline) && !step_due(pipeline) && !step_prefetches(pipeline) &&
+            !step_restock(pipeline))
             sleep_until_work(pipeline);
+    pipeline->backend->interrupt(pipeline->self); /* so that the fault handling thread ends, too */
     return NULL;
+}
+
+bool ff__pipeline_is_inside(const struct ff__pipeline *pipeline) {
+    for (uint32_t i = 0; i < pipeline->thread_count; i++)
+        if (pthread_equal(pipeline->threads[i], pthread_self()))
+            return true;
+    return false;
+}
+
+void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument) {
+    struct ff__call call = {.run = run, .argument = argument};
+    pthread_mutex_lock(&pipeline->lock);
+    __atomic_store_n(pipeline->calls_end, &call, __ATOMIC_RELAXED);
+    pipeline->calls_end = &call.next;
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+    while (!call.done) /* not for progress: a call may be a thousand jobs */
+        pthread_cond_wait(&pipeline->called, &pipeline->lock);
+    pthread_mutex_unlock(&pipeline->lock);
 }
 
 /* ---- the correlator and the prefetching thread ---- */
 
 static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec++;
-    pthread_cond_timedwait(condition, &pipeline->lock, &until);
+    sleep_until(pipeline, condition, pipeline->backend->now(pipeline->self) + 10 * IDLE_NS);
 }
 
 static void *correlator_thread(void *argument) {
@@ -378,7 +426,7 @@ static void *prefetching_thread(void *argument) {
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
         while (advice_waits(pipeline) && !pipeline->stop)
-            wait_for_progress(pipeline); /* what is queued is planned with what was known then */
+            wait_for_progress(pipeline, 0); /* what is queued is planned with what was known then */
         if (pipeline->unplanned > 0)
             ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
         if (advice.count < ADVICE_A_STEP)
@@ -407,14 +455,16 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
 /* ---- evicting on demand, launches ---- */
 
 static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
-                         const struct ff_mask *dead) {
+                         const struct ff_mask *dead, bool close) {
     struct ff__job job;
     int status;
     while ((status = ff__engine_evict(pipeline->engine, pipeline->backend->now(pipeline->self),
                                       block, tier, NULL, dead, &job)) == FF__JOB_LATER)
-        wait_for_progress(pipeline);
-    if (status == FF__JOB_RUN)
-        run_job(pipeline, &job);
+        wait_for_progress(pipeline, 0);
+    if (status != FF__JOB_RUN)
+        return;
+    job.out[0].freed = close;
+    run_job(pipeline, &job);
 }
 
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
@@ -423,9 +473,9 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
     struct ff_fault_group late;
     pthread_mutex_lock(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        evict_locked(pipeline, block, tier, dead);
-    while (close && ff__facts(&engine->space, block)->busy)
-        wait_for_progress(pipeline);
+        evict_locked(pipeline, block, tier, dead, close);
+    if (close)
+        ff__pipeline_wait_idle(pipeline, block);
     if (dead)
         ff__engine_discard(engine, block, dead);
     if (close)
@@ -436,16 +486,23 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
         ff__pipeline_serve(pipeline, &late, false);
 }
 
+bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block) {
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff_facts *facts = ff__facts(&pipeline->engine->space, block);
+    bool idle = !facts->busy;
+    facts->busy = 1;
+    pthread_mutex_unlock(&pipeline->lock);
+    return idle;
+}
+
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
                           const struct ff_mask *held) {
-    struct ff_fault_group late;
     pthread_mutex_lock(&pipeline->lock);
     ff__engine_release_block(pipeline->engine, block, held);
     pthread_cond_broadcast(&pipeline->progress);
-    bool has_late = ff__engine_take_late(pipeline->engine, &late);
+    if (pipeline->migration_sleeps && pipeline->engine->late_head != FF_NONE)
+        pthread_cond_signal(&pipeline->work);
     pthread_mutex_unlock(&pipeline->lock);
-    if (has_late)
-        ff__pipeline_serve(pipeline, &late, false);
 }
 
 int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
@@ -468,6 +525,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_mutex_init(&pipeline->lock, NULL);
     pthread_mutex_init(&pipeline->advising, NULL);
     pthread_cond_init(&pipeline->progress, &monotonic);
+    pthread_cond_init(&pipeline->called, &monotonic);
     pthread_cond_init(&pipeline->work, &monotonic);
     pthread_cond_init(&pipeline->news, &monotonic);
     pthread_cond_init(&pipeline->learned, &monotonic);
@@ -478,6 +536,7 @@ static void fini_locks(struct ff__pipeline *pipeline) {
     pthread_mutex_destroy(&pipeline->lock);
     pthread_mutex_destroy(&pipeline->advising);
     pthread_cond_destroy(&pipeline->progress);
+    pthread_cond_destroy(&pipeline->called);
     pthread_cond_destroy(&pipeline->work);
     pthread_cond_destroy(&pipeline->news);
     pthread_cond_destroy(&pipeline->learned);
@@ -490,15 +549,44 @@ static int start_thread(struct ff__pipeline *pipeline, void *(*run)(void *), con
     return status;
 }
 
+/* Starts the other threads, which share what the backend takes for itself, and handles faults. */
+static void *first_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    if (pipeline->backend->enter)
+        pipeline->backend->enter(pipeline->self);
+    pthread_mutex_lock(&pipeline->lock);
+    int status = start_thread(pipeline, migration_thread, "ff-migrate");
+    if (!status && pipeline->has_learner)
+        status = start_thread(pipeline, correlator_thread, "ff-correlate");
+    if (!status && pipeline->has_planner)
+        status = start_thread(pipeline, prefetching_thread, "ff-prefetch");
+    pipeline->start_status = status;
+    pipeline->started = true;
+    pthread_cond_broadcast(&pipeline->progress);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (!status)
+        handle_faults(pipeline);
+    return NULL;
+}
+
+/* Starts the first thread and waits until it has started the others. */
+static int start_threads(struct ff__pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    int status = start_thread(pipeline, first_thread, "ff-fault");
+    while (!status && !pipeline->started)
+        pthread_cond_wait(&pipeline->progress, &pipeline->lock);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status ? status : pipeline->start_status;
+}
+
 int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
-                       const struct ff__backend *backend, void *self, struct ff__log log,
-                       bool polls) {
+                       const struct ff__backend *backend, void *self, struct ff__log log) {
     memset(pipeline, 0, sizeof *pipeline);
     pipeline->engine = engine;
     pipeline->backend = backend;
     pipeline->self = self;
     pipeline->log = log;
-    pipeline->polls = polls;
+    pipeline->calls_end = &pipeline->calls;
     pipeline->has_learner = engine->events.items != NULL;
     pipeline->has_planner = engine->prefetch->plan != NULL;
     pipeline->delayed_head = FF_NONE;
@@ -509,14 +597,8 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
         status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
     if (!status)
         status = ff__queue_init(&pipeline->prefetches, PREFETCH_QUEUE, sizeof(struct ff_advice));
-    if (!status && polls)
-        status = start_thread(pipeline, fault_thread, "ff-fault");
     if (!status)
-        status = start_thread(pipeline, migration_thread, "ff-migrate");
-    if (!status && pipeline->has_learner)
-        status = start_thread(pipeline, correlator_thread, "ff-correlate");
-    if (!status && pipeline->has_planner)
-        status = start_thread(pipeline, prefetching_thread, "ff-prefetch");
+        status = start_threads(pipeline);
     if (status)
         ff__pipeline_stop(pipeline);
     return status;
@@ -530,7 +612,6 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->news);
     pthread_cond_broadcast(&pipeline->learned);
     pthread_mutex_unlock(&pipeline->lock);
-    pipeline->backend->interrupt(pipeline->self);
     for (uint32_t i = 0; i < pipeline->thread_count; i++)
         pthread_join(pipeline->threads[i], NULL);
     ff__queue_fini(&pipeline->faults);

@@ -11,7 +11,8 @@
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
  * guards the engine and is held for decisions only, never while bytes move; jobs of different
  * blocks run at the same time. Faulting threads that serve themselves (SIGBUS) call
- * ff__pipeline_serve too. */
+ * ff__pipeline_serve too; all else that moves pages for the program's threads is done in their place
+ * by the migration thread, which alone can rely on the backend's descriptors (ff__pipeline_call). */
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H
 
@@ -28,6 +29,14 @@ struct ff__delayed {
     bool queued;
 };
 
+/* Something that the migration thread does for another one, which waits. */
+struct ff__call {
+    void (*run)(void *argument);
+    void *argument;
+    struct ff__call *next;
+    bool done;
+};
+
 struct ff__pipeline {
     struct ff__engine *engine;
     const struct ff__backend *backend;
@@ -35,6 +44,7 @@ struct ff__pipeline {
     struct ff__log log;
     pthread_mutex_t lock;
     pthread_cond_t progress;     /* some job has finished */
+    pthread_cond_t called;       /* some call has been carried out */
     pthread_cond_t work;         /* for the migration thread */
     pthread_cond_t news;         /* for the correlator */
     pthread_cond_t learned;      /* for the prefetching thread */
@@ -44,17 +54,19 @@ struct ff__pipeline {
     struct ff__delayed *delayed; /* [block] */
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
+    struct ff__call *calls, **calls_end;
     bool stop, migration_sleeps;
-    bool polls, has_learner, has_planner;
+    bool has_learner, has_planner;
+    bool lost_descriptors; /* by the program's threads */
+    bool started;          /* or not, with start_status */
+    int start_status;
     pthread_t threads[4];
     uint32_t thread_count;
 };
 
-/* Starts the threads. `polls`: faults come through backend->wait. The pipeline borrows all its
- * arguments. */
+/* Starts the threads. The pipeline borrows all its arguments. */
 int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
-                       const struct ff__backend *backend, void *self, struct ff__log log,
-                       bool polls);
+                       const struct ff__backend *backend, void *self, struct ff__log log);
 
 /* Stops and joins them. */
 void ff__pipeline_stop(struct ff__pipeline *pipeline);
@@ -68,15 +80,31 @@ int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_grou
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
 
-/* Takes a block off all devices, waiting for whoever is busy with it. `dead` as in
- * ff__engine_evict. `close`: and keeps everybody else from it until its range is removed. */
+/* Has the migration thread do something, and returns when it is done. */
+void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);
+
+/* Whether the calling thread is one of the pipeline's. */
+bool ff__pipeline_is_inside(const struct ff__pipeline *pipeline);
+
+/* Takes a block off all devices, as far as it can leave, waiting for whoever is busy with it. `dead`
+ * as in ff__engine_evict. `close`: all of it, and keeps everybody else from it until its range is
+ * removed. Within a call. */
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
                         bool close);
 
-/* Ends what a caller did to a block that it had marked busy itself: the host holds these pages
- * now. */
+/* Waits until nobody is at work on the block. The lock is held. */
+void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
+
+/* Marks a block busy that is not, for a caller who will write to the host's copy of it, and touches no
+ * memory meanwhile that might fault. False: somebody is at work on it. */
+bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block);
+
+/* Ends that: the host holds these pages now. */
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
                           const struct ff_mask *held);
+
+/* Carries out a job; in carry.c. The lock is not held. */
+void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
 
 /* Tells the policies about a launch. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CAPACITY_FIRST 65536u
+#define STREAM_BITS    16384u
 
 static const char *const names[FF__CLUSTERS] = {"sm+warp", "sm", "pc", "kernel", "cta", "warp"};
 
@@ -50,6 +51,7 @@ static bool kept(const struct ff__corpus *corpus, const struct ff__access *acces
     return ff__hash_word(ff__cluster_key(corpus->by, access) + 1) <= corpus->threshold;
 }
 
+/* Keeps half of the streams. */
 static void thin(struct ff__corpus *corpus) {
     uint64_t count = 0;
     corpus->threshold /= 2;
@@ -57,6 +59,32 @@ static void thin(struct ff__corpus *corpus) {
         if (kept(corpus, &corpus->accesses[i]))
             corpus->accesses[count++] = corpus->accesses[i];
     corpus->count = count;
+}
+
+/* About how many streams there are: bits that their hashes set. */
+static uint64_t count_streams(const struct ff__corpus *corpus) {
+    uint64_t seen[STREAM_BITS / 64] = {0}, streams = 0;
+    for (uint64_t i = 0; i < corpus->count; i++) {
+        uint64_t bit =
+            ff__hash_word(ff__cluster_key(corpus->by, &corpus->accesses[i])) % STREAM_BITS;
+        seen[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+    for (uint32_t i = 0; i < STREAM_BITS / 64; i++)
+        streams += (uint64_t)__builtin_popcountll(seen[i]);
+    return streams;
+}
+
+/* Forgets the older half. If what is left of streams is too short, there are too many of them; if it is far longer
+ * than asked for, there is room for others again: a program has phases, and may run for days. */
+static void renew(struct ff__corpus *corpus) {
+    uint64_t older = corpus->count - corpus->count / 2;
+    corpus->count -= older;
+    memmove(corpus->accesses, corpus->accesses + older, corpus->count * sizeof *corpus->accesses);
+    uint64_t enough = count_streams(corpus) * corpus->latest;
+    if (corpus->count < enough && corpus->threshold > 1)
+        thin(corpus);
+    else if (corpus->count > 4 * enough && corpus->threshold < UINT64_MAX)
+        corpus->threshold = 2 * corpus->threshold + 1;
 }
 
 static int grow(struct ff__corpus *corpus) {
@@ -73,11 +101,12 @@ int ff__corpus_add(struct ff__corpus *corpus, const struct ff__access *access) {
     corpus->seen++;
     if (!kept(corpus, access))
         return 0;
-    if (corpus->count >= corpus->limit && corpus->threshold > 1) {
+    if (corpus->count >= corpus->limit && corpus->latest)
+        renew(corpus);
+    else if (corpus->count >= corpus->limit && corpus->threshold > 1)
         thin(corpus);
-        if (!kept(corpus, access))
-            return 0;
-    }
+    if (!kept(corpus, access))
+        return 0;
     if (corpus->count == corpus->capacity && grow(corpus))
         return -ENOMEM;
     corpus->accesses[corpus->count++] = *access;

@@ -18,6 +18,8 @@ struct builder {
 /* Whether the access is kept for testing. */
 static bool for_test(const struct builder *builder, uint32_t stream, uint64_t at) {
     uint64_t first = builder->corpus->first[stream], end = builder->corpus->first[stream + 1];
+    if (builder->split == FF__SPLIT_NONE)
+        return false;
     if (builder->split == FF__SPLIT_STREAMS)
         return ff__hash_word(stream + 1) % FIFTHS == FIFTHS - 1;
     return (at - first) * FIFTHS >= (end - first) * (FIFTHS - 1);
@@ -112,7 +114,7 @@ int ff__dataset_build(struct ff__dataset *dataset, struct ff__features *features
     struct ff__random random = ff__random_seeded(seed);
     struct builder builder = {dataset, features, corpus, split};
     *dataset = (struct ff__dataset){.distance = distance};
-    if (corpus->streams < FIFTHS)
+    if (split == FF__SPLIT_STREAMS && corpus->streams < FIFTHS)
         builder.split = FF__SPLIT_TIME;
     int status = allocate(dataset, corpus->count);
     if (!status && features->classes.size == 0) {

@@ -9,7 +9,8 @@
 enum ff__split {
     FF__SPLIT_STREAMS, /* every fifth stream is for testing: none of its accesses is trained on */
     FF__SPLIT_TIME,    /* the last fifth of every stream is */
-    FF__SPLITS
+    FF__SPLITS,
+    FF__SPLIT_NONE = FF__SPLITS /* all is trained on; while a program runs, and of no model */
 };
 
 struct ff__dataset {

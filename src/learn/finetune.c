@@ -121,7 +121,7 @@ static int look(const struct ff__model *model, const struct ff__corpus *corpus,
                 struct ff__features *features, struct ff__dataset *dataset) {
     struct ff__features now = {0};
     int status =
-        ff__dataset_build(dataset, &now, corpus, model->distance, model->split, model->seed);
+        ff__dataset_build(dataset, &now, corpus, model->distance, FF__SPLIT_NONE, model->seed);
     if (!status) {
         ff__dataset_fini(dataset);
         status = unite_all(features, &now, &model->features);
@@ -130,7 +130,7 @@ static int look(const struct ff__model *model, const struct ff__corpus *corpus,
     if (status)
         return status;
     status =
-        ff__dataset_build(dataset, features, corpus, model->distance, model->split, model->seed);
+        ff__dataset_build(dataset, features, corpus, model->distance, FF__SPLIT_NONE, model->seed);
     if (status)
         ff__features_fini(features);
     return status;

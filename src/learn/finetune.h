@@ -4,7 +4,7 @@
  * (section 7.1). Ours: vocabularies take in the values of the new accesses, the most frequent first,
  * and then as many of the old ones as there is room for; the network is one of that shape, in which
  * a value that was known before keeps its parameters, and a new one begins with those of the escape, which it
- * was. */
+ * was. Nothing is left out for testing. */
 #ifndef FF_LEARN_FINETUNE_H
 #define FF_LEARN_FINETUNE_H
 

@@ -4,6 +4,7 @@
 #include "trace/checksum.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,8 @@ static void pass_floats(struct bytes *bytes, float *values, size_t count) {
         memcpy(&bits, &values[i], sizeof bits);
         pass_u32(bytes, &bits);
         memcpy(&values[i], &bits, sizeof bits);
+        if (bytes->reading && !bytes->status && !isfinite(values[i]))
+            bytes->status = -EBADMSG; /* nothing can be computed with it */
     }
 }
 

@@ -10,6 +10,7 @@
 
 #define PAPER_DISTANCE 30u
 #define TIMINGS        1001u
+#define LENGTHS        4u /* of a window and the way to what it predicts: a stream's notes, about; ours */
 
 /* ---- what predicts ---- */
 
@@ -136,6 +137,7 @@ static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tune
 
 static int prepare(struct ff__tuner *tuner) {
     int status = reserve(&tuner->notes);
+    tuner->notes.latest = LENGTHS * (FF__WINDOW + tuner->model.distance);
     if (!status)
         status = reserve(&tuner->lesson);
     return status ? status : start(tuner);

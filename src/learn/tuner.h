@@ -12,8 +12,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#define FF__TUNER_ACCESSES 65536u /* kept for one tuning: whole streams, chosen by hash; ours */
-#define FF__TUNER_LEAST    2048u  /* with fewer there is nothing to learn yet; ours */
+#define FF__TUNER_ACCESSES                                                                         \
+    65536u                    /* kept for one tuning: the latest of streams chosen by hash; ours */
+#define FF__TUNER_LEAST 2048u /* with fewer there is nothing to learn yet; ours */
 
 /* What predicting needs of a model. Does not change. */
 struct ff__tuned {
@@ -52,7 +53,7 @@ void ff__tuned_free(struct ff__tuned *tuned);
  * stream of it, and is left as it was. */
 uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window);
 
-/* Remembers an access. */
+/* Remembers an access, and forgets older ones. */
 void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access);
 
 /* Hands a copy of what was noted over to the thread. The notes go on, since between two tunings a

@@ -255,7 +255,9 @@ static uint32_t add_row(struct ff__tables *tables, struct ff__table *table, uint
         at->successor[i] = FF_NONE;
     if (tables->gaps)
         *ff__row_gap(tables, at) = 0;
-    uint32_t behind = before == FF_NONE ? FF_NONE : ff__row_find(tables, table, before);
+    /* a block that has been freed since its last fault would come behind itself */
+    bool has_none = before == FF_NONE || before == block;
+    uint32_t behind = has_none ? FF_NONE : ff__row_find(tables, table, before);
     link_row(tables, table, row, behind);
     return row;
 }
@@ -286,6 +288,15 @@ struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table
     if (from != FF_NONE)
         add_successor(tables, ff__row_at(tables, table, from), block);
     return done;
+}
+
+void ff__table_remove(const struct ff__tables *tables, struct ff__table *table, uint32_t row) {
+    struct ff__row *at = ff__row_at(tables, table, row);
+    unlink_row(tables, table, row);
+    table->unnumbered = true;
+    table->start = table->start == at->block ? FF_NONE : table->start;
+    table->end = table->end == at->block ? FF_NONE : table->end;
+    at->block = FF_NONE;
 }
 
 void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,

@@ -36,10 +36,11 @@ struct ff__table {
     uint32_t first, last;   /* rows, in the order of first touch */
     uint32_t start, end;    /* blocks */
     uint32_t before, after; /* tables, by launch */
-    uint32_t holds;
-    uint32_t runs;   /* executions that have ended */
-    int32_t score;   /* whether faults follow the order, from -8 to 8 */
-    bool unnumbered; /* steps are out of date */
+    uint16_t holds;         /* at most one for each launch in each ring */
+    bool unnumbered;        /* steps are out of date */
+    uint32_t runs;          /* executions that have ended */
+    int32_t score;          /* whether faults follow the order, from -8 to 8 */
+    uint32_t swept; /* when rows of blocks that are gone were taken out last: the owner's count */
 };
 
 struct ff__tables {
@@ -94,6 +95,9 @@ struct ff__recorded {
  * Rows may move. */
 struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
                                      uint32_t before, uint32_t block);
+
+/* The row's block is gone. */
+void ff__table_remove(const struct ff__tables *tables, struct ff__table *table, uint32_t row);
 
 /* Moves a row to behind another one, in the order of first touch. */
 void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,

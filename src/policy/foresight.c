@@ -45,6 +45,21 @@ static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t tu
     }
 }
 
+/* Takes rows of blocks that are gone out of a table. */
+static void sweep(const struct ff__foresight *foresight, struct ff__table *table) {
+    const struct ff__tables *tables = &foresight->tables;
+    if (table->swept == foresight->frees)
+        return;
+    for (uint32_t row = table->first; row != FF_NONE;) {
+        const struct ff__row *at = ff__row_at(tables, table, row);
+        uint32_t after = at->after;
+        if (foresight->blocks[at->block].freed > table->swept)
+            ff__table_remove(tables, table, row);
+        row = after;
+    }
+    table->swept = foresight->frees;
+}
+
 static void hold(struct ff__foresight *foresight, struct ff__launch *launch,
                  struct ff__table *table) {
     launch->table = table ? (uint32_t)(table - foresight->tables.tables) : FF_NONE;
@@ -57,8 +72,10 @@ static void enter(struct ff__foresight *foresight, uint32_t tier, uint64_t turn,
     struct ff__table *table = ff__table_find(&foresight->tables, id);
     launch->id = id;
     hold(foresight, launch, table);
-    if (table)
+    if (table) {
+        sweep(foresight, table);
         ff__table_number(&foresight->tables, table);
+    }
     mark_all(foresight, tier, turn, true);
 }
 
@@ -75,6 +92,8 @@ static void leave(struct ff__foresight *foresight, uint32_t tier, uint64_t turn)
 /* A table that has just been made is that of launches in the ring. */
 static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
     struct ff__table *table = ff__table_make(&foresight->tables, id);
+    if (table)
+        table->swept = foresight->frees;
     for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
         for (uint32_t i = 0; i <= sequence->ahead; i++) {
@@ -107,13 +126,17 @@ static bool is_late(const struct ff__foresight *foresight, const struct ff__sequ
     return at->step + at->lasts + foresight->slack < sequence->progress;
 }
 
+/* The row of a block, FF_NONE if there is none, or no block: rows that are free have that number, too. */
+static uint32_t row_of(const struct ff__foresight *foresight, const struct ff__table *table,
+                       uint32_t block) {
+    return block == FF_NONE ? FF_NONE : ff__row_find(&foresight->tables, table, block);
+}
+
 /* The place of the row in the order is where the kernel is now. */
 static void move_here(struct ff__foresight *foresight, struct ff__sequence *sequence,
                       struct ff__table *table, uint32_t row) {
     struct ff__row *at = ff__row_at(&foresight->tables, table, row);
-    uint32_t front = FF_NONE;
-    if (sequence->front != FF_NONE)
-        front = ff__row_find(&foresight->tables, table, sequence->front);
+    uint32_t front = row_of(foresight, table, sequence->front);
     if (front == row)
         return;
     ff__table_move(&foresight->tables, table, row, front);
@@ -143,7 +166,7 @@ static void watch_leap(struct ff__foresight *foresight, struct ff__sequence *seq
         sequence->leapt_front = sequence->front;
     } else if (is_late(foresight, sequence, at) &&
                at->step + at->lasts + foresight->slack >= sequence->leapt_from) {
-        uint32_t leaper = ff__row_find(&foresight->tables, table, sequence->front);
+        uint32_t leaper = row_of(foresight, table, sequence->front);
         sequence->progress = sequence->leapt_from;
         sequence->front = sequence->leapt_front;
         if (leaper != FF_NONE)
@@ -264,6 +287,28 @@ void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t 
         sequence->progress = OVER;
 }
 
+/* ---- blocks that go ---- */
+
+static void forget_in(struct ff__foresight *foresight, uint32_t tier, uint64_t turn,
+                      uint32_t block) {
+    struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    uint32_t row = table ? ff__row_find(&foresight->tables, table, block) : FF_NONE;
+    if (row != FF_NONE)
+        ff__table_remove(&foresight->tables, table, row);
+}
+
+void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block) {
+    struct ff__foreseen *seen = &foresight->blocks[block];
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        bool foretold = ff__foresight_next(foresight, tier, block) != FF_TURN_NEVER;
+        for (uint32_t i = 0; i <= sequence->ahead; i++)
+            forget_in(foresight, tier, sequence->now + i, block);
+        sequence->taken_back += foretold;
+    }
+    *seen = (struct ff__foreseen){.freed = ++foresight->frees};
+}
+
 /* ---- faults ---- */
 
 static void mark_row(struct ff__foresight *foresight, uint32_t number,
@@ -293,6 +338,7 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
         table = make_table(foresight, id);
     if (!table)
         return false;
+    sweep(foresight, table);
     bool is_numbered = !table->unnumbered;
     *recorded = ff__table_record(&foresight->tables, table, before, block);
     if (recorded->is_new && table->runs > 0 && is_numbered && recorded->replaced == FF_NONE)

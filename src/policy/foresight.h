@@ -19,6 +19,7 @@
 /* By block, zero at first. */
 struct ff__foreseen {
     struct ff_mask touched; /* pages that have ever faulted */
+    uint32_t freed;         /* which of the blocks that went it was, when it went last; 0: never */
     /* [tier]; bit n: used by the launch whose number is n mod FF__RING */
     uint64_t launches[FF_TIERS_MAX][FF__RING_WORDS];
     /* only if the tables have gaps: the number of the launch that used it last, 0 for none, of the one
@@ -53,6 +54,7 @@ struct ff__foresight {
     struct ff__foreseen *blocks;
     uint32_t limit; /* N */
     uint32_t slack; /* steps behind the last sign of a kernel that it may still use */
+    uint32_t frees; /* blocks that went */
     struct ff__sequence sequences[FF_TIERS_MAX];
 };
 
@@ -79,6 +81,10 @@ int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t si
 /* A kernel begins on the device; what comes after it is predicted anew, or further. False: it was not
  * the one that was predicted. */
 bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id);
+
+/* The block's range is gone: nothing that was learned of it holds for what will have its number. Tables of launches to
+ * come forget it at once, others when they are used again. */
+void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block);
 
 /* It has ended: it uses none of its blocks any more. */
 void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t id);

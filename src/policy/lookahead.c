@@ -47,9 +47,6 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
         .seed = env->seed,
     };
     struct ff__tuned *first;
-    ahead->version = env->arena;
-    ahead->streams = (void *)((char *)env->arena + version_bytes(streams));
-    ahead->stream_count = streams;
     ahead->virtual_time = env->virtual_time;
     ahead->latency_ns = (uint64_t)value[FF__LOOKAHEAD_LATENCY];
     ahead->learning_ns = (uint64_t)value[FF__LOOKAHEAD_LEARNING];
@@ -63,6 +60,9 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
         free(ahead->fresh);
         return status;
     }
+    ahead->version = env->arena;
+    ahead->streams = (void *)((char *)env->arena + version_bytes(streams));
+    ahead->stream_count = streams;
     use(ahead, first);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* What the preload is set to do, and its one context. */
 #include "opencl_internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static void log_line(void *user, enum ff_log_level level, const char *message) {
 
 static void fail(const char *message) {
     __atomic_store_n(&mode, FF__UNMANAGED, __ATOMIC_RELAXED);
+    ff__summary_mode(FF__UNMANAGED, message);
     ff__say("%s", message);
 }
 
@@ -44,7 +46,7 @@ static void read_mode(void) {
     if (!text || strcmp(text, "managed") == 0)
         return;
     if (strcmp(text, "passive") == 0)
-        mode = FF__PASSIVE;
+        ff__summary_mode(mode = FF__PASSIVE, "");
     else
         fail("FARFAULT_MODE must be managed or passive");
 }
@@ -59,11 +61,14 @@ static void configure(void) {
     ff_config_init(&config);
     if (ff_config_from_environment(&config, &error))
         fail(error.message);
+    if (ff_environment_check(&error))
+        ff__say("%s", error.message);
     config.log = log_line;
     /* the program may change its environment, and the summary wants the name */
     char *system = strdup(config.system);
     if (system)
         config.system = system;
+    ff__summary_configured(&config);
 }
 
 static void open_context(void) {
@@ -75,6 +80,7 @@ static void open_context(void) {
         fail(error.message);
         return;
     }
+    ff__summary_opened(made);
     __atomic_store_n(&context, made, __ATOMIC_RELEASE);
 }
 
@@ -107,6 +113,20 @@ __attribute__((destructor)) static void finish_recording(void) {
     struct ff_context *open = ff__context_if_open();
     if (open)
         ff_record_finish(open);
+}
+
+void ff__no_memory(size_t size, int status) {
+    static bool said;
+    char line[256];
+    const char *why = status == -ENOSPC   ? "the host file has no room left"
+                      : status == -ENOMEM ? "FARFAULT_ADDRESS_SPACE is used up"
+                                          : strerror(-status);
+    snprintf(line, sizeof line, "no managed memory for %zu bytes: %s", size, why);
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) {
+        ff__summary_mode(ff__mode(), line);
+        ff__say("%s", line);
+    }
+    ff__leave_if_required();
 }
 
 void ff__leave_if_required(void) {

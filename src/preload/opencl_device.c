@@ -1,4 +1,5 @@
-/* PoCL's CPU devices, shown as the GPUs that the program looks for.
+/* PoCL's CPU devices, shown as the GPUs that the program looks for, or, with FARFAULT_DEVICE_TYPE=cpu, as what they are:
+ * a program may have other kernels for CPUs.
  *
  * Only the PoCL platform is shown, for only its devices work on managed memory in place. What the
  * program reads about them is the same in passive mode, so that it does the same. */
@@ -25,6 +26,7 @@ static pthread_once_t found = PTHREAD_ONCE_INIT;
 /* What kind the program takes the devices for: the kind it asked for last, GPUs unless that was
  * CPUs alone. */
 static cl_device_type shown_type = CL_DEVICE_TYPE_GPU;
+static bool disguised = true;
 
 /* ---- finding PoCL ---- */
 
@@ -35,9 +37,19 @@ static bool is_pocl(cl_platform_id platform) {
            strcmp(name, pocl_name) == 0;
 }
 
+static void read_kind(void) {
+    const char *kind = getenv("FARFAULT_DEVICE_TYPE");
+    disguised = !kind || strcmp(kind, "cpu") != 0;
+    if (!disguised || !kind || strcmp(kind, "gpu") == 0)
+        return;
+    ff__say("FARFAULT_DEVICE_TYPE=%s: must be gpu or cpu", kind);
+    ff__leave_if_required();
+}
+
 static void find_pocl(void) {
     cl_platform_id platforms[16];
     cl_uint count = 0;
+    read_kind();
     if (REAL(clGetPlatformIDs)(16, platforms, &count) != CL_SUCCESS)
         count = 0;
     pocl.platform_count = count;
@@ -116,6 +128,8 @@ FF_HOOKED cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platf
 /* What to ask PoCL for when the program asks for this; remembers what to show. */
 static cl_device_type real_type(cl_device_type type) {
     const cl_device_type stand_in = CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR;
+    if (!disguised)
+        return type;
     if (type & stand_in)
         __atomic_store_n(&shown_type, CL_DEVICE_TYPE_GPU, __ATOMIC_RELAXED);
     else if (type & CL_DEVICE_TYPE_CPU)
@@ -188,7 +202,7 @@ static void adjust(cl_device_info what, void *value) {
     cl_ulong *bytes = value;
     switch (what) {
     case CL_DEVICE_TYPE:
-        if (__atomic_load_n(&shown_type, __ATOMIC_RELAXED) == stand_in &&
+        if (disguised && __atomic_load_n(&shown_type, __ATOMIC_RELAXED) == stand_in &&
             (*type & CL_DEVICE_TYPE_CPU))
             *type = (*type & ~(cl_device_type)CL_DEVICE_TYPE_CPU) | stand_in;
         break;

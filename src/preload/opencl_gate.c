@@ -1,10 +1,10 @@
 /* Doing something in the moment when a command begins.
  *
  * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before any of
- * its work, and CL_COMPLETE callbacks after it; it holds no lock meanwhile. That is exactly what is
- * wanted, if the callbacks are there in time: the event exists only once the command is enqueued, and an
- * idle worker may have taken it by then. So the command waits for a user event (the gate) that opens
- * when the callbacks are set.
+ * its work, and CL_COMPLETE callbacks after it; it holds no lock meanwhile (opencl_probe.c sees whether
+ * that is so here). That is exactly what is wanted, if the callbacks are there in time: the event exists
+ * only once the command is enqueued, and an idle worker may have taken it by then. So the command waits
+ * for a user event (the gate) that opens when the callbacks are set.
  *
  * A command that fails, for an event in its wait list did, gets no callback from PoCL 3.1. What was
  * prepared for it never happens, and its record is lost: some hundred bytes. */
@@ -34,13 +34,34 @@ void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *coun
     *list = gate->list;
 }
 
-void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_event *complete,
-                    void *user) {
+static void drop(struct ff__watch *watch) {
+    if (__atomic_sub_fetch(&watch->pending, 1, __ATOMIC_ACQ_REL) == 0)
+        watch->forget(watch);
+}
+
+static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
+    struct ff__watch *watch = user;
+    (void)event;
+    if (status >= 0)
+        watch->begins(watch);
+    drop(watch);
+}
+
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *user) {
+    struct ff__watch *watch = user;
+    (void)event, (void)status;
+    watch->ends(watch);
+    drop(watch);
+}
+
+void ff__gate_watch(const struct ff__gate *gate, struct ff__watch *watch) {
     cl_event event = *gate->event;
-    if (running && REAL(clSetEventCallback)(event, CL_RUNNING, running, user) != CL_SUCCESS)
-        running(event, CL_INVALID_EVENT, user);
-    if (REAL(clSetEventCallback)(event, CL_COMPLETE, complete, user) != CL_SUCCESS)
-        complete(event, CL_COMPLETE, user);
+    watch->pending = watch->begins ? 2 : 1;
+    if (watch->begins &&
+        REAL(clSetEventCallback)(event, CL_RUNNING, on_running, watch) != CL_SUCCESS)
+        drop(watch);
+    if (REAL(clSetEventCallback)(event, CL_COMPLETE, on_complete, watch) != CL_SUCCESS)
+        on_complete(event, CL_COMPLETE, watch);
 }
 
 void ff__gate_open(struct ff__gate *gate) {

@@ -15,7 +15,7 @@
 #include <CL/cl.h>
 #include <CL/cl_gl.h>
 
-#include <farfault/farfault.h>
+#include "report/account.h"
 
 #include <pthread.h>
 
@@ -34,12 +34,6 @@ struct ff__real {
 const struct ff__real *ff__real(void);
 #define REAL(name) (ff__real()->name)
 
-enum ff__mode {
-    FF__MANAGED,
-    FF__PASSIVE,   /* FARFAULT_MODE=passive: measure plain PoCL with the same clock */
-    FF__UNMANAGED, /* the context did not open; everything falls through */
-};
-
 enum ff__mode ff__mode(void);
 const struct ff_config *ff__config(void);
 
@@ -52,6 +46,10 @@ struct ff_context *ff__context_if_open(void);
 
 /* Ends the process with status 1 if FARFAULT_REQUIRE=1 says that a failure must. */
 void ff__leave_if_required(void);
+
+/* There is no managed memory for an allocation, for which `status` is the reason: says so, once. The allocation is then
+ * left to OpenCL, unless a failure must end the process. */
+void ff__no_memory(size_t size, int status);
 
 /* One line on stderr that begins with "farfault: ". */
 __attribute__((format(printf, 1, 2))) void ff__say(const char *format, ...);
@@ -98,10 +96,15 @@ void ff__count_launch(void);
 void ff__footprint_add(size_t bytes);
 void ff__footprint_remove(size_t bytes);
 
-/* Reads FARFAULT_SUMMARY and FARFAULT_MARK; from now on the process reports when it exits. */
+/* Reads FARFAULT_SUMMARY and FARFAULT_ACCOUNTS; from now on the process reports when it exits. */
 void ff__summary_start(void);
 
-/* Managed memory has been handed out: takes away the file that FARFAULT_MARK names. */
+/* What is to be in the report: settings, the mode and what led to it, the context once it is open. */
+void ff__summary_configured(const struct ff_config *config);
+void ff__summary_mode(enum ff__mode mode, const char *reason);
+void ff__summary_opened(struct ff_context *context);
+
+/* Managed memory has been given out. */
 void ff__mark_managed(void);
 
 /* No report after all. */
@@ -152,7 +155,14 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
 
 /* ---- opencl_gate.c: doing something in the moment when a command begins ---- */
 
-typedef void(CL_CALLBACK ff__on_event)(cl_event event, cl_int status, void *user);
+/* What is to happen when a command begins and when it is complete. Part of what its functions need,
+ * which goes with `forget`, when neither is called any more. */
+struct ff__watch {
+    void (*begins)(struct ff__watch *watch); /* NULL: nobody wants to know */
+    void (*ends)(struct ff__watch *watch);
+    void (*forget)(struct ff__watch *watch);
+    unsigned pending; /* callbacks that may still come; atomic */
+};
 
 struct ff__gate {
     cl_event *event;      /* the command's, once it is enqueued */
@@ -166,16 +176,24 @@ struct ff__gate {
 void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *count,
                     const cl_event **list, cl_event **event);
 
-/* Once it is enqueued: sets the callbacks. `running` may be NULL; where it cannot be set it is called at
- * once, with a negative status: the command may begin later, or have begun. */
-void ff__gate_watch(const struct ff__gate *gate, ff__on_event *running, ff__on_event *complete,
-                    void *user);
+/* Once it is enqueued: sets the callbacks. `begins` is called in time, if at all, where the gate has held
+ * the command and callbacks come first (opencl_probe.c). Of a callback that cannot be set `ends` is called
+ * at once, `begins` not at all. */
+void ff__gate_watch(const struct ff__gate *gate, struct ff__watch *watch);
 
 /* Lets it begin. */
 void ff__gate_open(struct ff__gate *gate);
 
 /* The last use of gate->event. */
 void ff__gate_forget(struct ff__gate *gate);
+
+/* ---- opencl_probe.c: what this OpenCL does that OpenCL does not promise ---- */
+
+/* Before managed memory of the context is handed out. Only the first call does anything. */
+void ff__probe_callbacks(cl_context context);
+
+/* Whether `begins` of a watch behind a gate is called before the command has any effect. */
+bool ff__callbacks_come_first(void);
 
 /* ---- opencl_overwrite.c: commands that replace what buffers hold ---- */
 

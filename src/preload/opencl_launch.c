@@ -5,6 +5,8 @@
 #include <string.h>
 
 struct launch {
+    struct ff__watch watch;
+    bool passed; /* its beginning or its end, whichever came first; atomic */
     uint64_t identity;
     char *name; /* only for a recording */
     uint32_t device;
@@ -28,6 +30,32 @@ static cl_int enqueue(const struct request *request) {
                                         request->count, request->list, request->event);
 }
 
+/* ---- beginning and end ---- */
+
+/* A beginning that is told of after the end is none. */
+static void on_begin(struct ff__watch *watch) {
+    struct launch *launch = (struct launch *)watch;
+    struct ff_context *context = ff__context_if_open();
+    if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
+        ff_launch_begin(context, launch->device, launch->identity, launch->name, launch->operands,
+                        launch->operand_count);
+}
+
+static void on_end(struct ff__watch *watch) {
+    struct launch *launch = (struct launch *)watch;
+    struct ff_context *context = ff__context_if_open();
+    ff__clock_stop();
+    if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
+        ff_launch_end(context, launch->device, launch->identity);
+}
+
+static void forget(struct ff__watch *watch) {
+    struct launch *launch = (struct launch *)watch;
+    free(launch->operands);
+    free(launch->name);
+    free(launch);
+}
+
 /* ---- what is launched ---- */
 
 static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes) {
@@ -37,6 +65,8 @@ static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes
 /* NULL: farfault will not hear of it. */
 static struct launch *prepare(const struct request *request) {
     struct launch *launch = calloc(1, sizeof *launch);
+    if (launch)
+        launch->watch = (struct ff__watch){on_begin, on_end, forget, 0};
     if (!launch || !ff__device_of_queue(request->queue, &launch->device) ||
         !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->operands,
                              &launch->operand_count)) {
@@ -52,36 +82,19 @@ static struct launch *prepare(const struct request *request) {
     return launch;
 }
 
-static void forget(struct launch *launch) {
-    if (launch) {
-        free(launch->operands);
-        free(launch->name);
-    }
-    free(launch);
-}
-
-/* ---- beginning and end ---- */
-
-static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
-    struct launch *launch = user;
-    struct ff_context *context = ff__context_if_open();
-    (void)event, (void)status;
-    if (context)
-        ff_launch_begin(context, launch->device, launch->identity, launch->name, launch->operands,
-                        launch->operand_count);
-}
-
-static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *user) {
-    struct launch *launch = user;
-    struct ff_context *context = ff__context_if_open();
-    (void)event, (void)status;
-    ff__clock_stop();
-    if (context && launch)
-        ff_launch_end(context, launch->device, launch->identity);
-    forget(launch);
-}
-
 /* ---- enqueueing ---- */
+
+static void CL_CALLBACK stop_clock(cl_event event, cl_int status, void *user) {
+    (void)event, (void)status, (void)user;
+    ff__clock_stop();
+}
+
+static void watch(const struct ff__gate *gate, struct launch *launch) {
+    if (launch)
+        ff__gate_watch(gate, &launch->watch);
+    else if (REAL(clSetEventCallback)(*gate->event, CL_COMPLETE, stop_clock, NULL) != CL_SUCCESS)
+        ff__clock_stop();
+}
 
 /* `launch` is NULL where only the clock wants to know. */
 static cl_int enqueue_watched(struct request request, struct launch *launch) {
@@ -90,9 +103,9 @@ static cl_int enqueue_watched(struct request request, struct launch *launch) {
                    &request.event);
     cl_int status = enqueue(&request);
     if (status == CL_SUCCESS)
-        ff__gate_watch(&gate, launch ? on_running : NULL, on_complete, launch);
-    else
-        forget(launch);
+        watch(&gate, launch);
+    else if (launch)
+        forget(&launch->watch);
     ff__gate_open(&gate);
     ff__gate_forget(&gate);
     return status;

@@ -2,7 +2,9 @@
  * keeps seeing the flags and the host pointer that it gave.
  *
  * Every buffer has an entry from its creation to its destructor callback, managed or not: it is also
- * what the footprint is counted by. Ours is the first callback registered, so it is called last. */
+ * what the footprint is counted by. Ours is the first callback registered, so it is called last; where
+ * OpenCL takes its time with that, the handle may be another buffer's by then, so the callback goes by
+ * the entry. */
 #include "opencl_internal.h"
 
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 struct entry {
     struct ff__node node;
     struct ff__buffer buffer;
-    size_t counted; /* bytes of the footprint */
+    size_t counted;   /* bytes of the footprint; no more once the program holds nothing of it */
+    cl_uint held;     /* references that the program has */
+    cl_uint in_hands; /* of a whole buffer: how many of it and its parts the program holds */
+    bool replaced;    /* the handle is another buffer's */
 };
 
 static struct ff__table buffers = FF__TABLE_INIT;
@@ -30,6 +35,48 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
     return entry != NULL;
 }
 
+/* ---- what the program holds ---- */
+
+/* PoCL keeps a buffer as long as commands use it. A program that enqueues far ahead and releases at once has many such,
+ * and yet little memory in use at a time: what counts for the footprint is what the program still holds. */
+
+static struct entry *find_entry(cl_mem handle) {
+    return (struct entry *)ff__table_find(&buffers, handle);
+}
+
+/* The lock is held. Returns the bytes that nobody holds any more. */
+static size_t let_go(struct entry *entry) {
+    struct entry *root = find_entry(entry->buffer.root);
+    if (entry->held == 0 || --entry->held > 0 || !root || --root->in_hands > 0)
+        return 0;
+    size_t bytes = root->counted;
+    root->counted = 0;
+    return bytes;
+}
+
+FF_HOOKED cl_int CL_API_CALL clRetainMemObject(cl_mem handle) {
+    cl_int status = REAL(clRetainMemObject)(handle);
+    if (status != CL_SUCCESS || ff__in_child())
+        return status;
+    pthread_mutex_lock(&buffers.lock);
+    struct entry *entry = find_entry(handle);
+    if (entry && entry->held)
+        entry->held++;
+    pthread_mutex_unlock(&buffers.lock);
+    return status;
+}
+
+FF_HOOKED cl_int CL_API_CALL clReleaseMemObject(cl_mem handle) {
+    if (!ff__in_child()) { /* before the real call, which may be the end of the entry */
+        pthread_mutex_lock(&buffers.lock);
+        struct entry *entry = find_entry(handle);
+        size_t bytes = entry ? let_go(entry) : 0;
+        pthread_mutex_unlock(&buffers.lock);
+        ff__footprint_remove(bytes);
+    }
+    return REAL(clReleaseMemObject)(handle);
+}
+
 /* ---- end of life ---- */
 
 static void discard(struct entry *entry) {
@@ -39,27 +86,41 @@ static void discard(struct entry *entry) {
     free(entry);
 }
 
-/* PoCL calls this when nothing uses the buffer any more, and before the handle can be reused. */
+/* The handle is no longer this entry's. */
+static void leave(const struct entry *entry, cl_mem handle) {
+    if (entry->buffer.shadow && entry->buffer.root == handle)
+        ff__mappings_forget(handle);
+}
+
 static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
-    (void)user;
+    struct entry *entry = user;
     if (ff__in_child())
         return;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = (struct entry *)ff__table_take(&buffers, handle);
+    bool replaced = entry->replaced;
+    if (!replaced)
+        ff__table_take(&buffers, handle);
     pthread_mutex_unlock(&buffers.lock);
-    if (!entry)
-        return;
-    if (entry->buffer.shadow && entry->buffer.root == handle)
-        ff__mappings_forget(handle);
+    if (!replaced)
+        leave(entry, handle);
     discard(entry);
 }
 
 /* From here on the entry belongs to the buffer. */
 static void enter(struct entry *entry, cl_mem handle) {
+    entry->held = 1;
     pthread_mutex_lock(&buffers.lock);
-    bool put = ff__table_put(&buffers, &entry->node, handle);
+    struct entry *before = (struct entry *)ff__table_take(&buffers, handle);
+    if (before) {
+        before->replaced = true;
+        leave(before, handle);
+    }
+    entry->replaced = !ff__table_put(&buffers, &entry->node, handle);
+    struct entry *root = find_entry(entry->buffer.root);
+    if (root)
+        root->in_hands++;
     pthread_mutex_unlock(&buffers.lock);
-    if (!put || REAL(clSetMemObjectDestructorCallback)(handle, on_destroy, NULL) != CL_SUCCESS)
+    if (REAL(clSetMemObjectDestructorCallback)(handle, on_destroy, entry) != CL_SUCCESS)
         ff__fall_back(FF__FALLBACK_destructor, "a buffer's memory will not be freed");
 }
 
@@ -72,6 +133,7 @@ struct request {
     cl_mem_flags flags;
     size_t size;
     void *host;
+    int failure; /* why there is no managed memory for it; 0: no reason */
 };
 
 static cl_mem create_real(const struct request *request, cl_int *status) {
@@ -100,9 +162,11 @@ static bool use_svm(struct ff_context *context, struct request *request, struct 
     if (!(request->flags & CL_MEM_USE_HOST_PTR) ||
         !ff_mem_lookup(context, request->host, &base, &rest))
         return false;
-    size_t exact = ff__svm_size(base);
-    if (request->size > (exact ? exact : rest) - (size_t)((char *)request->host - (char *)base))
+    size_t exact = ff__svm_size(base), offset = (size_t)((char *)request->host - (char *)base);
+    size_t size = exact ? exact : rest;
+    if (offset > size || request->size > size - offset)
         request->size = 0; /* the real call's error for it is the right one */
+    ff__probe_callbacks(request->context);
     entry->buffer.memory = request->host;
     entry->buffer.host = request->host;
     return true;
@@ -114,10 +178,11 @@ static void manage(struct request *request, struct entry *entry) {
     void *memory = NULL;
     if (!context || request->size == 0 || !makes_sense(request) || use_svm(context, request, entry))
         return;
-    if (ff_mem_alloc(context, request->size, &memory))
+    if ((request->failure = ff_mem_alloc(context, request->size, &memory)) < 0)
         return;
     ff__note_managed(memory, request->size);
     ff__mark_managed();
+    ff__probe_callbacks(request->context);
     if (request->host)
         ff_mem_write(context, memory, request->host, request->size);
     entry->buffer.memory = memory;
@@ -143,9 +208,11 @@ static cl_mem create_buffer(struct request *request, cl_int *status_out) {
     cl_mem handle = create_real(request, &status);
     if (status_out)
         *status_out = status;
-    if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory))
-        ff__fall_back(FF__FALLBACK_buffer,
-                      ff__context_if_open() ? "no managed memory for a buffer" : NULL);
+    if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory)) {
+        ff__fall_back(FF__FALLBACK_buffer, NULL);
+        if (request->failure)
+            ff__no_memory(request->size, request->failure);
+    }
     if (!entry || !handle) {
         if (entry)
             discard(entry);
@@ -169,7 +236,7 @@ FF_HOOKED cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context,
                                                           const cl_mem_properties *properties,
                                                           cl_mem_flags flags, size_t size,
                                                           void *host, cl_int *status) {
-    struct request request = {context, properties, true, flags, size, host};
+    struct request request = {context, properties, true, flags, size, host, 0};
     return create_buffer(&request, status);
 }
 
@@ -180,11 +247,10 @@ FF_HOOKED cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags flags
     cl_mem handle = REAL(clCreateSubBuffer)(parent, flags, type, what, status);
     struct ff__buffer whole;
     struct entry *entry;
-    if (!handle || !ff__buffer_find(parent, &whole) || !whole.memory ||
-        !(entry = calloc(1, sizeof *entry)))
+    if (!handle || !ff__buffer_find(parent, &whole) || !(entry = calloc(1, sizeof *entry)))
         return handle;
     entry->buffer = whole;
-    entry->buffer.memory = whole.memory + region->origin;
+    entry->buffer.memory = whole.memory ? whole.memory + region->origin : NULL;
     entry->buffer.host = whole.host ? whole.host + region->origin : NULL;
     entry->buffer.size = region->size;
     entry->buffer.owned = false;

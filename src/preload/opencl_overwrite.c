@@ -1,5 +1,6 @@
 /* Commands that replace the content of a part of a buffer: what it held is dropped when they begin, so
- * that it does not come to the device only to be overwritten. */
+ * that it does not come to the device only to be overwritten. Where it could be dropped too late, after
+ * the command has written, nothing is. */
 #include "opencl_internal.h"
 
 #include <farfault/policy.h>
@@ -12,25 +13,26 @@ struct span {
 };
 
 struct ff__overwritten {
+    struct ff__watch watch;
     size_t count;
     struct span spans[];
 };
 
-static void CL_CALLBACK on_running(cl_event event, cl_int status, void *user) {
-    const struct ff__overwritten *overwritten = user;
+static void on_begin(struct ff__watch *watch) {
+    const struct ff__overwritten *overwritten = (struct ff__overwritten *)watch;
     struct ff_context *context = ff__context_if_open();
-    (void)event;
-    if (status < 0) /* too early, a command before it may still read; too late, it has written */
-        return;
     for (size_t i = 0; context && i < overwritten->count; i++)
         ff_mem_advise(context, overwritten->spans[i].memory, overwritten->spans[i].size,
                       FF_ADVISE_OVERWRITE, 0);
 }
 
-static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *user) {
-    (void)event, (void)status;
+static void on_end(struct ff__watch *watch) {
+    (void)watch;
     ff__clock_stop();
-    free(user);
+}
+
+static void forget(struct ff__watch *watch) {
+    free(watch);
 }
 
 /* ---- around the real call ---- */
@@ -48,7 +50,7 @@ static struct ff__overwritten *describe(const struct ff__replaced *replaced) {
         overwritten = malloc(sizeof *overwritten + replaced->count * sizeof(struct span));
     if (!overwritten)
         return NULL;
-    overwritten->count = 0;
+    *overwritten = (struct ff__overwritten){.watch = {on_begin, on_end, forget, 0}};
     for (cl_uint i = 0; i < replaced->count; i++) {
         struct ff__buffer buffer;
         if (!ff__buffer_find(replaced->buffers[i], &buffer) || !buffer.memory ||
@@ -71,7 +73,7 @@ bool ff__overwrite_begin(struct ff__overwrite *overwrite, const struct ff__repla
                          cl_command_queue queue, cl_uint *count, const cl_event **list,
                          cl_event **event) {
     cl_event *asked = *event;
-    overwrite->what = describe(replaced);
+    overwrite->what = ff__callbacks_come_first() ? describe(replaced) : NULL;
     if (!overwrite->what)
         return false;
     ff__gate_close(&overwrite->gate, queue, count, list, event);
@@ -88,7 +90,7 @@ cl_int ff__overwrite_end(struct ff__overwrite *overwrite, cl_int status, cl_bool
     if (!overwrite->what)
         return status;
     if (status == CL_SUCCESS)
-        ff__gate_watch(&overwrite->gate, on_running, on_complete, overwrite->what);
+        ff__gate_watch(&overwrite->gate, &overwrite->what->watch);
     else
         free(overwrite->what);
     ff__gate_open(&overwrite->gate);

@@ -1,5 +1,6 @@
 /* Programs: compilers keep the types of kernels' arguments only if asked to, and the types tell which
- * arguments a launch's identity depends on. */
+ * arguments a launch's identity depends on. Passive mode asks, too, so that what PoCL compiles and keeps in its cache
+ * serves both: a first run in either mode is no slower for compiling than a later one in the other. */
 #include "opencl_internal.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 /* The program's options and ours; NULL: they are to stay as they are. The caller frees it. */
 static char *with_types(const char *options) {
     options = options ? options : "";
-    if (!ff__context() || strstr(options, KEEP_TYPES))
+    if ((!ff__context() && ff__mode() != FF__PASSIVE) || strstr(options, KEEP_TYPES))
         return NULL;
     size_t length = strlen(options);
     char *both = malloc(length + sizeof " " KEEP_TYPES);

@@ -46,7 +46,10 @@ size_t ff__svm_size(const void *base) {
 static void *allocate_managed(size_t size) {
     struct ff_context *context = ff__context();
     void *memory = NULL;
-    if (!context || ff_mem_alloc(context, size, &memory))
+    int status = context ? ff_mem_alloc(context, size, &memory) : 0;
+    if (status)
+        ff__no_memory(size, status);
+    if (!memory)
         return NULL;
     if (!enter(memory, size, true)) {
         ff_mem_free(context, memory);
@@ -69,8 +72,7 @@ FF_HOOKED void *CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flag
         return memory;
     }
     if (ff__mode() != FF__PASSIVE)
-        ff__fall_back(FF__FALLBACK_svm,
-                      ff__context_if_open() ? "no managed memory for shared virtual memory" : NULL);
+        ff__fall_back(FF__FALLBACK_svm, NULL);
     enter(real, size, false);
     return real;
 }

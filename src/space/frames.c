@@ -7,15 +7,20 @@
 
 #define ALL_LEAVES UINT32_MAX
 
-int ff__frames_init(struct ff__frames *frames, uint32_t root_count) {
+static size_t per_root_size(const struct ff__frames *frames) {
+    return ((size_t)frames->root_count + frames->spare_count) * sizeof(uint32_t);
+}
+
+int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count) {
     memset(frames, 0, sizeof *frames);
-    size_t per_root = (size_t)root_count * sizeof(uint32_t);
+    frames->root_count = root_count;
+    frames->spare_count = spare_count;
+    size_t per_root = per_root_size(frames);
     frames->used = ff__lazy_map(per_root);
     frames->owner = ff__lazy_map(per_root * FF__ROOT_LEAVES);
     frames->free = ff__lazy_map(per_root);
     frames->partial = ff__lazy_map(per_root);
     frames->partial_at = ff__lazy_map(per_root);
-    frames->root_count = root_count;
     if (!frames->used || !frames->owner || !frames->free || !frames->partial ||
         !frames->partial_at) {
         ff__frames_fini(frames);
@@ -27,7 +32,7 @@ int ff__frames_init(struct ff__frames *frames, uint32_t root_count) {
 }
 
 void ff__frames_fini(struct ff__frames *frames) {
-    size_t per_root = (size_t)frames->root_count * sizeof(uint32_t);
+    size_t per_root = per_root_size(frames);
     ff__lazy_unmap(frames->used, per_root);
     ff__lazy_unmap(frames->owner, per_root * FF__ROOT_LEAVES);
     ff__lazy_unmap(frames->free, per_root);
@@ -60,6 +65,11 @@ static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
     frames->leaves_used += (uint32_t)__builtin_popcount(used);
     frames->leaves_used -= (uint32_t)__builtin_popcount(before);
     frames->used[root] = used;
+    if (root >= frames->root_count) { /* on neither list: it is to be empty again */
+        frames->spare_used += used != 0;
+        frames->spare_used -= before != 0;
+        return;
+    }
     if (is_partial(before) && !is_partial(used))
         partial_remove(frames, root);
     if (!is_partial(before) && is_partial(used))
@@ -118,6 +128,33 @@ uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t
 void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves) {
     if (leaves < FF__ROOT_LEAVES)
         ff__frames_free(frames, root * FF__ROOT_LEAVES + leaves, FF__ROOT_LEAVES - leaves);
+}
+
+uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
+    for (uint32_t i = 0; i <= frames->spare_used && i < frames->spare_count; i++)
+        if (frames->used[frames->root_count + i] == 0)
+            return hand_out(frames, frames->root_count + i, 0, leaves, block);
+    return FF_NONE;
+}
+
+uint32_t ff__frames_end(const struct ff__frames *frames) {
+    uint32_t end = frames->root_count;
+    for (uint32_t seen = 0; seen < frames->spare_used; end++)
+        seen += frames->used[end] != 0;
+    return end;
+}
+
+void ff__frames_give_back(struct ff__frames *frames, uint32_t frame, uint32_t leaves,
+                          uint32_t block) {
+    hand_out(frames, frame / FF__ROOT_LEAVES, frame % FF__ROOT_LEAVES, leaves, block);
+}
+
+void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block) {
+    uint32_t used = frames->used[root];
+    for (uint32_t leaf = 0; leaf < FF__ROOT_LEAVES; leaf++)
+        if (frames->owner[root * FF__ROOT_LEAVES + leaf] == block)
+            used &= ~(1u << leaf);
+    set_used(frames, root, used);
 }
 
 uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,

@@ -2,8 +2,9 @@
  *
  * A block of more than 31 leaves takes a whole root, as in the NVIDIA driver, where one touched
  * page of a full block allocates 2 MiB; a shorter block takes a run of leaves and shares its
- * root with others. What is handed out never exceeds the device's memory, by construction. The
- * caller serializes. */
+ * root with others. What is handed out never exceeds the device's memory, by construction; beyond
+ * it are spare roots, for when nothing can leave although somebody must come. The caller
+ * serializes. */
 #ifndef FF_SPACE_FRAMES_H
 #define FF_SPACE_FRAMES_H
 
@@ -14,6 +15,7 @@
 /* A frame is the index of its first leaf: root * 32 + leaf. */
 struct ff__frames {
     uint32_t root_count, free_count;
+    uint32_t spare_count, spare_used; /* roots from root_count on */
     uint32_t leaves_used;
     uint32_t *used;       /* [root] one bit a leaf */
     uint32_t *owner;      /* [frame] the block that holds the leaf */
@@ -24,7 +26,7 @@ struct ff__frames {
 };
 
 /* 0 or -ENOMEM. */
-int ff__frames_init(struct ff__frames *frames, uint32_t root_count);
+int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count);
 void ff__frames_fini(struct ff__frames *frames);
 
 /* Leaves that a block of `page_count` pages takes. */
@@ -43,7 +45,20 @@ uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t
 /* Frees the leaves of a taken root beyond the first `leaves`. */
 void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves);
 
-/* Calls for each distinct owner of the root; returns how many there are (at most 32). */
+/* A spare root, as far as the block needs it; FF_NONE: there is none left. */
+uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block);
+
+/* Roots that may be in use: those from here on are not. */
+uint32_t ff__frames_end(const struct ff__frames *frames);
+
+/* Gives leaves of a taken root back to a former owner, who could not leave after all. */
+void ff__frames_give_back(struct ff__frames *frames, uint32_t frame, uint32_t leaves,
+                          uint32_t block);
+
+/* Frees all leaves of the root that are the block's. */
+void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block);
+
+/* The distinct owners of the root; returns how many there are (at most 32). */
 uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,
                            uint32_t owners[FF__ROOT_LEAVES]);
 

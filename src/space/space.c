@@ -42,7 +42,7 @@ static void mark_unused(struct ff__space *space) {
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page) {
+                   uint64_t memory, bool by_page, uint32_t spare) {
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
@@ -57,7 +57,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     space->capacity = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
     for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
-        status = ff__frames_init(&space->frames[tier], (uint32_t)roots);
+        status = ff__frames_init(&space->frames[tier], (uint32_t)roots, spare);
     if (status) {
         ff__space_fini(space);
         return status;
@@ -242,8 +242,9 @@ static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t l
         return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu handed out of %llu",
                         tier, (unsigned long long)pages, (unsigned long long)held,
                         (unsigned long long)space->capacity);
-    if (!space->by_page && (leaves > frames->leaves_used ||
-                            frames->leaves_used > frames->root_count * FF__ROOT_LEAVES))
+    if (!space->by_page &&
+        (leaves > frames->leaves_used ||
+         frames->leaves_used > (frames->root_count + frames->spare_used) * FF__ROOT_LEAVES))
         return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u",
                         tier, leaves, frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
     return 0;

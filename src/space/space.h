@@ -43,10 +43,9 @@ struct ff__space {
 };
 
 /* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page, and at least
- * one page. -EINVAL,
- * -ENOMEM. */
+ * one page. `spare`: roots beyond that memory. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page);
+                   uint64_t memory, bool by_page, uint32_t spare);
 void ff__space_fini(struct ff__space *space);
 
 /* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but

@@ -1,6 +1,7 @@
 #include "trace/record.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/error.h"
 #include "base/lazy.h"
 #include "base/queue.h"
@@ -41,13 +42,21 @@ struct ff__recorder {
     struct ff__log log;
     /* the writing thread's */
     pthread_t thread;
-    sem_t wake;
-    bool ends; /* when the queue is empty */
+    sem_t wake, opened;
+    bool ends;          /* when the queue is empty */
+    bool keeps;         /* the trace then */
+    bool has_own_table; /* of descriptors: the program cannot close the file */
+    struct ff_trace_info info;
     struct ff_trace_writer *writer;
     int status; /* the first error */
 };
 
 /* ---- the writing thread ---- */
+
+static void wait_for(sem_t *semaphore) {
+    while (sem_wait(semaphore)) /* interrupted */
+        ;
+}
 
 static void warn(const struct ff__recorder *recorder) {
     ff__log_line(&recorder->log, FF_LOG_WARNING, "recording to %s failed (%s); there is no trace",
@@ -66,37 +75,50 @@ static void write_event(struct ff__recorder *recorder, const struct ff_trace_eve
     warn(recorder);
 }
 
+static void end_trace(struct ff__recorder *recorder) {
+    if (recorder->writer && !recorder->keeps)
+        ff_trace_abandon(recorder->writer);
+    else if (recorder->writer && (recorder->status = ff_trace_finish(recorder->writer)) < 0)
+        warn(recorder);
+    recorder->writer = NULL;
+}
+
 static void *write_events(void *argument) {
     struct ff__recorder *recorder = argument;
     struct ff_trace_event event;
-    bool last;
-    do {
-        while (sem_wait(&recorder->wake)) /* interrupted */
-            ;
+    const int kept = STDERR_FILENO; /* for warnings */
+    recorder->has_own_table = ff__descriptors_keep_only(&kept, 1) == 0;
+    recorder->status = ff_trace_create(recorder->path, &recorder->info, &recorder->writer);
+    sem_post(&recorder->opened);
+    bool last = recorder->status != 0;
+    while (!last) {
+        wait_for(&recorder->wake);
         last = __atomic_load_n(&recorder->ends, __ATOMIC_ACQUIRE);
         while (ff__queue_pop(&recorder->events, &event)) {
             write_event(recorder, &event);
             free((char *)(uintptr_t)event.name);
         }
-    } while (!last);
+    }
+    end_trace(recorder);
     return NULL;
 }
 
-static int start_writing(struct ff__recorder *recorder, const struct ff_trace_info *info) {
+static int start_writing(struct ff__recorder *recorder) {
     if (!recorder->owners || !recorder->path ||
         ff__queue_init(&recorder->events, EVENTS_MAX, sizeof(struct ff_trace_event)))
         return -ENOMEM;
-    int status = ff_trace_create(recorder->path, info, &recorder->writer);
+    int status = ff__thread_start(&recorder->thread, write_events, recorder, "ff-record");
     if (status)
         return status;
-    status = ff__thread_start(&recorder->thread, write_events, recorder, "ff-record");
-    if (status)
-        ff_trace_abandon(recorder->writer);
-    return status;
+    wait_for(&recorder->opened);
+    if (recorder->status)
+        pthread_join(recorder->thread, NULL);
+    return recorder->status;
 }
 
 /* Nobody records any more. */
-static void stop_writing(struct ff__recorder *recorder) {
+static void stop_writing(struct ff__recorder *recorder, bool keeps) {
+    recorder->keeps = keeps;
     __atomic_store_n(&recorder->ends, true, __ATOMIC_RELEASE);
     sem_post(&recorder->wake);
     pthread_join(recorder->thread, NULL);
@@ -133,6 +155,7 @@ static void release(struct ff__recorder *recorder) {
         ff__lazy_unmap(recorder->owners, recorder->block_limit * sizeof *recorder->owners);
     ff__queue_fini(&recorder->events);
     sem_destroy(&recorder->wake);
+    sem_destroy(&recorder->opened);
     pthread_mutex_destroy(&recorder->lock);
     free(recorder->path);
     free(recorder);
@@ -140,11 +163,11 @@ static void release(struct ff__recorder *recorder) {
 
 int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recorder **out,
                       struct ff_error *error) {
-    struct ff_trace_info info = {.source = "live", .memory = config->memory};
     struct ff__recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return ff__fail(error, -ENOMEM, "no memory to record");
-    read_command(info.subject, sizeof info.subject);
+    recorder->info = (struct ff_trace_info){.source = "live", .memory = config->memory};
+    read_command(recorder->info.subject, sizeof recorder->info.subject);
     recorder->block_limit = config->address_space >> FF_BLOCK_SHIFT;
     recorder->owners = ff__lazy_map(recorder->block_limit * sizeof *recorder->owners);
     recorder->path = make_path(config->path);
@@ -153,7 +176,8 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     recorder->start_ns = ff__clock_ns();
     pthread_mutex_init(&recorder->lock, NULL);
     sem_init(&recorder->wake, 0, 0);
-    int status = start_writing(recorder, &info);
+    sem_init(&recorder->opened, 0, 0);
+    int status = start_writing(recorder);
     if (status) {
         ff__fail(error, status, "cannot record to %s: %s", config->path,
                  status == -EEXIST ? "it is there, and no regular file" : strerror(-status));
@@ -178,15 +202,8 @@ static bool stop_recording(struct ff__recorder *recorder) {
 int ff__recorder_finish(struct ff__recorder *recorder) {
     if (getpid() != recorder->pid)
         return 0; /* the file is the parent's */
-    if (!stop_recording(recorder))
-        return recorder->status;
-    stop_writing(recorder);
-    if (recorder->status)
-        return recorder->status;
-    recorder->status = ff_trace_finish(recorder->writer);
-    recorder->writer = NULL;
-    if (recorder->status)
-        warn(recorder);
+    if (stop_recording(recorder))
+        stop_writing(recorder, true);
     return recorder->status;
 }
 
@@ -195,7 +212,8 @@ void ff__recorder_close(struct ff__recorder *recorder) {
         return;
     if (getpid() == recorder->pid)
         ff__recorder_finish(recorder);
-    else if (recorder->writer)
+    else if (recorder->writer &&
+             !recorder->has_own_table) /* otherwise its numbers are not known here */
         ff__trace_leave(recorder->writer);
     release(recorder);
 }
@@ -204,8 +222,7 @@ void ff__recorder_abandon(struct ff__recorder *recorder) {
     if (!recorder)
         return;
     if (stop_recording(recorder))
-        stop_writing(recorder);
-    ff_trace_abandon(recorder->writer);
+        stop_writing(recorder, false);
     release(recorder);
 }
 

@@ -1,5 +1,7 @@
 /* Stands in for libfarfault-opencl.so: programs in a folder called "programs" leave a summary made
  * up from their environment, as if they had used OpenCL; all others leave none. */
+#include "report/account.h"
+
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -36,8 +38,9 @@ __attribute__((destructor)) static void write_summary(void) {
     int passive = strcmp(variable("FARFAULT_MODE"), "passive") == 0;
     if (!uses_opencl())
         return;
-    if (!passive)
-        unlink(variable("FARFAULT_MARK"));
+    struct ff__account *account = ff__account_open(variable("FARFAULT_ACCOUNTS"));
+    if (account && !passive)
+        account->managed = account->reported = 1;
     if (strcmp(path, "none") == 0)
         return;
     FILE *file = path[0] == '/' ? fopen(path, "w") : stderr;

@@ -14,22 +14,29 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|demand|52428800|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
+-|nvidia-random|52428800|pthread pthread| --size 1048576 --check
+-|deepum|52428800|pthread pthread| --size 1048576 --check
+-|deepum-far|52428800|pthread pthread| --size 1048576 --check
 passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia-1|163577856|pthread pthread| --size 1048576 --check
 -|demand|52428800|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
+-|nvidia-random|52428800|pthread pthread| --size 1048576 --check
+-|deepum|52428800|pthread pthread| --size 1048576 --check
+-|deepum-far|52428800|pthread pthread| --size 1048576 --check
 END
 cmp -s log expected || fail "not run as it should be: $(diff log expected)"
 has out 'atax, footprint 100 MiB'
-has out 'in-memory  156 MiB'
+has out 'in-memory      156 MiB'
 has out '4.000-4.000'
 has out '4.00x'
 has out '25.0 %'
 has out 'geometric means'
+has out 'nvidia            50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
-json all.json '[5]' runs
+json all.json '[8]' runs
 for name in cpu cpus memory kernel architecture os farfault opencl device; do
     "$json_get" all.json machine $name >/dev/null || fail "machine has no $name"
 done
@@ -50,7 +57,7 @@ json all.json 2097152 runs 3 bytes_in
 json all.json 1048576 runs 3 bytes_out
 json all.json 0.25 runs 3 hit_rate
 json all.json true runs 3 verified
-json all.json '{3}' geomean
+json all.json '{6}' geomean
 json all.json 1 geomean demand
 json all.json 2 geomean nvidia
 json all.json 4 geomean nvidia-1
@@ -64,10 +71,14 @@ json out nvidia:threshold=25,thrashing=0 runs 2 system
 json out 67108864 runs 4 memory
 json out srad runs 6 program
 json out "$scratch/programs/hotspot --own" runs 12 program
-json out true runs 12 verified
+json out true runs 6 verified
+json out null runs 12 verified
+json out true runs 12 good
 json out 4 geomean nvidia:threshold=25,thrashing=0
 json out 1 geomean_by_memory 64M demand
 has log "demand|67108864|pthread| --own"
+status 0 compare --runs 1 --systems demand --memory 64M atax "$scratch/programs/hotspot --own"
+[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
 
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'

@@ -1,6 +1,7 @@
 /* The parts of the command line that decide something by themselves. */
+#include "base/nearest.h"
 #include "cli/amount.h"
-#include "cli/nearest.h"
+#include "cli/child.h"
 #include "cli/result.h"
 #include "cli/specs.h"
 #include "report/table.h"
@@ -12,8 +13,38 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+/* ---- children ---- */
+
+static void count_notice(void *noticer) {
+    ++*(int *)noticer;
+}
+
+/* A child that runs longer than that is noticed once, one that does not is not. */
+static void test_notice(void **state) {
+    static char sleep_name[] = "sleep", longer[] = "0.3", shorter[] = "0";
+    char *argv[] = {sleep_name, longer, NULL};
+    int noticed = 0;
+    struct ff__child child = {.argv = argv,
+                              .environment = environ,
+                              .output = -1,
+                              .errors = -1,
+                              .notice_ns = 10000000,
+                              .notice = count_notice,
+                              .noticer = &noticed};
+    struct ff__child_end end;
+    (void)state;
+    assert_int_equal(ff__child_run(&child, &end), 0);
+    assert_int_equal(noticed, 1);
+    argv[1] = shorter;
+    child.notice_ns = UINT64_C(100000000000);
+    assert_int_equal(ff__child_run(&child, &end), 0);
+    assert_int_equal(noticed, 1);
+    assert_int_equal(ff__child_exit_status(&end), 0);
+}
 
 /* ---- lists of systems ---- */
 
@@ -173,9 +204,10 @@ static void test_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_systems),    cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_results),    cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_notice),  cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_amounts), cmocka_unit_test(test_results),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

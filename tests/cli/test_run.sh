@@ -55,21 +55,21 @@ status 0 run --quiet -- programs/atax
 [ ! -s err ] || fail "not quiet: $(cat err)"
 status 0 run --json run.json -- sh -c 'cd / && exec "$0"' "$scratch/programs/atax"
 json run.json nvidia system
-mistake 0 'farfault run: nothing was managed: true made no OpenCL buffers *' run --json none.json -- true
+mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json none.json -- true
 [ ! -e none.json ] || fail 'an empty summary was left behind'
 
 # ---- programs that farfault has no part in
 
-mistake 0 'farfault run: nothing was managed: true made no OpenCL buffers *' run -- true
+mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run -- true
 mistake 0 'farfault run: nothing was managed: true *' run --quiet -- true
 mistake 42 'farfault run: nothing was managed: sh *' run -- sh -c 'exit 42'
 cp "$static_stub" static
 status 0 run -- ./static
-has err 'farfault run: nothing was managed: ./static made no OpenCL buffers'
+has err 'farfault run: nothing was managed: ./static called no OpenCL function'
 [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 cp "$static_stub" cg
 status 3 run --quiet -- ./cg
-has err 'farfault run: nothing was managed: ./cg made no OpenCL buffers'
+has err 'farfault run: nothing was managed: ./cg called no OpenCL function'
 mkdir marks
 export TMPDIR="$scratch/marks"
 status 0 run --quiet -- programs/atax

@@ -39,8 +39,8 @@ for value in 12Q '' x% 0% -5% 66%% 1e9%; do
     mistake 2 "farfault run: --memory $value: must be $size" run --memory "$value" -- true
     mistake 2 "farfault compare: --memory $value: must be $size" compare --memory "$value" atax
 done
-mistake 2 'farfault run: --memory 0: *at least one block of 2M' run --memory 0 -- true
-mistake 2 'farfault run: --memory 1M: *at least one block of 2M' run --memory 1M -- true
+mistake 2 'farfault run: --memory 0: *at least 4M, *' run --memory 0 -- true
+mistake 2 'farfault run: --memory 1M: *at least 4M, *' run --memory 1M -- true
 mistake 1 'farfault run: --memory 4096T: *this machine has*' run --memory 4096T -- true
 mistake 2 'farfault run: --devices 0: must be 1 to 8' run --devices 0 -- true
 mistake 2 'farfault run: --devices 9: must be 1 to 8' run --devices 9 -- true
@@ -78,6 +78,23 @@ FARFAULT_SYSTEM=x
 export FARFAULT_SYSTEM
 mistake 2 "farfault run: unknown system 'x'; *" run -- true
 unset FARFAULT_SYSTEM
+for pair in MEMROY:MEMORY SYTEM:SYSTEM HOSTFILE:HOST_FILE DEVICETYPE:DEVICE_TYPE; do
+    export "FARFAULT_${pair%%:*}=x"
+    mistake 2 "farfault: the environment has FARFAULT_${pair%%:*}, which nothing reads; the nearest is FARFAULT_${pair#*:}" list
+    unset "FARFAULT_${pair%%:*}"
+done
+export FARFAULT_QWERTYUIOP=x
+mistake 2 'farfault: the environment has FARFAULT_QWERTYUIOP, which nothing reads' run -- true
+unset FARFAULT_QWERTYUIOP
+variables=$(grep -rhoE '"FARFAULT_[A-Z_]+"' "$source/src" "$source/tests" --include=*.c --include=*.h | tr -d '"' | sort -u)
+in_scripts=$(grep -rhoE '[$][{]?FARFAULT_[A-Z_]+' "$source/scripts" "$source/tests" --include=*.sh | tr -d '${' | sort -u)
+settings=$(sed -n 's/^    ENTRY("\([a-z_]*\)".*/FARFAULT_\1/p' "$source/src/backend/soft/config.c" | tr a-z A-Z)
+for name in $variables $in_scripts $settings; do
+    [ "$name" = FARFAULT_ ] || (export "$name=x" && "$farfault" list gpus >out 2>err) || fail "$name: $(cat err)"
+done
+for name in SIZE STEPS RUNS SPLIT; do # of compare and train
+    (export "FARFAULT_$name=x" && "$farfault" sim --untimed stream:size=1M >out 2>err) || fail "sim reads FARFAULT_$name: $(cat err)"
+done
 FARFAULT_WORKERS=x
 export FARFAULT_WORKERS
 mistake 2 'farfault run: in the environment: workers=x: must be a number of threads, *' run -- true
@@ -92,7 +109,7 @@ mistake 2 'farfault compare: --timeout x: must be a time, such as 60s' compare -
 mistake 2 "farfault compare: there is no bundled program 'atxa'; the nearest is atax; *" compare atxa
 mistake 2 "farfault compare: there is no bundled program 'nothing'; see farfault list programs; *" compare --programs atax,nothing
 mistake 2 'farfault compare: --memory 50%,x: each must be a size, *' compare --memory 50%,x atax
-mistake 2 'farfault compare: --memory 1M: *at least one block of 2M' compare --memory 1M atax
+mistake 2 'farfault compare: --memory 1M: *at least 4M, *' compare --memory 1M atax
 mistake 2 "farfault compare: unknown system 'x'; *" compare --systems nvidia,x atax
 mistake 2 'farfault compare: --systems nvidia,: a name is missing at a comma' compare --systems nvidia, atax
 mistake 2 "farfault compare: --systems threshold=1: 'threshold=1' must follow *" compare --systems threshold=1 atax

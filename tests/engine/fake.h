@@ -18,7 +18,6 @@ struct fake_block {
     struct ff_mask
         on[FF_TIERS_MAX]; /* where a page's content is; a host bit may be beside another */
     struct ff_mask loose; /* declared dead: what is read next may be anything */
-    struct ff_mask came, went, copied; /* of a move that failed half-way and will be repeated */
     uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* versions; 0: zeros */
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
     uint32_t frame[FF_TIERS_MAX];
@@ -157,35 +156,31 @@ static inline void fake_bring(struct fake *fake, const struct ff__move *move,
     b->on[move->tier] = ff_mask_or(&b->on[move->tier], pages);
 }
 
-/* With `part` of the pages only it fails, and must be repeated. */
+/* With `part` of the pages only it fails. */
 static inline int fake_in(struct fake *fake, const struct ff__move *move,
-                          const struct ff_mask *part) {
+                          const struct ff_mask *part, struct ff_mask *missed) {
+    ff_mask_clear(missed);
     if (!fake_check_move(fake, move))
         return 0;
     struct fake_block *b = &fake->blocks[move->block];
     struct ff_mask there = fake_on_devices(fake, move->block);
     there = ff_mask_and(&there, &move->pages);
-    struct ff_mask before = ff_mask_minus(&b->on[move->tier], &b->came);
-    if (!ff_mask_within(&there, &b->came))
+    if (!ff_mask_empty(&there))
         fake_blame(fake, "block %u: a page that comes is on a device already", move->block);
-    if (move->whole != ff_mask_empty(&before))
+    if (move->whole != ff_mask_empty(&b->on[move->tier]))
         fake_blame(fake, "block %u: whole is %d", move->block, move->whole);
     if (ff_mask_empty(&move->pages))
         fake_blame(fake, "block %u: nothing comes", move->block);
     fake_check_held(fake, move);
     struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
-    now = ff_mask_minus(&now, &b->came);
+    struct ff_mask held = ff_mask_and(&now, &move->held);
     if (!ff_mask_empty(&now))
         fake_occupy(fake, move);
     fake_bring(fake, move, &now);
-    if (part) {
-        b->came = ff_mask_or(&b->came, &now);
-        return -ENOMEM;
-    }
-    ff_mask_clear(&b->came);
-    fake->in += ff_mask_count(&move->held);
-    fake->populated += ff_mask_count(&move->pages) - ff_mask_count(&move->held);
-    return 0;
+    *missed = ff_mask_minus(&move->pages, &now);
+    fake->in += ff_mask_count(&held);
+    fake->populated += ff_mask_count(&now) - ff_mask_count(&held);
+    return part ? -ENOMEM : 0;
 }
 
 /* Whether the backend copies this page back: it must if the host's content is older. */
@@ -196,17 +191,16 @@ static inline bool fake_copies_back(struct fake *fake, const struct ff__move *mo
 }
 
 static inline void fake_send(struct fake *fake, const struct ff__move *move,
-                             const struct ff_mask *pages) {
+                             const struct ff_mask *pages, struct ff_mask *copied) {
     struct fake_block *b = &fake->blocks[move->block];
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         if (ff_mask_test(&move->dead, page) || !fake_copies_back(fake, move, page))
             continue;
         b->host[page] = b->device[page];
         ff_mask_set(&b->on[FF_TIER_HOST], page);
-        ff_mask_set(&b->copied, page);
+        ff_mask_set(copied, page);
     }
     b->on[move->tier] = ff_mask_minus(&b->on[move->tier], pages);
-    b->went = ff_mask_or(&b->went, pages);
 }
 
 /* Dead pages: the host forgets them; what is nowhere any more reads as anything. */
@@ -218,34 +212,31 @@ static inline void fake_bury(struct fake *fake, uint32_t block, const struct ff_
 }
 
 static inline int fake_out(struct fake *fake, const struct ff__move *move,
-                           const struct ff_mask *part, struct ff_mask *copied) {
+                           const struct ff_mask *part, struct ff_mask *stayed,
+                           struct ff_mask *copied) {
     ff_mask_clear(copied);
+    ff_mask_clear(stayed);
     if (!fake_check_move(fake, move))
         return 0;
     struct fake_block *b = &fake->blocks[move->block];
-    struct ff_mask all = ff_mask_or(&b->on[move->tier], &b->went);
-    if (!move->whole || !ff_mask_equal(&all, &move->pages))
+    if (!move->whole || !ff_mask_equal(&b->on[move->tier], &move->pages))
         fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, move->tier);
     if (b->frame[move->tier] != move->frame)
         fake_blame(fake, "block %u leaves frame %u of tier %u but is in %u", move->block,
                    move->frame, move->tier, b->frame[move->tier]);
-    if (ff_mask_empty(&b->went))
-        fake_check_held(fake, move);
+    fake_check_held(fake, move);
     struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
-    now = ff_mask_minus(&now, &b->went);
-    fake_send(fake, move, &now);
-    if (part)
-        return -ENOMEM;
-    fake_bury(fake, move->block, &move->dead);
-    fake_vacate(fake, move->block, move->tier);
-    *copied = b->copied;
+    *stayed = ff_mask_minus(&move->pages, &now);
+    fake_send(fake, move, &now, copied);
+    struct ff_mask dead = ff_mask_minus(&move->dead, stayed);
+    fake_bury(fake, move->block, &dead);
+    if (ff_mask_empty(stayed))
+        fake_vacate(fake, move->block, move->tier);
     fake->out += ff_mask_count(copied);
-    struct ff_mask live = ff_mask_minus(&move->pages, &move->dead);
+    struct ff_mask live = ff_mask_minus(&now, &move->dead);
     fake->dropped += ff_mask_count(&live) - ff_mask_count(copied);
     fake->evictions += !ff_mask_empty(&live); /* only dead content: no eviction */
-    ff_mask_clear(&b->went);
-    ff_mask_clear(&b->copied);
-    return 0;
+    return part ? -ENOMEM : 0;
 }
 
 /* ---- the program ---- */

@@ -18,6 +18,7 @@ static struct ff__engine_config config_for(const char *system, uint64_t roots) {
         .stock = 1,
         .shows = ALL_SEEN,
         .check = true,
+        .virtual_time = true,
     };
     struct ff_error error = {""};
     if (ff__system_parse(system, &config.system, &error))
@@ -61,9 +62,9 @@ static int fault(uint32_t block, uint32_t first, uint32_t end, struct ff__job *t
 
 static void carry_out(struct ff__job *what) {
     for (uint32_t i = 0; i < what->out_count; i++)
-        fake_out(&fake, &what->out[i], NULL, &what->copied[i]);
+        fake_out(&fake, &what->out[i], NULL, &what->stayed[i], &what->copied[i]);
     if (what->has_in)
-        fake_in(&fake, &what->in, NULL);
+        fake_in(&fake, &what->in, NULL, &what->missed);
     ff__engine_finish(&engine, 2000, what);
 }
 
@@ -609,6 +610,43 @@ static void test_event_queue_overflows(void **state) {
     close_engine();
 }
 
+/* ---- what learning sees ---- */
+
+static uint32_t launches_learned;
+
+static void count_launches(void *policy_state, const struct ff_view *view,
+                           const struct ff_event *events, uint32_t count) {
+    (void)policy_state, (void)view;
+    for (uint32_t i = 0; i < count; i++)
+        launches_learned += events[i].kind == FF_EVENT_LAUNCH;
+}
+
+static const struct ff_prefetch_policy counts_launches = {
+    .base = {.name = "counts-launches", .summary = "counts", .api = FF_POLICY_API},
+    .learn = count_launches,
+};
+
+/* However slow learning is, no launch is lost; faults may be, and are counted. */
+static void test_no_launch_is_lost(void **state) {
+    (void)state;
+    struct ff_event scratch[64];
+    struct ff_error error = {""};
+    launches_learned = 0;
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &counts_launches.base, &error), 0);
+    open_engine("demand:prefetch=counts-launches", 4);
+    uint32_t block = add_range(512);
+    for (uint64_t i = 0; i < 20000; i++)
+        assert_int_equal(ff__engine_launch(&engine, i, 1, i % 7, true), 0);
+    while (ff__queue_room(&engine.events) > 0)
+        assert_int_equal(ff__engine_launch(&engine, 20000, 1, 1, false), 0);
+    bring(block, 0, 1);
+    assert_int_equal(engine.space.stats.events_dropped, 1);
+    while (ff__engine_learn(&engine, 20001, scratch, 64) > 0)
+        ;
+    assert_int_equal(launches_learned, 20000);
+    close_engine();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_visibility),
@@ -634,6 +672,7 @@ int main(void) {
         cmocka_unit_test(test_launches_get_ids),
         cmocka_unit_test(test_learner_gets_events_in_order),
         cmocka_unit_test(test_event_queue_overflows),
+        cmocka_unit_test(test_no_launch_is_lost),
     };
     rogues_register();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,23 +194,36 @@ static void test_failing_moves_are_repeated(void **state) {
     check_users(&shape, 8, 150);
 }
 
-/* An advised move is not repeated for ever; but while it fails midway its pages must not stay. */
-static void test_failed_prefetch_leaves_nothing(void **state) {
+static void test_failing_prefetches_under_load(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia:prefetch=next",
-                                     .devices = 1,
-                                     .roots = 4,
-                                     .fail_percent = 40,
-                                     .fail_midway = true},
-                8, 400);
+    struct live_shape shape = {
+        .system = "nvidia:prefetch=next", .devices = 1, .roots = 4, .fail_percent = 40};
+    for (int midway = 0; midway < 2; midway++) {
+        shape.fail_midway = midway;
+        check_users(&shape, 8, 300);
+        assert_true(live.failures > 10);
+        assert_true(last_stats.prefetched > 0);
+    }
 }
 
-static void test_failed_prefetch_is_given_up(void **state) {
+/* A prefetch that fails may have left a part of its pages on the device: it is tried again until all of them are there,
+ * and then no more. */
+static void test_failed_prefetch_is_completed(void **state) {
     (void)state;
-    check_users(
-        &(struct live_shape){
-            .system = "nvidia:prefetch=next", .devices = 1, .roots = 4, .fail_percent = 30},
-        8, 200);
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    live_open(&live, &(struct live_shape){.system = "demand:prefetch=next",
+                                          .devices = 1,
+                                          .roots = 32,
+                                          .fail_midway = true,
+                                          .fail_block = 1,
+                                          .fail_times = 3});
+    assert_int_equal(live_add(&live, 3 * 512, 1), 0);
+    assert_int_equal(live_touch(&live, 0, 7, true), TOUCHED); /* teaches to bring blocks 1 and 2 */
+    assert_true(live_come(&live, 1, &all, UINT64_C(20000000000)));
+    assert_true(live_come(&live, 2, &all, UINT64_C(20000000000)));
+    live_close(&live);
+    assert_int_equal(live.failures, 3);
+    assert_int_equal(live.tries, 3 + 1);
 }
 
 /* ---- throttling ---- */
@@ -323,7 +336,7 @@ static void test_a_part_of_a_group_is_throttled(void **state) {
     struct ff_mask both = ff_mask_of_run(3, 5);
     open_with_blocks("demand:prefetch=pause", 4, 4);
     assert_int_equal(live_touch(&live, 1, 3, true), TOUCHED);
-    ff__pipeline_evict(&live.pipeline, 1, NULL, false);
+    live_evict(&live, 1, NULL, false);
     pthread_mutex_lock(&live.lock);
     live_post(&live, 1, 3, false);
     live_post(&live, 1, 4, false);
@@ -378,7 +391,7 @@ static void *come_and_go(void *argument) {
         struct fake_block *b = &live.fake.blocks[block];
         b->loose = ff_mask_or(&b->loose, &dead);
         pthread_mutex_unlock(&live.lock);
-        ff__pipeline_evict(&live.pipeline, block, &dead, false);
+        live_evict(&live, block, &dead, false);
         for (uint32_t i = 0; i < 10; i++)
             user->bad += live_touch(&live, block + i % count, 0, i % 2 == 0) != TOUCHED;
         live_remove(&live, block);
@@ -433,7 +446,7 @@ static void *write_past(void *argument) {
             pthread_mutex_unlock(&live.lock);
             ff__pipeline_release(&live.pipeline, block, &pages);
         } else {
-            ff__pipeline_evict(&live.pipeline, block, NULL, false);
+            live_evict(&live, block, NULL, false);
         }
     }
     return NULL;
@@ -475,7 +488,7 @@ static void test_fault_during_a_prefetch(void **state) {
 
 static void *evict_block_1(void *argument) {
     (void)argument;
-    ff__pipeline_evict(&live.pipeline, 1, NULL, false);
+    live_evict(&live, 1, NULL, false);
     return NULL;
 }
 
@@ -524,7 +537,7 @@ static void test_closed_block_is_left_alone(void **state) {
     live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
-    ff__pipeline_evict(&live.pipeline, block, &all, true);
+    live_evict(&live, block, &all, true);
     struct ff_advice advice = {block, 1, FF_NONE, 0, all};
     struct ff_fault_group group = {block, FF_NONE, FF_NONE, all, {{0}}, 0};
     ff__pipeline_advise(&live.pipeline, &advice);
@@ -695,8 +708,8 @@ int main(void) {
         cmocka_unit_test(test_next_block_comes_ahead),
         cmocka_unit_test(test_learning_under_load),
         cmocka_unit_test(test_failing_moves_are_repeated),
-        cmocka_unit_test(test_failed_prefetch_is_given_up),
-        cmocka_unit_test(test_failed_prefetch_leaves_nothing),
+        cmocka_unit_test(test_failed_prefetch_is_completed),
+        cmocka_unit_test(test_failing_prefetches_under_load),
         cmocka_unit_test(test_throttled_faults_are_served),
         cmocka_unit_test(test_a_batch_of_throttled_faults),
         cmocka_unit_test(test_a_part_of_a_group_is_throttled),

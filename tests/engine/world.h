@@ -200,14 +200,22 @@ static inline void check_new_job(struct world *world, const struct ff__job *job)
         fake_blame(&world->fake, "block %u: pages are served and throttled", job->in.block);
 }
 
+static inline void try_later(struct world *world, const struct ff_fault_group *group,
+                             const struct ff_mask *pages, uint64_t due_ns);
+
 static inline void finish_flight(struct world *world, struct flight *flight) {
-    claim_job(world, &flight->job, false);
-    if (flight->job.has_in) {
-        uint32_t pages = ff_mask_count(&flight->job.in.pages);
-        world->prefetched += pages - ff_mask_count(&flight->job.faulted);
+    struct ff__job *job = &flight->job;
+    struct ff_mask unserved = ff_mask_and(&job->faulted, &job->missed);
+    struct ff_fault_group group = {.block = job->in.block, .tier = job->in.tier, .launch = FF_NONE};
+    claim_job(world, job, false);
+    ff__engine_finish(&world->engine, world->now_ns, job);
+    if (job->has_in) {
+        uint32_t pages = ff_mask_count(&job->in.pages);
+        world->prefetched += pages - ff_mask_count(&job->faulted);
         log_number(world, pages);
+        if (!ff_mask_empty(&unserved))
+            try_later(world, &group, &unserved, world->now_ns);
     }
-    ff__engine_finish(&world->engine, world->now_ns, &flight->job);
     *flight = world->flights[--world->flight_count];
 }
 
@@ -216,20 +224,23 @@ static inline struct ff_mask random_part(struct world *world) {
     return ff_mask_of_run(first, first + below(world, FF_BLOCK_PAGES));
 }
 
-/* The way in of a flight. False: not yet. */
-static inline bool carry_in(struct world *world, struct flight *flight) {
+/* The way in of a flight, which may end half-way; nothing comes if somebody has not left. */
+static inline void carry_in(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);
-    if (below(world, 6) == 0) {
-        fake_in(&world->fake, &job->in, &part);
-        return false;
+    bool fails = below(world, 6) == 0;
+    for (uint32_t i = 0; i < job->out_count; i++) {
+        if (ff_mask_empty(&job->stayed[i]))
+            continue;
+        job->missed = job->in.pages;
+        return;
     }
-    fake_in(&world->fake, &job->in, NULL);
+    fake_in(&world->fake, &job->in, fails ? &part : NULL, &job->missed);
     struct ff_mask there = fake_on_devices(&world->fake, job->in.block);
     seen[SEEN_TWO_DEVICES] +=
         !ff_mask_equal(&there, &world->fake.blocks[job->in.block].on[job->in.tier]);
-    world->waiting[job->in.block] = ff_mask_minus(&world->waiting[job->in.block], &job->in.pages);
-    return true;
+    struct ff_mask came = ff_mask_minus(&job->in.pages, &job->missed);
+    world->waiting[job->in.block] = ff_mask_minus(&world->waiting[job->in.block], &came);
 }
 
 /* One move, or the end. */
@@ -237,12 +248,13 @@ static inline void step_flight(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);
     if (flight->stage < job->out_count) {
-        bool fails = below(world, 6) == 0;
-        int status = fake_out(&world->fake, &job->out[flight->stage], fails ? &part : NULL,
-                              &job->copied[flight->stage]);
-        flight->stage += status == 0;
+        bool fails = !job->out[flight->stage].freed && below(world, 6) == 0;
+        fake_out(&world->fake, &job->out[flight->stage], fails ? &part : NULL,
+                 &job->stayed[flight->stage], &job->copied[flight->stage]);
+        flight->stage++;
     } else if (flight->stage == job->out_count && job->has_in) {
-        flight->stage += carry_in(world, flight);
+        carry_in(world, flight);
+        flight->stage++;
     } else {
         finish_flight(world, flight);
     }
@@ -315,9 +327,9 @@ static inline void serve(struct world *world, struct ff_fault_group *group) {
         try_later(world, group, &absent, job->retry_ns);
         return;
     case FF__JOB_NO_ROOM:
-        if (world->flight_count == 0 && world->outside == FF_NONE)
+        if (world->flight_count == 0 && world->outside == FF_NONE && job->retry_ns == 0)
             fake_blame(&world->fake, "block %u: no room, but nothing is under way", group->block);
-        try_later(world, group, &absent, world->now_ns);
+        try_later(world, group, &absent, job->retry_ns > 0 ? job->retry_ns : world->now_ns);
         return;
     case FF__JOB_NONE:
         if (!ff_mask_empty(&absent))
@@ -551,6 +563,7 @@ static inline void clear_block(struct world *world, uint32_t block) {
         if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, NULL, job) !=
             FF__JOB_RUN)
             continue;
+        job->out[0].freed = true;
         start_flight(world, false);
         while (world->claimed[block])
             step_flight(world, &world->flights[world->flight_count - 1]);

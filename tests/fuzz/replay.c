@@ -7,6 +7,10 @@
 
 #define INPUT_MAX 65536
 
+#ifndef CHANGES
+#define CHANGES 600u /* places of an input that are changed */
+#endif
+
 static unsigned long inputs;
 
 static void run(const uint8_t *data, size_t size) {
@@ -14,18 +18,28 @@ static void run(const uint8_t *data, size_t size) {
     inputs++;
 }
 
+/* Place number i of those that are cut or changed: half of them side by side at the beginning, where heads of files are, the
+ * others all over the rest. */
+static size_t place(size_t i, size_t count, size_t size) {
+    size_t head = count / 2;
+    if (i < head)
+        return i;
+    return head + (i - head) * (size - head) / (count - head);
+}
+
 static void run_variants(uint8_t *data, size_t size) {
     static const uint8_t others[] = {0, ' ', '=', ',', ':', '.', '-', '0', '9', 'x', 0xff};
+    size_t count = size < CHANGES ? size : CHANGES;
     run(data, size);
-    for (size_t cut = 0; cut < size && cut < 600; cut++)
-        run(data, cut);
-    for (size_t at = 0; at < size && at < 600; at++) {
-        uint8_t before = data[at];
-        for (size_t i = 0; i < sizeof others; i++) {
-            data[at] = others[i];
+    for (size_t i = 0; i < count; i++)
+        run(data, place(i, count, size));
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *at = &data[place(i, count, size)], before = *at;
+        for (size_t k = 0; k < sizeof others; k++) {
+            *at = others[k];
             run(data, size);
         }
-        data[at] = before;
+        *at = before;
     }
 }
 

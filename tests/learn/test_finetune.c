@@ -83,6 +83,32 @@ static void test_keeps(void **state) {
     ff__model_fini(&model);
 }
 
+/* Values of the streams and of the times that a model in training is tested with are learned, too. */
+static void test_leaves_nothing_out(void **state) {
+    struct ff__model model = {.distance = 4, .seed = 1};
+    struct ff__corpus corpus;
+    (void)state;
+    ff__corpus_init(&corpus, FF__CLUSTER_SM_WARP, 100000);
+    for (uint32_t warp = 0; warp < 20;
+         warp++) /* each with a stride of its own, and one at its end */
+        for (uint32_t turn = 0; turn < 100; turn++) {
+            struct ff__access access =
+                access_of(warp, turn, turn < 90 ? 100 + warp : 200 + warp, warp);
+            assert_int_equal(ff__corpus_add(&corpus, &access), 0);
+        }
+    assert_int_equal(ff__corpus_close(&corpus), 0);
+    assert_int_equal(ff__finetune(&model, &corpus, 1), 0);
+    for (uint32_t warp = 0; warp < 20; warp++) {
+        assert_int_not_equal(ff__vocab_number(&model.features.pc, warp), FF__ESCAPE);
+        for (uint32_t stride = 100 + warp; stride <= 200 + warp; stride += 100)
+            assert_int_not_equal(
+                ff__vocab_number(&model.features.delta, stride * (int64_t)FF__ARRAYS + 1),
+                FF__ESCAPE);
+    }
+    ff__corpus_fini(&corpus);
+    ff__model_fini(&model);
+}
+
 /* Too little to learn from changes nothing. */
 static void test_too_little(void **state) {
     struct ff__model model = {.distance = 30, .seed = 1};
@@ -140,6 +166,42 @@ static void test_thread(void **state) {
     ff__tuned_free(b);
 }
 
+/* However long a program has run, and however many warps it has: the notes are of what it does now, in streams that are
+ * long enough to learn from, and take in more warps again when there are fewer. */
+static void check_notes(struct ff__tuner *tuner, uint32_t warps, uint32_t turns, uint32_t stride) {
+    for (uint32_t turn = 0; turn < turns; turn++)
+        for (uint32_t warp = 0; warp < warps; warp++) {
+            struct ff__access access = access_of(warp, turn, stride, stride);
+            ff__tuner_note(tuner, &access);
+        }
+    const struct ff__corpus *notes = &tuner->notes;
+    static bool seen[5000];
+    uint32_t streams = 0;
+    assert_in_range(notes->count, FF__TUNER_ACCESSES / 5, FF__TUNER_ACCESSES);
+    memset(seen, 0, sizeof seen);
+    for (uint64_t i = 0; i < notes->count; i++) {
+        assert_int_equal(notes->accesses[i].pc, stride);
+        streams += !seen[notes->accesses[i].warp];
+        seen[notes->accesses[i].warp] = true;
+    }
+    assert_true(notes->count / streams >= 2 * (FF__WINDOW + 4));
+    assert_true(streams >= (warps < 100 ? warps : 100));
+}
+
+static void test_long_runs(void **state) {
+    const struct ff__tuner_plan plan = {.distance = 4, .steps = 1, .seed = 1};
+    struct ff__tuner tuner;
+    struct ff__tuned *first;
+    struct ff_error error;
+    (void)state;
+    assert_int_equal(ff__tuner_init(&tuner, &plan, &first, &error), 0);
+    check_notes(&tuner, 5000, 400, 3);
+    check_notes(&tuner, 20, 100000, 7);
+    check_notes(&tuner, 1, 3000000, 11);
+    check_notes(&tuner, 5000, 1000, 5);
+    ff__tuner_fini(&tuner);
+}
+
 /* Many rounds, each in exchange for the last one; and an end in the middle of one. */
 static void test_rounds(void **state) {
     const struct ff__tuner_plan plan = {.distance = 4, .steps = 2, .seed = 1};
@@ -163,8 +225,9 @@ static void test_rounds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_learns),     cmocka_unit_test(test_keeps),
-        cmocka_unit_test(test_too_little), cmocka_unit_test(test_thread),
-        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_too_little), cmocka_unit_test(test_leaves_nothing_out),
+        cmocka_unit_test(test_thread),     cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_long_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

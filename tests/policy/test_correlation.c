@@ -257,6 +257,39 @@ static void test_beyond(void **state) {
     }
 }
 
+/* What has a freed block's number is another block: nothing of it is expected, of the launches that are predicted nor
+ * of those that come later; until it is learned anew. */
+static void test_freed(void **state) {
+    (void)state;
+    open_policy("kernels", 1);
+    instance_close(&policy);
+    instance_set(&policy, "beyond", 1);
+    instance_open(&policy, &fake.view, FF_NONE);
+    fake.view.forecast.state = policy.state;
+    learn_three(4);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    assert_true(turn(2) != FF_TURN_NEVER && turn(12) != FF_TURN_NEVER);
+    assert_true(ff_view_next_turn(&fake.view, 1, 22) != FF_TURN_NEVER); /* beyond */
+    static const uint32_t freed[] = {2, 12, 22};
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = ff_view_taken_back(&fake.view, 1);
+        hooks()->base.block_freed(policy.state, freed[i]);
+        assert_int_equal(ff_view_next_turn(&fake.view, 1, freed[i]), FF_TURN_NEVER);
+        assert_true(ff_view_taken_back(&fake.view, 1) > before);
+    }
+    hooks()->base.block_freed(policy.state, 40); /* of which nothing is known */
+    expect(LIST(1, 3, 11));
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    run(1, LIST(11, 12)); /* used again */
+    tell(FF_EVENT_LAUNCH, 2, FF_NONE);
+    expect(LIST(21, 23, 1, 3));
+    assert_int_equal(ff_view_next_launch(&fake.view, 1, 22), FF_TURN_NEVER);
+    tell(FF_EVENT_LAUNCH_END, 2, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 3, 11, 12));
+    close_policy();
+}
+
 /* Two processors, each with its half of the data. The halves were learned one after the other, because
  * each was there while the other was missing. */
 static void test_order_is_learned_anew(void **state) {
@@ -352,6 +385,29 @@ static void test_predicted(void **state) {
     close_evictor();
 }
 
+/* However short the list is, nothing is written behind its end. */
+static void test_short_lists(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted;
+    for (int by_page = 0; by_page < 2; by_page++) {
+        open_evictor(evict);
+        fake.view.by_page = by_page;
+        static const uint32_t gone[] = {40, 41, 50, 23, 12}; /* others are the running kernel's */
+        for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
+            leave(evict, gone[i]);
+        for (uint32_t capacity = 0; capacity < 3; capacity++) {
+            struct ff_advice_list list = {items, 0, capacity};
+            const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
+            memset(items, 0x5a, sizeof items);
+            evict->pick(evictor.state, &fake.view, &request, &list);
+            assert_int_equal(list.count, capacity);
+            for (uint32_t i = capacity; i < 4; i++)
+                assert_int_equal(items[i].block, 0x5a5a5a5a);
+        }
+        close_evictor();
+    }
+}
+
 static void test_farthest(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_farthest;
@@ -419,7 +475,9 @@ int main(void) {
         cmocka_unit_test(test_beyond),
         cmocka_unit_test(test_order_is_learned_anew),
         cmocka_unit_test(test_leap),
+        cmocka_unit_test(test_freed),
         cmocka_unit_test(test_predicted),
+        cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
         cmocka_unit_test(test_inactive),

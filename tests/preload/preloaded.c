@@ -1,5 +1,6 @@
 /* preloaded LIBRARY PROGRAM [ARGUMENT...]: runs a program under the preload, or exits with 77 where
- * this machine cannot manage memory. A launcher, so that nothing but the program is preloaded. */
+ * this machine cannot manage memory. A launcher, so that nothing but the program is preloaded. PRELOAD_AFTER
+ * names a library to preload after it. */
 #include <farfault/farfault.h>
 
 #include <errno.h>
@@ -30,7 +31,10 @@ int main(int argc, char **argv) {
         return EXIT_FAILURE;
     }
     ff_close(context);
-    setenv("LD_PRELOAD", argv[1], 1);
+    char libraries[8192];
+    const char *after = getenv("PRELOAD_AFTER");
+    snprintf(libraries, sizeof libraries, "%s%s%s", argv[1], after ? ":" : "", after ? after : "");
+    setenv("LD_PRELOAD", libraries, 1);
     setenv("FARFAULT_REQUIRE", "1", 1);
     execv(argv[2], argv + 2);
     perror(argv[2]);

@@ -94,6 +94,19 @@ static void test_commands(const struct client *client) {
     free(host);
 }
 
+/* Behind the end of what was asked for is no memory of the program's, though it is on the same page. */
+static void test_behind_the_end(const struct client *client) {
+    char *small = clSVMAlloc(client->context, CL_MEM_READ_WRITE, 1000, 0);
+    cl_int status;
+    CHECK(small);
+    CHECK(!clCreateBuffer(client->context, CL_MEM_USE_HOST_PTR, 64, small + 2000, &status));
+    CHECK(status == CL_INVALID_BUFFER_SIZE);
+    CHECK(!clCreateBuffer(client->context, CL_MEM_USE_HOST_PTR, 64, small + 960, &status));
+    CHECK(status == CL_INVALID_BUFFER_SIZE);
+    OK(clReleaseMemObject(client_buffer(client, CL_MEM_USE_HOST_PTR, 40, small + 960)));
+    clSVMFree(client->context, small);
+}
+
 /* A buffer made of shared virtual memory is that memory. */
 static void test_buffer(const struct client *client) {
     cl_kernel add = client_kernel(client, "add");
@@ -175,6 +188,8 @@ int main(void) {
     test_indirect(&client);
     test_commands(&client);
     test_buffer(&client);
+    if (client_is_preloaded()) /* PoCL does not look */
+        test_behind_the_end(&client);
     test_enqueued_free(&client);
     client_close(&client);
     return 0;

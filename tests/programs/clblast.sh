@@ -12,7 +12,7 @@ count() { sed 's/\x1b\[[0-9;]*m//g' | awk -v what="$1" '/test\(s\)/ && index($0,
 bad=0
 for name in ${*:-xaxpy xdot xgemv xger xtrsv xgemm}; do
     plain=$("clblast_test_$name" | count passed)
-    output=$("$farfault" run --quiet --memory 2M --system nvidia -- "clblast_test_$name")
+    output=$("$farfault" run --quiet --memory 4M --system nvidia -- "clblast_test_$name")
     passed=$(printf '%s\n' "$output" | count passed)
     failed=$(printf '%s\n' "$output" | count failed)
     echo "$name: $passed passed, $failed failed; plain OpenCL: $plain passed"

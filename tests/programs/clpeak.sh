@@ -41,9 +41,9 @@ compare nvidia-1 96M --global-bandwidth
 compare nvidia-1 96M --transfer-bandwidth --kernel-latency
 if [ "${2:-}" = all ]; then
     for what in sp integer intfast; do
-        compare nvidia 2M --compute-$what
+        compare nvidia 4M --compute-$what
     done
 fi
 evictions=0 # its buffer has 2 MiB, and there is no smaller device
-compare nvidia 2M --compute-dp
+compare nvidia 4M --compute-dp
 exit $bad

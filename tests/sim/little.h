@@ -9,6 +9,7 @@
 struct little {
     uint64_t pages;
     uint32_t launches, ctas, warps;
+    uint32_t passes; /* over all of them, in each launch; 0: one */
     bool writes, host_writes, host_reads;
     uint32_t wide;     /* pages of one instruction, spread over the array; 0: one */
     uint32_t devices;  /* that launches go to in turn; 0: one */
@@ -20,11 +21,12 @@ static bool little_step(const struct ff__workload *workload, const struct ff__ke
                         uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct little *little = workload->data;
     uint32_t wide = little->wide ? little->wide : 1;
-    uint64_t part = little->pages / wide;
+    uint64_t part = little->pages / wide, passes = little->passes ? little->passes : 1;
     uint64_t page =
         (uint64_t)index * kernel->ctas * kernel->warps + (uint64_t)cta * kernel->warps + warp;
-    if (page >= part)
+    if (page >= part * passes)
         return false;
+    page %= part;
     out->instructions = 10;
     out->pc = 8;
     out->sectors = 4;

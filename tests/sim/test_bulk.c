@@ -112,11 +112,49 @@ static void test_nests(void **state) {
     bulk.operand.loop[2] = (struct ff__loop){256, 16384};
     struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     assert_int_equal(r.faults, 4096);
+    assert_int_equal(r.demanded, 4096);
+    assert_int_equal(r.demanded_hits, 0);
     bulk.operand.run = 512;
     bulk.operand.loop[0] = (struct ff__loop){256, 65536};
     bulk.operand.loop[1] = bulk.operand.loop[2] = (struct ff__loop){1, 0};
     r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     assert_int_equal(r.faults, 256);
+    assert_int_equal(r.demanded, 256);
+    assert_int_equal(r.demanded_hits, 0);
+    assert_int_equal(r.hits, 0);
+}
+
+/* Pages that come several times within a launch have been demanded, and missed, once. */
+static void test_demand(void **state) {
+    (void)state;
+    struct bulk bulk = stream_of(16 * MIB, 2);
+    bulk.operand.loop[0] = (struct ff__loop){3, 0};
+    struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 8 * MIB);
+    assert_true(r.pages_in > 4 * 4096);
+    assert_int_equal(r.demanded, 2 * 4096);
+    assert_int_equal(r.demanded_hits, 0);
+    assert_int_equal(r.accesses, 6 * 4096);
+    r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
+    assert_int_equal(r.demanded_hits, 4096);
+    assert_int_equal(r.hits, 5 * 4096);
+}
+
+/* A step that lies in more blocks than there is memory for ends, as its pages are used one after the other; each comes
+ * once, and what was written to goes back. */
+static void test_wide_steps_end(void **state) {
+    (void)state;
+    static const char *const systems[] = {"demand",        "nvidia", "nvidia-1",
+                                          "nvidia-random", "deepum", "deepum-far"};
+    struct bulk bulk = stream_of(128 * MIB, 2);
+    bulk.operand.run = 512;
+    bulk.operand.loop[2] = (struct ff__loop){64, 2 * MIB};
+    for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+        struct ff__sim_result r = run(&bulk, 128 * MIB, "v100-32g", systems[i], 4 * MIB);
+        assert_true(r.faults <= 2 * 64);
+        assert_in_range(r.stats.evictions, 64 - 2, 2 * 64);
+        assert_true(r.evicted_dirty >= 64 - 2);
+        assert_int_equal(r.demanded, 2 * 64);
+    }
 }
 
 /* Larger than memory: every round brings everything again. */
@@ -155,7 +193,12 @@ static void test_batches(void **state) {
     struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 0);
     uint64_t entries = r.faults + r.duplicates;
     assert_in_range(r.batches, entries / 256, entries / 256 * 3 / 2);
-    assert_in_range(r.fault_ns, entries * gpu.entry_ns, UINT64_MAX);
+    /* beside them: what batches take, and pages, and what each block of a batch takes, with its copy */
+    uint64_t driver = entries * gpu.entry_ns + r.batches * (gpu.batch_ns + gpu.replay_ns) +
+                      4096 * gpu.page_ns + r.link_in_ns;
+    uint64_t block = gpu.block_ns + (uint64_t)gpu.in.latency_ns;
+    assert_int_equal((r.fault_ns - driver) % block, 0);
+    assert_in_range((r.fault_ns - driver) / block, r.batches, r.batches + 7); /* of 8 blocks */
 }
 
 static bool settles;
@@ -256,11 +299,12 @@ static void test_rests(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),       cmocka_unit_test(test_every_page),
-        cmocka_unit_test(test_nests),      cmocka_unit_test(test_oversubscribed),
-        cmocka_unit_test(test_training),   cmocka_unit_test(test_lms),
-        cmocka_unit_test(test_rests),      cmocka_unit_test(test_settled),
-        cmocka_unit_test(test_duplicates), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_time),           cmocka_unit_test(test_every_page),
+        cmocka_unit_test(test_nests),          cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_wide_steps_end), cmocka_unit_test(test_oversubscribed),
+        cmocka_unit_test(test_training),       cmocka_unit_test(test_lms),
+        cmocka_unit_test(test_rests),          cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_duplicates),     cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

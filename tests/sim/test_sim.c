@@ -31,6 +31,36 @@ static void test_time_of_single_pages(void **state) {
     assert_int_equal(r.fault_ns, 2048 * UINT64_C(45000));
 }
 
+/* The fault is seen outside its SM, batches are served, and what was loaded is there: none of it overlaps. */
+static void check_stall(const char *gpu, uint64_t pages) {
+    static struct ff__gpu preset;
+    struct ff_error error = {""};
+    const struct little alone = {
+        .pages = pages, .launches = 1, .ctas = 1, .warps = 1, .host_writes = true};
+    assert_int_equal(ff__gpu_read(gpu, GPU_FOLDER, &preset, &error), 0);
+    struct ff__sim_result r = little_run(&alone, gpu, "demand", 0);
+    uint64_t stall = r.fault_ns + pages * (preset.delivery_ns + preset.memory_latency_ns);
+    assert_int_equal(r.batches, pages);
+    assert_in_range(r.stall_ns, stall - pages, stall); /* cut to nanoseconds */
+}
+
+/* A warp that waits for its page keeps the device idle from the instruction to the next one. Whatever runs, no device
+ * waits for longer than its kernels take. */
+static void test_stall(void **state) {
+    (void)state;
+    static const char *const gpus[] = {"v100-16g", "v100-32g", "a100-40g", "h100-80g"};
+    for (unsigned i = 0; i < 4; i++) {
+        check_stall(gpus[i], 1);
+        check_stall(gpus[i], 512);
+    }
+    struct little busy = {.pages = 5000, .launches = 4, .ctas = 100, .warps = 8, .devices = 2};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ff__sim_result r =
+            little_run(&busy, i ? "gtx1080ti" : "v100-16g", "nvidia", 12 * MIB);
+        assert_in_range(r.stall_ns, r.kernel_ns / 4, r.kernel_ns);
+    }
+}
+
 static void test_cyclic_misses_everything(void **state) {
     (void)state;
     struct little cyclic = stream;
@@ -118,7 +148,8 @@ static void test_too_little_memory(void **state) {
 
 /* ---- several devices ---- */
 
-/* Two devices in turn want all pages: between them they go over the faster links of their own. */
+/* Two devices in turn want all pages: between them they go over the faster links of their own. What has room comes
+ * from the host once; in the end all is on the first device, or as much as it holds. */
 static void test_devices(void **state) {
     (void)state;
     static const struct little shared = {
@@ -127,9 +158,33 @@ static void test_devices(void **state) {
     for (unsigned i = 0; i < 2 * SYSTEMS; i++) {
         for (uint64_t memory = 0; memory <= 2 * MIB; memory += 2 * MIB) {
             struct ff__sim_result r = little_run(&shared, gpus[i % 2], systems[i / 2], memory);
+            uint64_t in = r.bytes_in / FF_PAGE_SIZE, out = r.bytes_out / FF_PAGE_SIZE;
             assert_int_equal(r.accesses, 3 * 1024);
-            assert_true(r.remote > 0 || r.bytes_peer > 0);
+            assert_int_equal(r.demanded, 3 * 1024);
+            assert_true(r.remote > 0 || r.bytes_peer >= 512 * FF_PAGE_SIZE);
+            assert_int_equal(r.bytes_peer, (r.pages_in - in) * FF_PAGE_SIZE);
+            assert_int_equal(in - out, memory ? 512 : 1024);
+            if (memory == 0)
+                assert_int_equal(in, 1024);
         }
+    }
+}
+
+/* A launch demands a page once, however often it comes back, and whoever else touches it meanwhile. */
+static void test_demand_of_devices(void **state) {
+    (void)state;
+    static const struct little shared = {.pages = 2048,
+                                         .launches = 2,
+                                         .passes = 3,
+                                         .ctas = 8,
+                                         .warps = 4,
+                                         .devices = 2,
+                                         .host_writes = true};
+    static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ff__sim_result r = little_run(&shared, gpus[i], "nvidia", 0);
+        assert_true(r.pages_in > 3 * 2048); /* to and fro */
+        assert_int_equal(r.demanded, 2 * 2048);
     }
 }
 
@@ -255,6 +310,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page_faults_once),
         cmocka_unit_test(test_time_of_single_pages),
+        cmocka_unit_test(test_stall),
         cmocka_unit_test(test_cyclic_misses_everything),
         cmocka_unit_test(test_second_launch_hits),
         cmocka_unit_test(test_writes_come_back),
@@ -262,6 +318,7 @@ int main(void) {
         cmocka_unit_test(test_wide_instructions_end),
         cmocka_unit_test(test_too_little_memory),
         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_demand_of_devices),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_synchronize),
         cmocka_unit_test(test_whole_trees),

@@ -34,6 +34,7 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  (shape->future ? FF_SEES_FUTURE : 0u),
         .seed = 1,
+        .virtual_time = true,
         .future = shape->future,
     };
     memset(toucher, 0, sizeof *toucher);

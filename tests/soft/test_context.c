@@ -301,9 +301,9 @@ static void test_bad_configuration(void **state) {
     struct ff_config config = standard_config(8 * MB), bad;
     ff_close(open_or_skip(&config));
     bad = config, bad.memory = 0;
-    fails_with(bad, -EINVAL, "at least one block");
+    fails_with(bad, -EINVAL, "at least 4M");
     bad = config, bad.memory = 1 * MB;
-    fails_with(bad, -EINVAL, "at least one block");
+    fails_with(bad, -EINVAL, "at least 4M");
     bad = config, bad.memory = UINT64_C(1) << 60;
     fails_with(bad, -ENOMEM, "this machine has");
     bad = config, bad.devices = 0;

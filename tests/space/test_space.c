@@ -24,7 +24,7 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false),
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false, 0),
                      0);
 }
 
@@ -177,13 +177,13 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false, 0), -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);
@@ -228,7 +228,7 @@ static void check_born_clean(uint32_t blocks) {
     struct ff__space space;
     uint32_t before, range, after, first;
     uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
-    assert_int_equal(ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false), 0);
+    assert_int_equal(ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false, 0), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
     assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);

@@ -179,6 +179,43 @@ static void test_accelsim_files(void **state) {
     assert_int_equal(got.events[0].bytes, UINT64_C(1) << 40);
 }
 
+/* A list that comes from elsewhere makes nobody read what lies elsewhere. */
+static void test_accelsim_names(void **state) {
+    (void)state;
+    static const char *const away[] = {"kernel/../../kernel-1.traceg\n", "../kernel-1.traceg\n",
+                                       "/kernel-1.traceg\n", "kernel-1/..\n",
+                                       "kernel/../../x.traceg.xz\n"};
+    struct ff_error error;
+    size_t size;
+    char *text = (char *)read_file(FIXTURES "/kernel-1.traceg", &size);
+    write_file(in_folder("kernel-1.traceg"), text, size);
+    for (size_t i = 0; i < sizeof away / sizeof away[0]; i++) {
+        write_file(in_folder("list"), away[i], strlen(away[i]));
+        assert_int_equal(import(in_folder("list"), "accel-sim", &error), -EBADMSG);
+        assert_non_null(strstr(error.message, "list:1: a kernel must lie beside the list"));
+    }
+    write_file(in_folder("list"), "kernel-1.traceg\n", 16);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), 0);
+    mkdir(in_folder("kernel..s"), 0700);
+    write_file(in_folder("kernel..s/1.traceg"), text, size);
+    write_file(in_folder("list"), "kernel..s/1.traceg\n", 19);
+    assert_int_equal(import(in_folder("list"), "accel-sim", &error), 0);
+    free(text);
+}
+
+/* What has no command of Accel-Sim in it is something else. */
+static void test_accelsim_no_list(void **state) {
+    (void)state;
+    static const char *const all[] = {"", "root:x:0:0:root:/root:/bin/sh\n", "\n\n",
+                                      "MemcpyDtoH,0x10000000,4096\n"};
+    struct ff_error error;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        write_file(in_folder("list"), all[i], strlen(all[i]));
+        assert_int_equal(import(in_folder("list"), "accel-sim", &error), -EBADMSG);
+        assert_non_null(strstr(error.message, "names no kernel and no copy"));
+    }
+}
+
 /* ---- uvm-eval ---- */
 
 static void test_uvmeval(void **state) {
@@ -471,12 +508,13 @@ static void test_wrong_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accelsim_list), cmocka_unit_test(test_accelsim_old),
-        cmocka_unit_test(test_accelsim_bad),  cmocka_unit_test(test_accelsim_files),
-        cmocka_unit_test(test_uvmeval),       cmocka_unit_test(test_uvmeval_dmesg),
-        cmocka_unit_test(test_uvmeval_bad),   cmocka_unit_test(test_nsys),
-        cmocka_unit_test(test_nsys_lean),     cmocka_unit_test(test_nsys_bad),
-        cmocka_unit_test(test_to_file),       cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_accelsim_list),  cmocka_unit_test(test_accelsim_old),
+        cmocka_unit_test(test_accelsim_names), cmocka_unit_test(test_accelsim_no_list),
+        cmocka_unit_test(test_accelsim_bad),   cmocka_unit_test(test_accelsim_files),
+        cmocka_unit_test(test_uvmeval),        cmocka_unit_test(test_uvmeval_dmesg),
+        cmocka_unit_test(test_uvmeval_bad),    cmocka_unit_test(test_nsys),
+        cmocka_unit_test(test_nsys_lean),      cmocka_unit_test(test_nsys_bad),
+        cmocka_unit_test(test_to_file),        cmocka_unit_test(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

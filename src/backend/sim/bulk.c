@@ -163,19 +163,16 @@ static inline void use(struct sim *sim, uint32_t block, const struct words *word
         dirty[last] |= words->tail;
 }
 
-/* Those that are not there; returns how many. */
-static uint32_t missing_in(const struct sim *sim, const struct device *device, uint32_t block,
-                           uint32_t first, uint32_t end, struct ff_mask *out) {
+/* Those that are not there. */
+static void missing_in(const struct sim *sim, const struct device *device, uint32_t block,
+                       uint32_t first, uint32_t end, struct ff_mask *out) {
     const struct ff__space *space = &sim->engine.space;
     const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
     const uint64_t *resident = there->resident.word, *remote = there->remote.word;
-    uint32_t count = 0;
     ff_mask_clear(out);
     FOR_EACH_WORD(i, word, first, end) {
         out->word[i] = word & ~resident[i] & ~remote[i];
-        count += (uint32_t)__builtin_popcountll(out->word[i]);
     }
-    return count;
 }
 
 /* The end of a piece's pages from page `first` of a block on, in that block. */
@@ -271,17 +268,56 @@ static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last
     return last;
 }
 
-void ff__bulk_changed(struct device *device, uint32_t block) {
+/* ---- pages that come one by one ---- */
+
+/* Not all pages of a step need fit at the same time: each has been used when it has come, as in kernels that run warp
+ * by warp, and may leave before the others come. Else a step in more blocks than there is memory would never end. */
+
+static struct asked *asked_of(struct bulk *bulk, uint32_t block) {
+    struct asked *asked = &bulk->asked[block];
+    if (asked->stop != bulk->stop)
+        *asked = (struct asked){.stop = bulk->stop};
+    return asked;
+}
+
+static bool writes_to(const struct device *device, uint32_t block) {
+    const struct ff__kernel *kernel = &device->current.kernel;
+    const struct front *fronts = device->bulk.fronts;
+    for (uint32_t i = 0; i < kernel->operand_count; i++)
+        if (kernel->operands[i].write && block >= fronts[i].first && block <= fronts[i].last)
+            return true;
+    return false;
+}
+
+/* What the step has asked for and is there now is used. */
+static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
+    struct asked *asked = &device->bulk.asked[block];
+    struct ff_facts *facts = ff__facts(&sim->engine.space, block);
+    if (!device->running || !device->bulk.faulted || asked->stop != device->bulk.stop)
+        return;
+    struct ff_mask come = ff_mask_and(&asked->pages, &facts->tier[device->tier].resident);
+    come = ff_mask_minus(&come, &asked->used);
+    if (ff_mask_empty(&come))
+        return;
+    asked->used = ff_mask_or(&asked->used, &come);
+    for (uint32_t i = 0; i < FF_MASK_WORDS; i++)
+        use_word(sim, &facts->unused.word[i], come.word[i]);
+    if (writes_to(device, block))
+        facts->dirty = ff_mask_or(&facts->dirty, &come);
+}
+
+void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block) {
     struct bulk *bulk = &device->bulk;
+    use_asked(sim, device, block);
     for (uint32_t i = 0; bulk->raised && i < device->current.kernel.operand_count; i++)
         bulk->raised = block < bulk->fronts[i].step_first || block > bulk->fronts[i].step_last;
 }
 
-void ff__bulk_left(struct device *device, uint32_t block) {
+void ff__bulk_left(struct sim *sim, struct device *device, uint32_t block) {
     const struct bulk *bulk = &device->bulk;
     if (!device->running || !ff__is_bulk(device))
         return;
-    ff__bulk_changed(device, block);
+    ff__bulk_changed(sim, device, block);
     for (uint32_t i = 0; i < device->current.kernel.operand_count; i++)
         if (block >= bulk->fronts[i].first && block <= bulk->fronts[i].last)
             bulk->fronts[i].clear = 0;
@@ -439,6 +475,25 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
         raise_by_part(sim, device, slice, &share, faults);
 }
 
+/* A page that a launch misses is missed once, however often it comes and goes before the launch has ended. */
+static void count_misses(struct sim *sim, struct device *device, uint32_t block,
+                         const struct ff_mask *missing) {
+    struct ff_mask *missed = ff__device_touched(device, block);
+    struct ff_mask first = ff_mask_minus(missing, missed);
+    uint32_t count = ff_mask_count(&first);
+    *missed = ff_mask_or(missed, &first);
+    sim->result->demanded_hits -= count;
+    sim->result->hits -= count;
+}
+
+/* Leaves those that have not been used by the step; returns how many they are. */
+static uint32_t ask_for(struct device *device, uint32_t block, struct ff_mask *missing) {
+    struct asked *asked = asked_of(&device->bulk, block);
+    *missing = ff_mask_minus(missing, &asked->used);
+    asked->pages = ff_mask_or(&asked->pages, missing);
+    return ff_mask_count(missing);
+}
+
 /* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
 static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice,
                                struct front *front) {
@@ -457,8 +512,12 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
             struct words words = words_of(first, end);
             if (!is_in_place(sim, device, block, &words)) {
                 struct ff_mask missing;
-                missing_count += missing_in(sim, device, block, first, end, &missing);
-                raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);
+                missing_in(sim, device, block, first, end, &missing);
+                if (!bulk->faulted)
+                    count_misses(sim, device, block, &missing);
+                missing_count += ask_for(device, block, &missing);
+                if (!ff_mask_empty(&missing))
+                    raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);
             }
             page += end - first;
         }
@@ -489,13 +548,45 @@ static uint64_t raise_faults(struct sim *sim, struct device *device) {
 
 /* ---- the kernel ---- */
 
+static uint64_t pages_in(uint64_t bytes) {
+    return (bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+}
+
+/* Bytes from the first one of an operand to its last. */
+static uint64_t span_of(const struct ff__operand *operand) {
+    uint64_t span = operand->run;
+    for (int i = 0; i < FF__LOOPS; i++)
+        span += (operand->loop[i].count - 1) * operand->loop[i].stride;
+    return span;
+}
+
+/* Whether a run can begin or end inside a page that it shares with none of its like. */
+static bool straddles(const struct ff__operand *operand, uint64_t start) {
+    uint64_t unit = operand->run < FF_PAGE_SIZE ? operand->run : FF_PAGE_SIZE;
+    uint64_t off = FF_PAGE_SIZE % unit | operand->run % unit | start % unit;
+    for (int i = 0; i < FF__LOOPS; i++)
+        off |= operand->loop[i].count > 1 ? operand->loop[i].stride % unit : 0;
+    return off != 0;
+}
+
+/* Pages that an operand lies in, at most: runs that lie apart have pages of their own. */
+static uint64_t pages_of(const struct sim *sim, const struct ff__operand *operand) {
+    uint64_t start = start_of(sim, operand, 1, 0);
+    uint64_t all = pages_in(start % FF_PAGE_SIZE + span_of(operand));
+    uint64_t apart =
+        ff__operand_runs(operand) * (pages_in(operand->run) + straddles(operand, start));
+    return apart < all ? apart : all;
+}
+
 static void count_pages(struct sim *sim, const struct ff__kernel *kernel) {
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
-        uint64_t pages = (size_of(&kernel->operands[i]) + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
-        sim->result->accesses += pages;
+        const struct ff__operand *operand = &kernel->operands[i];
+        uint64_t pages = pages_of(sim, operand), loaded = pages_in(size_of(operand));
+        uint64_t accesses = loaded > pages ? loaded : pages;
+        sim->result->accesses += accesses;
+        sim->result->hits += accesses;
         sim->result->demanded += pages;
         sim->result->demanded_hits += pages;
-        sim->result->hits += pages;
     }
 }
 
@@ -512,9 +603,7 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
     }
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
         const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t start = start_of(sim, operand, 1, 0), last = start + operand->run - 1;
-        for (int j = 0; j < FF__LOOPS; j++)
-            last += (operand->loop[j].count - 1) * operand->loop[j].stride;
+        uint64_t start = start_of(sim, operand, 1, 0), last = start + span_of(operand) - 1;
         bulk->fronts[i] = (struct front){.size = (double)size_of(operand),
                                          .cursor.position = NOWHERE,
                                          .first = (uint32_t)(start / FF_BLOCK_SIZE),
@@ -566,16 +655,13 @@ static void stop(struct sim *sim, struct device *device) {
         bulk->waits = true;
         return;
     }
+    bulk->stop += !bulk->faulted;
     uint64_t missing = raise_faults(sim, device);
     if (missing == 0) {
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->step++;
         bulk->faulted = bulk->raised = false;
         return;
-    }
-    if (!bulk->faulted) {
-        sim->result->demanded_hits -= missing;
-        sim->result->hits -= missing;
     }
     bulk->faulted = bulk->waits = true;
 }
@@ -600,9 +686,11 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until) {
     return NEVER;
 }
 
-void ff__bulk_wake(struct device *device, uint64_t time) {
+void ff__bulk_wake(struct sim *sim, struct device *device, uint64_t time) {
     struct bulk *bulk = &device->bulk;
     bulk->waits = false;
-    if (bulk->time < time)
-        bulk->time = time;
+    if (bulk->time >= time)
+        return;
+    sim->result->stall_ns += ff__sim_ns(time - bulk->time);
+    bulk->time = time;
 }

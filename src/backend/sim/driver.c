@@ -100,7 +100,7 @@ static struct job *serve(struct sim *sim, struct ff_fault_group *group, uint64_t
     job->cause = JOB_OF_BATCH;
     job->device = group->tier - 1;
     if (!ff_mask_empty(&job->job.remote))
-        ff__bulk_changed(device, group->block);
+        ff__bulk_changed(sim, device, group->block);
     switch (status) {
     case FF__JOB_RUN:
         if (!ff_mask_empty(&job->job.remote))
@@ -511,7 +511,7 @@ void ff__sim_arrive(struct sim *sim, struct job *job, uint64_t time) {
     const struct ff__move piece = {
         .block = job->job.in.block, .tier = job->job.in.tier, .pages = pages};
     ff__engine_arrive(&sim->engine, ff__sim_ns(time), &job->job, &pages);
-    ff__bulk_changed(&sim->devices[job->device], piece.block);
+    ff__bulk_changed(sim, &sim->devices[job->device], piece.block);
     if (sim->config->observe)
         observe_move(sim, &piece, FF_TRACE_MIGRATE);
     ff__sms_wake(sim, &sim->devices[job->device], piece.block, &pages, time);
@@ -528,7 +528,7 @@ void ff__sim_finish(struct sim *sim, struct job *job, uint64_t time) {
         ff__sim_left(sim, job->job.out[i].tier, job->job.out[i].block);
     observe_job(sim, &job->job);
     if (job->job.has_in)
-        ff__bulk_changed(device, job->job.in.block);
+        ff__bulk_changed(sim, device, job->job.in.block);
     if (job->job.has_in && (cause != JOB_OF_BATCH || ff__sim_flat(sim)))
         ff__sms_wake(sim, device, job->job.in.block, &job->job.in.pages, time);
     ff__sim_job_free(sim, job);

@@ -100,6 +100,12 @@ struct front {
         step_last; /* that the step was seen to lie in when its faults were raised */
 };
 
+/* Pages of a block that the step has faulted on, and those of them that have come, and been used. */
+struct asked {
+    struct ff_mask pages, used;
+    uint32_t stop; /* the step's; otherwise void */
+};
+
 /* How far a kernel in bulk has come: bulk.c. */
 struct bulk {
     uint64_t step, steps, horizon;
@@ -107,6 +113,8 @@ struct bulk {
     uint64_t time;
     bool waits, faulted;  /* for pages; the step has been counted as short of them */
     bool raised;          /* all its faults are there, as long as nothing changes in its blocks */
+    uint32_t stop;        /* steps that have been short of pages, this one among them */
+    struct asked *asked;  /* [block] */
     uint32_t room;        /* for entries, in the driver's next batch */
     struct front *fronts; /* [operand] */
     uint32_t front_capacity;
@@ -122,7 +130,10 @@ struct device {
     struct bulk bulk;
     uint32_t next_cta, ctas_left;
     uint64_t started, last_end;
-    struct launch *queue; /* ring of launches to come */
+    uint64_t stalled;        /* since then no warp on the SMs can go on; NEVER: some can */
+    struct ff_mask *touched; /* [block] by the launch `touched_by` */
+    uint32_t *touched_by;    /* [block] */
+    struct launch *queue;    /* ring of launches to come */
     uint32_t queue_head, queue_count, queue_capacity;
     /* faults */
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
@@ -141,6 +152,15 @@ struct device {
     struct ff_access *accesses;
     uint32_t access_count;
 };
+
+/* Pages of the block that the running launch has touched so far. */
+static inline struct ff_mask *ff__device_touched(struct device *device, uint32_t block) {
+    if (device->touched_by[block] != device->current.number) {
+        device->touched_by[block] = device->current.number;
+        ff_mask_clear(&device->touched[block]);
+    }
+    return &device->touched[block];
+}
 
 /* ---- events: event.c ---- */
 
@@ -259,11 +279,11 @@ static inline bool ff__is_bulk(const struct device *device) {
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time);
 /* As ff__sms_run(). */
 uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
-void ff__bulk_wake(struct device *device, uint64_t time);
+void ff__bulk_wake(struct sim *sim, struct device *device, uint64_t time);
 /* Some of the block's pages are not there any more. */
-void ff__bulk_left(struct device *device, uint32_t block);
+void ff__bulk_left(struct sim *sim, struct device *device, uint32_t block);
 /* Some have come, or their faults have been answered. */
-void ff__bulk_changed(struct device *device, uint32_t block);
+void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block);
 
 /* ---- the future: future.c ---- */
 
@@ -310,10 +330,8 @@ struct sim {
     uint64_t ps_per_instruction, walk, visible;
     double ps_per_sector; /* an SM's share of the memory's bandwidth */
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
-    uint32_t *generation;    /* [block] bumped when pages leave: a TLB entry of before is void */
-    struct ff_mask *touched; /* [block] by the launch `touched_by` */
-    uint32_t *touched_by;    /* [block] */
-    bool shows_accesses;     /* some policy watches */
+    uint32_t *generation; /* [block] bumped when pages leave: a TLB entry of before is void */
+    bool shows_accesses;  /* some policy watches */
     bool prefetch_watches;
     bool pages_alone; /* untimed: faults can take the engine's short way */
     /* the host */
@@ -368,7 +386,7 @@ static inline bool ff__sim_flat(const struct sim *sim) {
 /* Pages of the block have left the device: what was looked up before is void. */
 static inline void ff__sim_left(struct sim *sim, uint32_t tier, uint32_t block) {
     sim->generation[block]++;
-    ff__bulk_left(&sim->devices[tier - 1], block);
+    ff__bulk_left(sim, &sim->devices[tier - 1], block);
 }
 
 /* Faults that are taken at a time, at most. */

@@ -84,6 +84,7 @@ static void start_kernel(struct sim *sim, struct device *device, uint64_t time) 
     device->current = take_launch(device);
     device->running = true;
     device->started = device->last_end = time;
+    device->stalled = NEVER;
     device->next_cta = 0;
     device->ctas_left = device->current.kernel.ctas;
     const struct ff__kernel *kernel = &device->current.kernel;
@@ -447,9 +448,6 @@ static uint64_t run_devices(struct sim *sim) {
             end_kernel(sim, device);
         else if (ready < next)
             next = ready;
-        else if (ready == NEVER && ff__events_next(&sim->events) != NEVER &&
-                 ff__events_next(&sim->events) > until)
-            sim->result->stall_ns += ff__sim_ns(ff__events_next(&sim->events) - until);
         expect_faults(sim, device);
     }
     return next;
@@ -544,8 +542,13 @@ static void set_times(struct sim *sim) {
 static int open_device(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
     device->look_at = NEVER;
+    size_t blocks = sim->engine.space.block_limit;
     device->batch = calloc(ff__sim_batch_limit(sim), sizeof *device->batch);
-    int status = device->batch ? ff__sms_init(sim, device) : -ENOMEM;
+    device->touched = ff__lazy_map(blocks * sizeof *device->touched);
+    device->touched_by = ff__lazy_map(blocks * sizeof *device->touched_by);
+    device->bulk.asked = ff__lazy_map(blocks * sizeof *device->bulk.asked);
+    bool good = device->batch && device->touched && device->touched_by && device->bulk.asked;
+    int status = good ? ff__sms_init(sim, device) : -ENOMEM;
     return status ? status
                   : ff__queue_init(&device->advice, ADVICE_QUEUE, sizeof(struct ff_advice));
 }
@@ -560,11 +563,9 @@ static int open_sim(struct sim *sim, const struct ff_future *future) {
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
-    sim->touched = ff__lazy_map(blocks * sizeof *sim->touched);
-    sim->touched_by = ff__lazy_map(blocks * sizeof *sim->touched_by);
     sim->ranges = calloc(sim->workload->array_count + 1, sizeof *sim->ranges);
     sim->devices = calloc(sim->config->devices, sizeof *sim->devices);
-    if (!sim->generation || !sim->touched || !sim->touched_by || !sim->ranges || !sim->devices)
+    if (!sim->generation || !sim->ranges || !sim->devices)
         status = -ENOMEM;
     for (uint32_t i = 0; i < sim->config->devices && !status; i++)
         status = open_device(sim, &sim->devices[i], i + 1);
@@ -582,7 +583,10 @@ static void close_sim(struct sim *sim) {
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++) {
         ff__sms_fini(sim, &sim->devices[i]);
         ff__queue_fini(&sim->devices[i].advice);
+        ff__lazy_unmap(sim->devices[i].touched, blocks * sizeof *sim->devices[i].touched);
+        ff__lazy_unmap(sim->devices[i].touched_by, blocks * sizeof *sim->devices[i].touched_by);
         free(sim->devices[i].bulk.fronts);
+        ff__lazy_unmap(sim->devices[i].bulk.asked, blocks * sizeof *sim->devices[i].bulk.asked);
         free(sim->devices[i].batch);
         free(sim->devices[i].buffer);
         free(sim->devices[i].queue);
@@ -598,8 +602,6 @@ static void close_sim(struct sim *sim) {
     free(sim->devices);
     free(sim->ranges);
     ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
-    ff__lazy_unmap(sim->touched, blocks * sizeof *sim->touched);
-    ff__lazy_unmap(sim->touched_by, blocks * sizeof *sim->touched_by);
     ff__engine_fini(&sim->engine);
 }
 

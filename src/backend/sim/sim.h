@@ -45,7 +45,7 @@ struct ff__sim_result {
     uint64_t fault_ns;  /* fault handling: the driver's time (batch), or its latencies (flat) */
     /* links from the host to devices, back, and between devices were busy */
     uint64_t link_in_ns, link_out_ns, link_peer_ns;
-    uint64_t stall_ns;     /* no warp of a running kernel could go on */
+    uint64_t stall_ns;     /* no warp of a running kernel could go on; all devices' */
     uint64_t instructions; /* of warps */
     uint64_t accesses;     /* of warps to pages */
     uint64_t hits;         /* of these, to resident pages */

@@ -251,22 +251,24 @@ static void tlb_fill(uint64_t *set, uint64_t entry) {
     set[0] = entry;
 }
 
+/* Whether the device's launch touches the page for the first time. */
+static bool touch_first(struct device *device, uint64_t page) {
+    struct ff_mask *touched = ff__device_touched(device, (uint32_t)(page / FF_BLOCK_PAGES));
+    bool first = !ff_mask_test(touched, page % FF_BLOCK_PAGES);
+    ff_mask_set(touched, page % FF_BLOCK_PAGES);
+    return first;
+}
+
 /* The first access of a launch to a page is what the launch demands. */
-static void count_demand(struct sim *sim, const struct device *device, uint64_t page, bool there) {
-    uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
-    if (sim->touched_by[block] != device->current.number) {
-        sim->touched_by[block] = device->current.number;
-        ff_mask_clear(&sim->touched[block]);
-    }
-    if (ff_mask_test(&sim->touched[block], index))
+static void count_demand(struct sim *sim, struct device *device, uint64_t page, bool there) {
+    if (!touch_first(device, page))
         return;
-    ff_mask_set(&sim->touched[block], index);
     sim->result->demanded++;
     sim->result->demanded_hits += there;
 }
 
 /* A walk of the page table. False: a far fault. */
-static bool walk(struct sim *sim, const struct device *device, const struct sm *sm, uint64_t page,
+static bool walk(struct sim *sim, struct device *device, const struct sm *sm, uint64_t page,
                  bool write) {
     bool there = ff__sim_resident(sim, device->tier, page);
     sim->result->walks++;
@@ -371,10 +373,10 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
     struct ff_mask answered = ff_mask_and(&device->pending[block], pages);
     if (!ff_mask_empty(&answered)) {
         device->pending[block] = ff_mask_minus(&device->pending[block], pages);
-        ff__bulk_changed(device, block);
+        ff__bulk_changed(sim, device, block);
     }
     if (device->bulk.waits)
-        ff__bulk_wake(device, time);
+        ff__bulk_wake(sim, device, time);
     for (uint32_t *link = &device->waiters[block]; *link != 0;) {
         struct wait *wait = &device->waits[*link - 1];
         uint32_t next = wait->next;
@@ -511,19 +513,48 @@ static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
         try_end(sim, device, sm, slot);
 }
 
+/* When a warp of the SM can go on; NEVER: all wait. */
+static uint64_t ready_at(const struct sm *sm) {
+    if (sm->heap_count == 0)
+        return NEVER;
+    uint64_t ready = sm->heap[0] >> SLOT_BITS;
+    return ready < sm->now ? sm->now : ready;
+}
+
+/* A stall of the whole device ends with the first warp that can go on. */
+static void end_stall(struct sim *sim, struct device *device) {
+    uint64_t ready = NEVER;
+    for (uint32_t i = 0; i < sim->gpu->sms; i++) {
+        uint64_t at = ready_at(&device->sms[i]);
+        ready = at < ready ? at : ready;
+    }
+    if (ready == NEVER)
+        return;
+    if (ready > device->stalled)
+        sim->result->stall_ns += ff__sim_ns(ready - device->stalled);
+    device->stalled = NEVER;
+}
+
+/* When the SM that ran last stopped. */
+static uint64_t stopped_at(const struct sim *sim, const struct device *device) {
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < sim->gpu->sms; i++)
+        last = device->sms[i].now > last ? device->sms[i].now : last;
+    return last;
+}
+
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
     uint64_t next = NEVER;
+    if (device->stalled != NEVER)
+        end_stall(sim, device);
     for (uint32_t i = 0; i < sim->gpu->sms; i++) {
         struct sm *sm = &device->sms[i];
         while (sm->heap_count > 0 && sm->now < until && sm->heap[0] >> SLOT_BITS < until)
             run_step(sim, device, sm);
-        if (sm->heap_count == 0)
-            continue;
-        uint64_t ready = sm->heap[0] >> SLOT_BITS;
-        if (ready < sm->now)
-            ready = sm->now;
-        if (ready < next)
-            next = ready;
+        uint64_t ready = ready_at(sm);
+        next = ready < next ? ready : next;
     }
+    if (next == NEVER && device->ctas_left > 0 && device->stalled == NEVER)
+        device->stalled = stopped_at(sim, device);
     return next;
 }

@@ -1,5 +1,6 @@
 /* Configuration from text: one table serves the command line, the environment and the library. */
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -8,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
+
+#define PREFIX           "FARFAULT_"
 
 #define MEMORY_STANDARD  (UINT64_C(256) << 20)
 #define ADDRESS_STANDARD (UINT64_C(512) << 30)
@@ -151,9 +155,11 @@ int ff_config_set(struct ff_config *config, const char *name, const char *value,
     return ff__fail(error, -EINVAL, "unknown setting '%s'", name);
 }
 
+/* ---- the environment ---- */
+
 int ff_config_from_environment(struct ff_config *config, struct ff_error *error) {
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
-        char variable[64] = "FARFAULT_";
+        char variable[64] = PREFIX;
         size_t used = strlen(variable);
         for (const char *c = entries[i].name; *c; c++)
             variable[used++] = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
@@ -162,6 +168,36 @@ int ff_config_from_environment(struct ff_config *config, struct ff_error *error)
         int status = value ? ff_config_set(config, entries[i].name, value, error) : 0;
         if (status)
             return status;
+    }
+    return 0;
+}
+
+/* The variable, given without the prefix, that is this one or most like it. */
+static struct ff__nearest nearest_variable(const char *name) {
+    static const char *const variables[] = {
+#define FF_VARIABLE(name) name,
+#include "base/variables.def"
+#undef FF_VARIABLE
+    };
+    struct ff__nearest nearest = {.word = name};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        ff__nearest_offer(&nearest, variables[i]);
+    return nearest;
+}
+
+int ff_environment_check(struct ff_error *error) {
+    for (char **item = environ; item && *item; item++) {
+        char name[64];
+        if (strncmp(*item, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        const char *rest = *item + strlen(PREFIX);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, "="), rest);
+        struct ff__nearest nearest = nearest_variable(name);
+        bool close = ff__nearest_is_close(&nearest);
+        if (nearest.distance > 0)
+            return ff__fail(error, -EINVAL,
+                            "the environment has " PREFIX "%s, which nothing reads%s%s", name,
+                            close ? "; the nearest is " PREFIX : "", close ? nearest.best : "");
     }
     return 0;
 }

@@ -10,16 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MEMORY_MIN  (2 * FF_BLOCK_SIZE)
 #define STOCK_SHARE 32u /* ours: pre-evict to keep a 32nd of the roots free, */
 #define STOCK_MAX   4u  /* but no more than this */
+
+#define WRITE_PAGES 8u /* ours: written past the device at a time, from a buffer on the stack */
+#define WRITE_SIZE  ((size_t)WRITE_PAGES * FF_PAGE_SIZE)
 
 /* ---- opening ---- */
 
 static int check_config(const struct ff_config *config, struct ff_error *error) {
     uint64_t phys = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (config->memory < FF_BLOCK_SIZE)
-        return ff__fail(error, -EINVAL, "memory=%llu: a device needs at least one block of 2M",
-                        (unsigned long long)config->memory);
+    if (config->memory < MEMORY_MIN)
+        return ff__fail(
+            error, -EINVAL,
+            "memory=%llu: a device needs at least 4M, for an access across a 2M boundary "
+            "needs two blocks",
+            (unsigned long long)config->memory);
     if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
@@ -42,6 +49,7 @@ static int open_engine(struct ff_context *context, struct ff_error *error) {
         .devices = config->devices,
         .memory = config->memory,
         .stock = stock < STOCK_MAX ? stock : STOCK_MAX,
+        .spare = ff__memory_spare(&context->soft.memory),
         .shows = ff__soft_backend.shows,
         .seed = config->seed,
         .check = config->check,
@@ -95,7 +103,7 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
     }
     bool sigbus = config->handler == FF_HANDLER_SIGBUS;
     status = ff__pipeline_start(&context->pipeline, &context->engine, &ff__soft_backend,
-                                &context->soft, log, !sigbus);
+                                &context->soft, log);
     if (status)
         ff__fail(error, status, "cannot start threads: %s", strerror(-status));
     if (!status && sigbus && (status = ff__sigbus_attach(context)) < 0) {
@@ -108,6 +116,25 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
         ff__soft_fini(&context->soft);
     }
     return status;
+}
+
+/* What is weaker here than elsewhere (docs/architecture.md). */
+static void tell_limits(const struct ff_context *context) {
+    const struct ff__soft *soft = &context->soft;
+    struct ff__log log = {context->config.log, context->config.log_user};
+    if (soft->uffd.user_mode_only)
+        ff__log_line(
+            &log, FF_LOG_WARNING,
+            "only user-mode faults are permitted here: system calls that meet absent pages "
+            "fail with EFAULT");
+    if (!soft->use_move)
+        ff__log_line(
+            &log, FF_LOG_INFO,
+            "mechanism COPY: what direct input (O_DIRECT, io_uring) writes to a page while it "
+            "is evicted is lost, and dropped content may come back");
+    if (soft->uffd.sigbus)
+        ff__log_line(&log, FF_LOG_WARNING,
+                     "handler SIGBUS: system calls that meet absent pages fail with EFAULT");
 }
 
 int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error) {
@@ -129,8 +156,10 @@ int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_e
         free(context);
         return status;
     }
+    ff__soft_hide(&context->soft);
     pthread_mutex_init(&context->making_workers, NULL);
     describe(context);
+    tell_limits(context);
     *out = context;
     return 0;
 }
@@ -176,6 +205,34 @@ static uint64_t windows_size(const struct ff_range *range) {
     return (uint64_t)range->block_count << FF_BLOCK_SHIFT;
 }
 
+struct reservation {
+    struct ff__memory *memory;
+    uint64_t offset, size;
+    int status;
+};
+
+static void reserve_host(void *argument) {
+    struct reservation *it = argument;
+    it->status = ff__memory_reserve_host(it->memory, it->offset, it->size);
+}
+
+/* Makes a new range's windows usable. */
+static int open_windows(struct ff_context *context, const struct ff_range *range) {
+    struct ff__memory *memory = &context->soft.memory;
+    uint64_t offset = windows_offset(range), size = windows_size(range);
+    struct reservation host = {memory, offset, range->page_count * FF_PAGE_SIZE, 0};
+    int status = ff__memory_open(memory, offset, size, true);
+    if (!status && memory->host_fd >= 0) {
+        ff__pipeline_call(&context->pipeline, reserve_host, &host);
+        status = host.status;
+        if (status)
+            ff__memory_release_host(memory, offset, size);
+    }
+    if (status)
+        ff__memory_open(memory, offset, size, false);
+    return status;
+}
+
 int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
     if (size == 0)
         return -EINVAL;
@@ -190,9 +247,8 @@ int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
     if (status)
         return status;
     uint64_t offset = windows_offset(&range);
-    status = ff__memory_reserve_host(&context->soft.memory, offset, pages * FF_PAGE_SIZE);
+    status = open_windows(context, &range);
     if (status) {
-        ff__memory_release_host(&context->soft.memory, offset, windows_size(&range));
         lock(context);
         ff__engine_range_remove(&context->engine, id);
         unlock(context);
@@ -210,28 +266,59 @@ static uint32_t find_range(struct ff_context *context, const void *pointer) {
     return block == FF_NONE ? FF_NONE : space_of(context)->blocks[block].range;
 }
 
+struct removal {
+    struct ff_context *context;
+    uint32_t id;
+    struct ff_range range;
+};
+
+/* Whether all addresses of the range are farfault's, and not somebody else's since the program has
+ * unmapped them. */
+static bool restore_windows(struct ff_context *context, const struct ff_range *range) {
+    struct ff__soft *soft = &context->soft;
+    bool ours = true;
+    for (uint32_t i = 0; i < range->block_count; i++)
+        ours = ff__changes_restore(&soft->changes, &soft->uffd, range->first_block + i) && ours;
+    return ours;
+}
+
+/* Windows that are not farfault's any more are never given out again: their blocks stay closed. */
+static void remove_range(void *argument) {
+    struct removal *it = argument;
+    struct ff_context *context = it->context;
+    struct ff__memory *memory = &context->soft.memory;
+    const struct ff_range *range = &it->range;
+    uint64_t offset = windows_offset(range), size = windows_size(range);
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES), none = {{0}};
+    for (uint32_t i = 0; i < range->block_count; i++)
+        ff__pipeline_evict(&context->pipeline, range->first_block + i, &all, true);
+    ff__memory_release_host(memory, offset, size);
+    if (context->soft.recorder) /* before the number can be used again */
+        ff__record_free(context->soft.recorder, offset, size);
+    if (restore_windows(context, range)) {
+        ff__memory_open(memory, offset, size, false);
+        lock(context);
+        ff__engine_range_remove(&context->engine, it->id);
+        unlock(context);
+    }
+    /* a thread that still waits here made a mistake; it faults again and is told so */
+    for (uint32_t i = 0; i < range->block_count; i++)
+        ff__soft_backend.replay(&context->soft, range->first_block + i, &none);
+}
+
 int ff_mem_free(struct ff_context *context, void *pointer) {
     if (!pointer)
         return 0;
     lock(context);
-    uint32_t id = find_range(context, pointer);
-    bool found = id != FF_NONE && ff__range_address(space_of(context), id) == (uintptr_t)pointer;
-    struct ff_range range = found ? space_of(context)->ranges[id] : (struct ff_range){0};
+    struct removal removal = {.context = context, .id = find_range(context, pointer)};
+    bool found = removal.id != FF_NONE &&
+                 ff__range_address(space_of(context), removal.id) == (uintptr_t)pointer;
+    if (found)
+        removal.range = space_of(context)->ranges[removal.id];
     unlock(context);
     if (!found)
         return -EINVAL;
-    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    for (uint32_t i = 0; i < range.block_count; i++)
-        ff__pipeline_evict(&context->pipeline, range.first_block + i, &all, true);
-    ff__memory_release_host(&context->soft.memory, windows_offset(&range), windows_size(&range));
-    if (context->soft.recorder) /* before the number can be used again */
-        ff__record_free(context->soft.recorder, windows_offset(&range), windows_size(&range));
-    lock(context);
-    ff__engine_range_remove(&context->engine, id);
-    unlock(context);
-    /* a thread that still waits here made a mistake; it faults again and is told so */
-    for (uint32_t i = 0; i < range.block_count; i++)
-        ff__soft_backend.replay(&context->soft, range.first_block + i, &all);
+    ff__pipeline_call(&context->pipeline, remove_range, &removal);
     return 0;
 }
 
@@ -295,48 +382,59 @@ static struct ff_mask pages_touched(size_t first, size_t end) {
 
 /* ---- writing past the device ---- */
 
-/* Writes the whole pages of a piece that are on no device straight to the host tier. Sets
- * *written to them. */
-static void write_absent(struct ff_context *context, uint32_t block, const struct ff_mask *wanted,
-                         const char *source, struct ff_mask *written) {
+/* Writes pages [first, end) of a block, those that are on no device, straight to the host tier. They
+ * come from memory of our own: whoever holds a block must not fault. Returns them. */
+static struct ff_mask write_absent(struct ff_context *context, uint32_t block, uint32_t first,
+                                   uint32_t end, const char *from) {
     struct ff__space *space = space_of(context);
     struct ff__memory *memory = &context->soft.memory;
-    lock(context);
-    struct ff_facts *facts = ff__facts(space, block);
-    bool free_now = !facts->busy;
-    if (free_now) {
-        struct ff_mask present = ff__block_present(space, block);
-        *written = ff_mask_minus(wanted, &present);
-        facts->busy = 1;
-    }
-    unlock(context);
-    if (!free_now)
-        return;
-    FF_MASK_FOR_EACH_RUN(written, run) {
+    struct ff_mask written = {{0}};
+    if (!ff__pipeline_claim(&context->pipeline, block))
+        return written;
+    struct ff_mask present = ff__block_present(space, block);
+    written = ff_mask_of_run(first, end);
+    written = ff_mask_minus(&written, &present);
+    FF_MASK_FOR_EACH_RUN(&written, run) {
         memcpy(memory->host + ff__soft_offset(&context->soft, block, run.first),
-               source + (size_t)run.first * FF_PAGE_SIZE,
+               from + (size_t)(run.first - first) * FF_PAGE_SIZE,
                (size_t)(run.end - run.first) * FF_PAGE_SIZE);
         memset(&memory->sums[block][run.first], 0, (run.end - run.first) * sizeof(struct ff__sum));
     }
-    ff__pipeline_release(&context->pipeline, block, written);
+    ff__pipeline_release(&context->pipeline, block, &written);
+    return written;
 }
 
-static int write_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
-                       void *argument) {
-    const char *const *source = argument; /* where byte 0 of the block would come from */
-    const char *from = *source;
+/* Writes the bytes [first, end) of a block, no more than fit the buffer. */
+static void write_part(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                       const char *from) {
+    char buffer[WRITE_SIZE];
     char *to = context->soft.memory.managed + ((size_t)block << FF_BLOCK_SHIFT);
-    struct ff_mask written = {{0}}, touched = pages_touched(first, end),
-                   inside = pages_inside(first, end);
-    write_absent(context, block, &inside, from, &written);
-    struct ff_mask rest = ff_mask_minus(&touched, &written);
+    uint32_t first_page = (uint32_t)(first / FF_PAGE_SIZE);
+    struct ff_mask written = {{0}}, inside = pages_inside(first, end),
+                   rest = pages_touched(first, end);
+    memcpy(buffer, from, end - first); /* may be managed memory, and fault */
+    if (!ff_mask_empty(&inside))
+        written = write_absent(context, block, first_page, (uint32_t)(end / FF_PAGE_SIZE), buffer);
+    rest = ff_mask_minus(&rest, &written);
     FF_MASK_FOR_EACH_RUN(&rest, run) {
         size_t low = (size_t)run.first * FF_PAGE_SIZE, high = (size_t)run.end * FF_PAGE_SIZE;
         low = low > first ? low : first;
         high = high < end ? high : end;
-        memcpy(to + low, from + low, high - low); /* faults like any other writer */
+        memcpy(to + low, buffer + (low - first), high - low); /* faults like any other writer */
     }
-    *(const char **)argument = from + FF_BLOCK_SIZE;
+}
+
+static int write_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                       void *argument) {
+    const char **from = argument;
+    while (first < end) { /* up to a page's beginning, so that the next part has whole pages */
+        size_t whole = (first / FF_PAGE_SIZE + 1) * FF_PAGE_SIZE, most = first + WRITE_SIZE;
+        size_t part_end = first % FF_PAGE_SIZE ? whole : most;
+        part_end = part_end < end ? part_end : end;
+        write_part(context, block, first, part_end, *from);
+        *from += part_end - first;
+        first = part_end;
+    }
     return 0;
 }
 
@@ -345,9 +443,7 @@ int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t 
     uint32_t id;
     if (!find_span(context, to, size, &range, &id))
         return -EINVAL;
-    uint64_t in_window = ((uint64_t)((char *)to - context->soft.memory.managed)) % FF_BLOCK_SIZE;
-    const char *source = (const char *)((uintptr_t)from - in_window);
-    return for_each_piece(context, to, size, write_piece, &source);
+    return for_each_piece(context, to, size, write_piece, &from);
 }
 
 /* ---- hints ---- */
@@ -390,12 +486,15 @@ static int overwrite_piece(struct ff_context *context, uint32_t block, size_t fi
     return 0;
 }
 
-/* What is in use again in part is in use. */
+/* What is in use again in part is in use. A block that is just leaving drops what was inactive: the
+ * program goes on, and writes, when it has left. */
 static int activity_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
                           void *argument) {
     bool inactive = *(bool *)argument;
     struct ff_mask pages = inactive ? pages_inside(first, end) : pages_touched(first, end);
     lock(context);
+    if (!inactive)
+        ff__pipeline_wait_idle(&context->pipeline, block);
     ff__engine_set_inactive(&context->engine, block, &pages, inactive);
     unlock(context);
     return 0;
@@ -407,6 +506,17 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
     if (device >= context->config.devices || !find_span(context, pointer, size, &range, &id))
         return -EINVAL;
     return for_each_piece(context, pointer, size, prefetch_piece, &tier);
+}
+
+struct eviction {
+    struct ff_context *context;
+    uint32_t first, count;
+};
+
+static void evict_blocks(void *argument) {
+    struct eviction *it = argument;
+    for (uint32_t i = 0; i < it->count; i++)
+        ff__pipeline_evict(&it->context->pipeline, it->first + i, NULL, false);
 }
 
 /* Kernels will use the range on this device: what lies on another leaves it, so that it faults
@@ -421,8 +531,21 @@ static void set_home(struct ff_context *context, uint32_t id, uint32_t tier) {
     unlock(context);
     if (changes && context->soft.recorder)
         ff__record_home(context->soft.recorder, (uint64_t)first << FF_BLOCK_SHIFT, tier - 1);
-    for (uint32_t i = 0; changes && i < count; i++)
-        ff__pipeline_evict(&context->pipeline, first + i, NULL, false);
+    struct eviction eviction = {context, first, count};
+    if (changes)
+        ff__pipeline_call(&context->pipeline, evict_blocks, &eviction);
+}
+
+struct hint {
+    struct ff_context *context;
+    const void *pointer;
+    size_t size;
+    piece_fn piece;
+};
+
+static void take_hint(void *argument) {
+    struct hint *it = argument;
+    for_each_piece(it->context, it->pointer, it->size, it->piece, NULL);
 }
 
 int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
@@ -432,16 +555,18 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     if (!find_span(context, pointer, size, &range, &id))
         return -EINVAL;
     bool inactive = advice == FF_ADVISE_INACTIVE;
+    struct hint hint = {context, pointer, size, NULL};
     switch (advice) {
     case FF_ADVISE_INACTIVE:
     case FF_ADVISE_ACTIVE:
         return for_each_piece(context, pointer, size, activity_piece, &inactive);
     case FF_ADVISE_DISCARD:
-        return for_each_piece(context, pointer, size, discard_piece, NULL);
+    case FF_ADVISE_EVICT:
+        hint.piece = advice == FF_ADVISE_EVICT ? evict_piece : discard_piece;
+        ff__pipeline_call(&context->pipeline, take_hint, &hint);
+        return 0;
     case FF_ADVISE_OVERWRITE:
         return for_each_piece(context, pointer, size, overwrite_piece, NULL);
-    case FF_ADVISE_EVICT:
-        return for_each_piece(context, pointer, size, evict_piece, NULL);
     case FF_ADVISE_HOME:
         if (device >= context->config.devices)
             return -EINVAL;
@@ -497,6 +622,16 @@ void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
     lock(context);
     *out = space_of(context)->stats;
     unlock(context);
+}
+
+int ff_check(struct ff_context *context, struct ff_error *error) {
+    lock(context);
+    struct ff_error first = context->engine.failure;
+    int status = first.message[0] ? -EUCLEAN : ff__engine_check(&context->engine, &first);
+    unlock(context);
+    if (status && error)
+        *error = first;
+    return status;
 }
 
 double ff_stats_hit_rate(const struct ff_stats *stats) {

@@ -10,7 +10,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Reserves addresses aligned to a block; nothing is allocated until touched. */
+/* What all areas have in common. */
+static void set_up(char *area, size_t size) {
+    munlock(area,
+            size); /* a program that locks all its memory would have the whole area allocated */
+    madvise(area, size, MADV_HUGEPAGE);
+    madvise(area, size, MADV_DONTFORK);
+    madvise(area, size, MADV_DONTDUMP);
+}
+
+/* Reserves addresses aligned to a block, without access. */
 static char *reserve(size_t size, int fd) {
     size_t padded = size + FF_BLOCK_SIZE;
     char *area = mmap(NULL, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,14 +33,35 @@ static char *reserve(size_t size, int fd) {
     if (after > 0)
         munmap(aligned + size, after);
     int flags = MAP_FIXED | MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-    if (mmap(aligned, size, PROT_READ | PROT_WRITE, flags, fd, 0) == MAP_FAILED) {
+    if (mmap(aligned, size, PROT_NONE, flags, fd, 0) == MAP_FAILED) {
         munmap(aligned, size);
         return NULL;
     }
-    madvise(aligned, size, MADV_HUGEPAGE);
-    madvise(aligned, size, MADV_DONTFORK);
-    madvise(aligned, size, MADV_DONTDUMP);
+    set_up(aligned, size);
     return aligned;
+}
+
+bool ff__memory_reserve_at(char *place, size_t size) {
+    char *area = mmap(place, size, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (area == MAP_FAILED)
+        return false;
+    if (area != place) { /* a kernel that does not know the flag: Linux before 4.17 */
+        munmap(area, size);
+        return false;
+    }
+    set_up(area, size);
+    return true;
+}
+
+/* Allocated when touched. */
+static char *reserve_open(size_t size) {
+    char *area = reserve(size, -1);
+    if (area && mprotect(area, size, PROT_READ | PROT_WRITE)) {
+        munmap(area, size);
+        return NULL;
+    }
+    return area;
 }
 
 static void release(char *area, size_t size) {
@@ -55,13 +85,27 @@ static int open_host_file(struct ff__memory *memory, const char *path, struct ff
     return 0;
 }
 
+static size_t ready_size(const struct ff__memory *memory) {
+    return (memory->frames_size >> FF_BLOCK_SHIFT) * sizeof(uint32_t);
+}
+
+/* Without MOVE a device's memory is the kernel's to hand out. */
 static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff__uffd *uffd) {
-    memory->frames[tier] = reserve(memory->device_size, -1);
-    memory->nursery[tier] = reserve(memory->device_size, -1);
-    memory->ready[tier] = ff__lazy_map(memory->device_size >> FF_BLOCK_SHIFT);
+    if (uffd->staging_fd < 0)
+        return 0;
+    memory->frames[tier] = reserve_open(memory->frames_size);
+    memory->nursery[tier] = reserve(memory->frames_size, -1);
+    memory->ready[tier] = ff__lazy_map(ready_size(memory));
     if (!memory->frames[tier] || !memory->nursery[tier] || !memory->ready[tier])
         return -ENOMEM;
-    return ff__uffd_register(uffd, memory->frames[tier], memory->device_size);
+    return ff__uffd_register_staging(uffd, memory->frames[tier], memory->frames_size);
+}
+
+/* All that is allocated may be pinned, as far as the machine has memory. */
+static uint64_t most_pinned(const struct ff_config *config) {
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return (config->address_space < machine ? config->address_space : machine) &
+           ~(uint64_t)(FF_BLOCK_SIZE - 1);
 }
 
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
@@ -70,26 +114,25 @@ int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
     memory->host_fd = -1;
     memory->size = config->address_space;
     memory->device_size = config->memory;
+    memory->frames_size = config->memory + most_pinned(config);
     memory->tier_count = config->devices + 1;
     int status = config->host_file ? open_host_file(memory, config->host_file, error) : 0;
-    if (status) {
-        ff__memory_fini(memory);
+    if (status)
         return status;
-    }
     memory->managed = reserve(memory->size, -1);
     memory->host = reserve(memory->size, memory->host_fd);
-    memory->zeros = reserve(FF_BLOCK_SIZE, -1);
+    memory->zeros = reserve_open(FF_BLOCK_SIZE);
     memory->sums = ff__lazy_map((memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
     status = -ENOMEM;
     if (memory->managed && memory->host && memory->zeros && memory->sums)
         status = ff__uffd_register(uffd, memory->managed, memory->size);
     for (uint32_t tier = 1; tier < memory->tier_count && !status; tier++)
         status = init_device(memory, tier, uffd);
-    if (status) {
-        ff__memory_fini(memory);
-        return ff__fail(error, status, "cannot reserve %llu bytes of managed addresses: %s",
-                        (unsigned long long)memory->size, strerror(-status));
-    }
+    if (status)
+        return ff__fail(error, status,
+                        "cannot reserve %llu bytes of managed addresses: %s; if addresses are "
+                        "limited (ulimit -v), set FARFAULT_ADDRESS_SPACE",
+                        (unsigned long long)config->address_space, strerror(-status));
     return 0;
 }
 
@@ -100,14 +143,45 @@ void ff__memory_fini(struct ff__memory *memory) {
     if (memory->sums)
         ff__lazy_unmap(memory->sums, (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
-        release(memory->frames[tier], memory->device_size);
-        release(memory->nursery[tier], memory->device_size);
-        ff__lazy_unmap(memory->ready[tier], memory->device_size >> FF_BLOCK_SHIFT);
+        release(memory->frames[tier], memory->frames_size);
+        release(memory->nursery[tier], memory->frames_size);
+        ff__lazy_unmap(memory->ready[tier], ready_size(memory));
     }
     if (memory->host_fd >= 0)
         close(memory->host_fd);
     memset(memory, 0, sizeof *memory);
     memory->host_fd = -1;
+}
+
+int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, bool open) {
+    int access = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    if (mprotect(memory->managed + offset, size, access) ||
+        mprotect(memory->host + offset, size, access))
+        return -ENOMEM;
+    return 0;
+}
+
+void ff__memory_unlock(struct ff__memory *memory) {
+    munlock(memory->managed, memory->size);
+    for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
+        if (!memory->frames[tier])
+            continue;
+        munlock(memory->frames[tier], memory->frames_size);
+        munlock(memory->nursery[tier], memory->frames_size);
+    }
+}
+
+void ff__memory_zero_host(struct ff__memory *memory, uint32_t block, const struct ff_mask *pages) {
+    uint64_t window = (uint64_t)block << FF_BLOCK_SHIFT;
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        char *place = memory->host + window + (size_t)run.first * FF_PAGE_SIZE;
+        size_t size = (size_t)(run.end - run.first) * FF_PAGE_SIZE;
+        memset(&memory->sums[block][run.first], 0,
+               (run.end - run.first) * sizeof memory->sums[block][0]);
+        /* a file keeps the room that it has been given */
+        if (memory->host_fd >= 0 || madvise(place, size, MADV_DONTNEED))
+            memset(place, 0, size);
+    }
 }
 
 int ff__memory_reserve_host(struct ff__memory *memory, uint64_t offset, uint64_t size) {
@@ -121,10 +195,6 @@ int ff__memory_reserve_host(struct ff__memory *memory, uint64_t offset, uint64_t
 }
 
 void ff__memory_release_host(struct ff__memory *memory, uint64_t offset, uint64_t size) {
-    if (memory->host_fd < 0)
-        madvise(memory->host + offset, size, MADV_DONTNEED);
-    else
-        fallocate(memory->host_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-                  (off_t)size);
+    madvise(memory->host + offset, size, memory->host_fd < 0 ? MADV_DONTNEED : MADV_REMOVE);
     /* the sums may stay: they are compared only for pages that the host holds */
 }

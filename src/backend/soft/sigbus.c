@@ -1,5 +1,6 @@
 /* Faults as signals: the thread that meets an absent page serves it itself, without a hand-over. */
 #include "backend/soft/context.h"
+#include "backend/soft/room.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,41 +28,87 @@ static struct ff_context *find_context(uint64_t address) {
     return NULL;
 }
 
+/* Somebody has sent it: there is no access behind it that is repeated, and no address. */
+static bool was_sent(const siginfo_t *info) {
+    return info->si_code <= 0;
+}
+
 /* Not ours: what would have happened without us. */
 static void pass_on(int signal_number, siginfo_t *info, void *ucontext) {
-    if (before.sa_flags & SA_SIGINFO && before.sa_sigaction)
+    bool handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+    if (handled && before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(signal_number, info, ucontext);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    } else if (handled) {
         before.sa_handler(signal_number);
-    else
+    } else if (before.sa_handler == SIG_DFL || !was_sent(info)) {
         signal(signal_number, SIG_DFL); /* the access is repeated and ends the process */
+        if (was_sent(info))
+            raise(signal_number);
+    }
+}
+
+/* A fault that a signal has told of. */
+struct met {
+    struct ff_context *context;
+    uint64_t address;
+    struct ff_fault_group group;
+};
+
+/* Whether there is managed memory at the address. */
+static bool find(struct met *met, uint64_t address) {
+    struct ff_context *context = find_context(address);
+    uint32_t page = 0;
+    if (!context)
+        return false;
+    *met = (struct met){.context = context, .address = address};
+    met->group = (struct ff_fault_group){
+        .tier = FF_NONE, .launch = FF_NONE, .thread = (uint32_t)syscall(SYS_gettid)};
+    pthread_mutex_lock(&context->pipeline.lock);
+    met->group.block = ff__space_find(&context->engine.space, address, &page);
+    pthread_mutex_unlock(&context->pipeline.lock);
+    if (met->group.block == FF_NONE)
+        return false;
+    ff_mask_set(&met->group.faulted, page);
+    return true;
+}
+
+static int serve(void *argument) {
+    struct met *met = argument;
+    struct ff_context *context = met->context;
+    if (context->soft.recorder) /* the signal does not tell reads from writes */
+        ff__record_faults(context->soft.recorder, &(struct ff__fault){.address = met->address}, 1,
+                          (uintptr_t)context->soft.memory.managed);
+    return ff__pipeline_serve(&context->pipeline, &met->group, true);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
-    int saved_errno = errno;
-    uint64_t address = (uintptr_t)info->si_addr;
-    struct ff_context *context = find_context(address);
-    uint32_t page = 0, block = FF_NONE;
-    if (context) {
-        pthread_mutex_lock(&context->pipeline.lock);
-        block = ff__space_find(&context->engine.space, address, &page);
-        pthread_mutex_unlock(&context->pipeline.lock);
-    }
-    if (block == FF_NONE) {
+    int saved_errno = errno, status = -EFAULT;
+    struct met met;
+    if (!was_sent(info) && find(&met, (uintptr_t)info->si_addr))
+        status = ff__room_is_short(ucontext) ? ff__room_call(serve, &met) : serve(&met);
+    if (status < 0)
         pass_on(signal_number, info, ucontext);
-    } else {
-        struct ff_fault_group group = {.block = block,
-                                       .tier = FF_NONE,
-                                       .launch = FF_NONE,
-                                       .thread = (uint32_t)syscall(SYS_gettid)};
-        ff_mask_set(&group.faulted, page);
-        if (context->soft.recorder) /* the signal does not tell reads from writes */
-            ff__record_faults(context->soft.recorder, &(struct ff__fault){.address = address}, 1,
-                              (uintptr_t)context->soft.memory.managed);
-        if (ff__pipeline_serve(&context->pipeline, &group, true) < 0)
-            pass_on(signal_number, info, ucontext);
-    }
     errno = saved_errno;
+}
+
+/* With the first context. */
+static int take_over(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_sigbus;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
+    int status = ff__rooms_make();
+    if (!status && sigaction(SIGBUS, &action, &before)) {
+        status = -errno;
+        ff__rooms_unmake();
+    }
+    return status;
+}
+
+/* With the last one. */
+static void give_back(void) {
+    sigaction(SIGBUS, &before, NULL);
+    ff__rooms_unmake();
 }
 
 int ff__sigbus_attach(struct ff_context *context) {
@@ -70,11 +117,7 @@ int ff__sigbus_attach(struct ff_context *context) {
     for (int i = 0; i < CONTEXTS_MAX && status; i++) {
         if (attached[i])
             continue;
-        struct sigaction action;
-        memset(&action, 0, sizeof action);
-        action.sa_sigaction = on_sigbus;
-        action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
-        status = attached_count == 0 && sigaction(SIGBUS, &action, &before) ? -errno : 0;
+        status = attached_count == 0 ? take_over() : 0;
         if (status)
             break;
         attached_count++;
@@ -91,7 +134,7 @@ void ff__sigbus_detach(struct ff_context *context) {
             continue;
         __atomic_store_n(&attached[i], NULL, __ATOMIC_RELEASE);
         if (--attached_count == 0)
-            sigaction(SIGBUS, &before, NULL);
+            give_back();
     }
     pthread_mutex_unlock(&attaching);
 }

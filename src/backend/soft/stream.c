@@ -1,12 +1,15 @@
 /* Streams and launches: C kernels over a grid, on the device's worker threads.
  *
- * Each stream is a queue of launches of which only the first runs. Workers take chunks of any
- * stream's first launch; whoever finishes its last chunk takes it off and wakes the others. */
+ * Each stream is a queue of launches of which only the first runs. Workers take chunks of streams'
+ * first launches, of one stream after the other; whoever finishes a launch's last chunk takes it off
+ * and wakes the others. */
 #include "backend/soft/context.h"
 
 #include "base/map.h"
+#include "base/thread.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@ struct launch {
     uint64_t identity;
     size_t taken, finished; /* items */
     bool begun;
-    _Alignas(max_align_t) char memory[]; /* operands, arguments, name */
+    _Alignas(max_align_t) char memory[]; /* arguments, operands, name */
 };
 
 struct ff_stream {
@@ -32,7 +35,7 @@ struct ff__workers {
     uint32_t device, count;
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    struct ff_stream *streams;
+    struct ff_stream *streams; /* a ring; from the one whose turn it is */
     bool stop;
     uint32_t numbered; /* workers that have taken their number */
     pthread_t threads[];
@@ -40,14 +43,18 @@ struct ff__workers {
 
 /* ---- running ---- */
 
-/* A launch with items left to take, or NULL. The lock is held. */
-static struct launch *find_work(struct ff__workers *workers, struct ff_stream **stream) {
-    for (*stream = workers->streams; *stream; *stream = (*stream)->next) {
-        struct launch *launch = (*stream)->first;
-        if (launch && launch->taken < launch->what.grid)
-            return launch;
-    }
-    return NULL;
+static bool has_work(const struct ff_stream *stream) {
+    return stream->first && stream->first->taken < stream->first->what.grid;
+}
+
+/* The next stream with items left to take, or NULL; then it is another one's turn. The lock is held. */
+static struct ff_stream *find_work(struct ff__workers *workers) {
+    struct ff_stream *stream = workers->streams, *first = stream;
+    while (stream && !has_work(stream))
+        stream = stream->next == first ? NULL : stream->next;
+    if (stream)
+        workers->streams = stream->next;
+    return stream;
 }
 
 static void announce(struct ff__workers *workers, struct launch *launch, bool begins) {
@@ -73,8 +80,8 @@ static void retire(struct ff__workers *workers, struct ff_stream *stream, struct
     pthread_cond_broadcast(&workers->work);
 }
 
-static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch,
-                      uint32_t worker) {
+static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uint32_t worker) {
+    struct launch *launch = stream->first;
     size_t first = launch->taken, left = launch->what.grid - first;
     size_t items = left < launch->what.chunk ? left : launch->what.chunk;
     launch->taken += items;
@@ -91,22 +98,32 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, str
         pthread_mutex_unlock(&workers->lock);
     }
     struct ff_work work = {first, first + items, launch->what.grid, workers->device, worker};
-    launch->what.kernel(&work, launch->memory + launch->what.operand_count * sizeof(void *));
+    launch->what.kernel(&work, launch->memory);
     pthread_mutex_lock(&workers->lock);
     launch->finished += items;
     if (launch->finished == launch->what.grid)
         retire(workers, stream, launch);
 }
 
+/* A kernel's own faults are its thread's: the program may have handlers for them, as we have for SIGBUS. */
+static void let_faults_through(void) {
+    static const int raised[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        sigaddset(&set, raised[i]);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void *worker_thread(void *argument) {
     struct ff__workers *workers = argument;
+    let_faults_through();
     pthread_mutex_lock(&workers->lock);
     uint32_t number = workers->numbered++;
     while (!workers->stop) {
-        struct ff_stream *stream;
-        struct launch *launch = find_work(workers, &stream);
-        if (launch)
-            run_chunk(workers, stream, launch, number);
+        struct ff_stream *stream = find_work(workers);
+        if (stream)
+            run_chunk(workers, stream, number);
         else
             pthread_cond_wait(&workers->work, &workers->lock);
     }
@@ -144,12 +161,11 @@ static int make_workers(struct ff_context *context, uint32_t device, struct ff__
     pthread_cond_init(&workers->work, NULL);
     pthread_cond_init(&workers->done, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        int status = pthread_create(&workers->threads[i], NULL, worker_thread, workers);
+        int status = ff__thread_start(&workers->threads[i], worker_thread, workers, "ff-worker");
         if (status) {
             stop_workers(workers, i);
-            return -status;
+            return status;
         }
-        pthread_setname_np(workers->threads[i], "ff-worker");
     }
     *out = workers;
     return 0;
@@ -161,6 +177,24 @@ void ff__workers_destroy(struct ff__workers *workers) {
 }
 
 /* ---- streams ---- */
+
+static void link_stream(struct ff__workers *workers, struct ff_stream *stream) {
+    struct ff_stream *turn = workers->streams;
+    stream->next = turn ? turn->next : stream;
+    if (turn)
+        turn->next = stream;
+    else
+        workers->streams = stream;
+}
+
+static void unlink_stream(struct ff__workers *workers, struct ff_stream *stream) {
+    struct ff_stream *before = stream;
+    while (before->next != stream)
+        before = before->next;
+    before->next = stream->next;
+    if (workers->streams == stream)
+        workers->streams = stream->next == stream ? NULL : stream->next;
+}
 
 int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out) {
     if (device >= context->config.devices)
@@ -176,8 +210,7 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
         return -ENOMEM;
     stream->workers = *workers;
     pthread_mutex_lock(&stream->workers->lock);
-    stream->next = stream->workers->streams;
-    stream->workers->streams = stream;
+    link_stream(stream->workers, stream);
     pthread_mutex_unlock(&stream->workers->lock);
     *out = stream;
     return 0;
@@ -196,10 +229,7 @@ void ff_stream_destroy(struct ff_stream *stream) {
     ff_stream_synchronize(stream);
     struct ff__workers *workers = stream->workers;
     pthread_mutex_lock(&workers->lock);
-    struct ff_stream **link = &workers->streams;
-    while (*link != stream)
-        link = &(*link)->next;
-    *link = stream->next;
+    unlink_stream(workers, stream);
     pthread_mutex_unlock(&workers->lock);
     free(stream);
 }
@@ -223,20 +253,21 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
-    size_t operands = what->operand_count * sizeof(void *), arguments = what->argument_size;
+    size_t operands = what->operand_count * sizeof(void *);
+    size_t arguments = (what->argument_size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     size_t name = what->name ? strlen(what->name) + 1 : 0;
-    struct launch *launch = calloc(1, sizeof *launch + operands + arguments + name);
+    struct launch *launch = calloc(1, sizeof *launch + arguments + operands + name);
     if (!launch)
         return -ENOMEM;
     launch->what = *what;
     launch->identity = identify(what);
-    if (operands)
-        memcpy(launch->memory, what->operands, operands);
     if (what->argument_size)
-        memcpy(launch->memory + operands, what->arguments, what->argument_size);
+        memcpy(launch->memory, what->arguments, what->argument_size);
+    if (operands)
+        memcpy(launch->memory + arguments, what->operands, operands);
     if (name)
-        launch->what.name = memcpy(launch->memory + operands + arguments, what->name, name);
-    launch->what.operands = (const void *const *)(void *)launch->memory;
+        launch->what.name = memcpy(launch->memory + arguments + operands, what->name, name);
+    launch->what.operands = (const void *const *)(void *)(launch->memory + arguments);
     if (launch->what.chunk == 0)
         launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;
     pthread_mutex_lock(&workers->lock);

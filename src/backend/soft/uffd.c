@@ -20,7 +20,7 @@ struct uffdio_move {
 #define UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct uffdio_move)
 #endif
 
-#define MESSAGES_MAX 64
+#define AGAIN_MAX 64 /* the kernel is asked so often in a row before that counts as an answer */
 
 /* ---- opening ---- */
 
@@ -67,9 +67,29 @@ static int query_features(uint64_t *features) {
     return status;
 }
 
-int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, struct ff_error *error) {
+static int enable(int fd, uint64_t features) {
+    struct uffdio_api api = {.api = UFFD_API, .features = features};
+    return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
+}
+
+/* The descriptor of the staging areas: a mistake there shall be a signal, not a hang. */
+static int open_staging(struct ff__uffd *uffd) {
+    bool ignored;
+    int fd = open_descriptor(&ignored);
+    if (fd < 0)
+        return fd;
+    int status = enable(fd, UFFD_FEATURE_MOVE | UFFD_FEATURE_SIGBUS);
+    if (status) {
+        close(fd);
+        return status;
+    }
+    uffd->staging_fd = fd;
+    return 0;
+}
+
+int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error) {
     memset(uffd, 0, sizeof *uffd);
-    uffd->fd = -1;
+    uffd->fd = uffd->staging_fd = -1;
     uint64_t has = 0;
     int status = query_features(&has);
     if (status)
@@ -81,73 +101,119 @@ int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, struct ff_error *error) {
         return ff__fail(error, -ENOSYS,
                         "this kernel's userfaultfd cannot write-protect%s: Linux 5.7 is needed",
                         sigbus ? " or signal" : "");
-    wanted |= has & (UFFD_FEATURE_THREAD_ID | UFFD_FEATURE_MOVE);
-    int fd = open_descriptor(&uffd->user_mode_only);
-    if (fd < 0)
-        return explain_open(fd, error);
-    struct uffdio_api api = {.api = UFFD_API, .features = wanted};
-    if (ioctl(fd, UFFDIO_API, &api)) {
-        status = -errno;
-        close(fd);
+    uffd->has_move = has & UFFD_FEATURE_MOVE && has & UFFD_FEATURE_SIGBUS;
+    wanted |= has & (UFFD_FEATURE_THREAD_ID | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP);
+    if (uffd->has_move && move) /* otherwise evictions drop pages, and would wait for themselves */
+        wanted |= UFFD_FEATURE_MOVE | (has & UFFD_FEATURE_EVENT_REMOVE);
+    uffd->fd = open_descriptor(&uffd->user_mode_only);
+    status = uffd->fd < 0 ? uffd->fd : enable(uffd->fd, wanted);
+    if (!status && uffd->has_move && move)
+        status = open_staging(uffd);
+    if (status) {
+        ff__uffd_close(uffd);
         return explain_open(status, error);
     }
-    uffd->fd = fd;
     uffd->sigbus = sigbus;
-    uffd->has_move = wanted & UFFD_FEATURE_MOVE;
     uffd->has_thread_id = wanted & UFFD_FEATURE_THREAD_ID;
+    uffd->sees_drops = wanted & UFFD_FEATURE_EVENT_REMOVE;
     return 0;
 }
 
+static void close_one(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 void ff__uffd_close(struct ff__uffd *uffd) {
-    if (uffd->fd >= 0)
-        close(uffd->fd);
-    uffd->fd = -1;
+    close_one(&uffd->fd);
+    close_one(&uffd->staging_fd);
 }
 
 /* ---- ioctls ---- */
 
+static int register_area(int fd, void *area, size_t size, uint64_t mode) {
+    struct uffdio_register reg = {.range = {.start = (uintptr_t)area, .len = size}, .mode = mode};
+    return ioctl(fd, UFFDIO_REGISTER, &reg) ? -errno : 0;
+}
+
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
-    struct uffdio_register reg = {
-        .range = {.start = (uintptr_t)area, .len = size},
-        .mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
-    };
-    return ioctl(uffd->fd, UFFDIO_REGISTER, &reg) ? -errno : 0;
+    return register_area(uffd->fd, area, size,
+                         UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP);
 }
 
-int ff__uffd_move(const struct ff__uffd *uffd, void *to, void *from, size_t size) {
-    struct uffdio_move move = {.dst = (uintptr_t)to, .src = (uintptr_t)from, .len = size};
-    while (ioctl(uffd->fd, UFFDIO_MOVE, &move)) {
-        int status = -errno;
-        if (move.move > 0) { /* part of it went */
-            move.dst += (uint64_t)move.move;
-            move.src += (uint64_t)move.move;
-            move.len -= (uint64_t)move.move;
-        } else if (status != -EAGAIN && status != -EINTR) {
+int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size) {
+    return register_area(uffd->staging_fd, area, size, UFFDIO_REGISTER_MODE_MISSING);
+}
+
+int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size) {
+    struct uffdio_range range = {.start = (uintptr_t)area, .len = size};
+    return ioctl(uffd->fd, UFFDIO_UNREGISTER, &range) ? -errno : 0;
+}
+
+/* Of an ioctl. Another file that has the number by now does not know the request. */
+static int error_of(int status) {
+    return status == 0 ? 0 : errno == ENOTTY ? -EBADF : -errno;
+}
+
+/* Whether the kernel should be asked once more at once. */
+static bool is_again(int status, uint32_t *tries) {
+    return status == -EINTR || (status == -EAGAIN && ++*tries < AGAIN_MAX);
+}
+
+static int move_pages(int fd, void *to, void *from, size_t size, size_t *moved) {
+    uint32_t tries = 0;
+    *moved = 0;
+    while (*moved < size) {
+        struct uffdio_move move = {
+            .dst = (uintptr_t)to + *moved, .src = (uintptr_t)from + *moved, .len = size - *moved};
+        int status = error_of(ioctl(fd, UFFDIO_MOVE, &move));
+        *moved += move.move > 0 ? (size_t)move.move : 0;
+        if (move.move > 0)
+            tries = 0;
+        else if (status && !is_again(status, &tries))
             return status;
-        }
-        move.move = 0;
     }
     return 0;
 }
 
-int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size) {
-    struct uffdio_copy copy = {.dst = (uintptr_t)to, .src = (uintptr_t)from, .len = size};
-    while (copy.len > 0 && ioctl(uffd->fd, UFFDIO_COPY, &copy)) {
-        int status = -errno;
-        uint64_t done = copy.copy > 0 ? (uint64_t)copy.copy : 0;
-        if (done == 0 && status == -EEXIST) {
-            /* it came with an earlier try: wake who waits, and go on behind it */
-            ff__uffd_wake(uffd, (void *)(uintptr_t)copy.dst, FF_PAGE_SIZE);
-            done = FF_PAGE_SIZE;
-        } else if (done == 0 && status != -EAGAIN && status != -EINTR) {
+int ff__uffd_move_in(const struct ff__uffd *uffd, void *to, void *from, size_t size,
+                     size_t *moved) {
+    return move_pages(uffd->fd, to, from, size, moved);
+}
+
+int ff__uffd_move_out(const struct ff__uffd *uffd, void *to, void *from, size_t size,
+                      size_t *moved) {
+    return move_pages(uffd->staging_fd, to, from, size, moved);
+}
+
+int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size,
+                  size_t *copied) {
+    uint32_t tries = 0;
+    *copied = 0;
+    while (*copied < size) {
+        struct uffdio_copy copy = {.dst = (uintptr_t)to + *copied,
+                                   .src = (uintptr_t)from + *copied,
+                                   .len = size - *copied};
+        int status = error_of(ioctl(uffd->fd, UFFDIO_COPY, &copy));
+        *copied += copy.copy > 0 ? (size_t)copy.copy : 0;
+        if (copy.copy > 0) {
+            tries = 0;
+        } else if (status ==
+                   -EEXIST) { /* it is there already: wake who waits, and go on behind it */
+            ff__uffd_wake(uffd, (char *)to + *copied, FF_PAGE_SIZE);
+            *copied += FF_PAGE_SIZE;
+        } else if (status && !is_again(status, &tries)) {
             return status;
         }
-        copy.dst += done;
-        copy.src += done;
-        copy.len -= done;
-        copy.copy = 0;
     }
     return 0;
+}
+
+bool ff__uffd_fill(const struct ff__uffd *uffd, void *page, const void *zeros) {
+    struct uffdio_copy copy = {
+        .dst = (uintptr_t)page, .src = (uintptr_t)zeros, .len = FF_PAGE_SIZE};
+    return ioctl(uffd->fd, UFFDIO_COPY, &copy) == 0;
 }
 
 int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool on) {
@@ -155,10 +221,12 @@ int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool 
         .range = {.start = (uintptr_t)area, .len = size},
         .mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
     };
-    while (ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &wp))
-        if (errno != EAGAIN && errno != EINTR)
-            return -errno;
-    return 0;
+    uint32_t tries = 0;
+    int status;
+    do
+        status = error_of(ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &wp));
+    while (status && is_again(status, &tries));
+    return status;
 }
 
 void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size) {
@@ -166,23 +234,43 @@ void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size) {
     ioctl(uffd->fd, UFFDIO_WAKE, &range);
 }
 
-int ff__uffd_read(const struct ff__uffd *uffd, struct ff__fault *faults, uint32_t capacity) {
-    struct uffd_msg messages[MESSAGES_MAX];
-    uint32_t limit = capacity < MESSAGES_MAX ? capacity : MESSAGES_MAX;
-    ssize_t size = read(uffd->fd, messages, limit * sizeof messages[0]);
+/* ---- messages ---- */
+
+static struct ff__uffd_message translate(const struct ff__uffd *uffd,
+                                         const struct uffd_msg *message) {
+    uint64_t flags = message->arg.pagefault.flags;
+    switch (message->event) {
+    case UFFD_EVENT_REMOVE:
+        return (struct ff__uffd_message){.kind = FF__UFFD_DROP,
+                                         .start = message->arg.remove.start,
+                                         .end = message->arg.remove.end};
+    case UFFD_EVENT_UNMAP:
+        return (struct ff__uffd_message){.kind = FF__UFFD_UNMAP,
+                                         .start = message->arg.remove.start,
+                                         .end = message->arg.remove.end};
+    case UFFD_EVENT_REMAP:
+        return (struct ff__uffd_message){.kind = FF__UFFD_REMAP,
+                                         .start = message->arg.remap.from,
+                                         .end = message->arg.remap.from + message->arg.remap.len};
+    default:
+        return (struct ff__uffd_message){
+            .kind = FF__UFFD_FAULT,
+            .fault = {.address = message->arg.pagefault.address,
+                      .write = flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP),
+                      .thread =
+                          uffd->has_thread_id ? (int32_t)message->arg.pagefault.feat.ptid : 0}};
+    }
+}
+
+int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
+                  uint32_t capacity) {
+    struct uffd_msg raw[FF__UFFD_MESSAGES];
+    uint32_t limit = capacity < FF__UFFD_MESSAGES ? capacity : FF__UFFD_MESSAGES;
+    ssize_t size = read(uffd->fd, raw, limit * sizeof raw[0]);
     if (size < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    uint32_t count = 0;
-    for (size_t i = 0; i < (size_t)size / sizeof messages[0]; i++) {
-        const struct uffd_msg *message = &messages[i];
-        if (message->event != UFFD_EVENT_PAGEFAULT)
-            continue;
-        uint64_t flags = message->arg.pagefault.flags;
-        faults[count++] = (struct ff__fault){
-            .address = message->arg.pagefault.address,
-            .write = flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP),
-            .thread = uffd->has_thread_id ? (int32_t)message->arg.pagefault.feat.ptid : 0,
-        };
-    }
+    size_t count = (size_t)size / sizeof raw[0];
+    for (size_t i = 0; i < count; i++)
+        messages[i] = translate(uffd, &raw[i]);
     return (int)count;
 }

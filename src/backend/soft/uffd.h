@@ -1,8 +1,7 @@
-/* The kernel's side of the software device: one userfaultfd and its ioctls, each with its
- * retries.
+/* The kernel's side of the software device: its userfaultfd descriptors and their ioctls.
  *
- * All functions return 0 or a negative errno. Addresses and lengths are multiples of the page
- * size. */
+ * Functions return 0 or a negative errno, -EAGAIN where the kernel is to be asked again later.
+ * Addresses and lengths are multiples of the page size. */
 #ifndef FF_SOFT_UFFD_H
 #define FF_SOFT_UFFD_H
 
@@ -10,28 +9,56 @@
 
 #include "engine/backend.h"
 
+/* Two descriptors, so that the memory that moves into the managed area and out of it raises no events:
+ * who drops registered memory waits until somebody has read of it. */
 struct ff__uffd {
-    int fd;
+    int fd;         /* of the managed area */
+    int staging_fd; /* of the areas that pages are moved out to; -1 without MOVE */
     bool has_move;
     bool has_thread_id;
+    bool sees_drops;     /* messages tell when the program drops content of its own accord */
     bool user_mode_only; /* system calls that meet an absent page fail with EFAULT */
     bool sigbus;         /* faults arrive as SIGBUS in the faulting thread instead of messages */
 };
 
-/* -EPERM: no right, with what to do in the message. -ENOSYS: no userfaultfd, or without write
- * protection. */
-int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, struct ff_error *error);
+enum ff__uffd_kind {
+    FF__UFFD_FAULT,
+    FF__UFFD_DROP,  /* the program gives the content of [start, end) up: it reads as zeros */
+    FF__UFFD_UNMAP, /* [start, end) is not managed memory any more, but unmapped */
+    FF__UFFD_REMAP, /* or moved elsewhere */
+};
+
+struct ff__uffd_message {
+    enum ff__uffd_kind kind;
+    struct ff__fault fault;
+    uint64_t start, end;
+};
+
+/* `move`: UFFDIO_MOVE will be used if the kernel has it. -EPERM: no right, with what to do in the
+ * message. -ENOSYS: no userfaultfd, or without write protection. */
+int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error);
 void ff__uffd_close(struct ff__uffd *uffd);
 
-/* From now on absent and write-protected pages of the area fault to us. */
+/* From now on absent and write-protected pages of the area fault to us; or, in a staging area, raise
+ * SIGBUS: nobody meets one there. */
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size);
+int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size);
+int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size);
 
-/* Moves whole pages to a place where there are none; atomic against anybody who uses them.
- * -EBUSY: some are pinned. `wake`: let the threads that wait for the destination go on. */
-int ff__uffd_move(const struct ff__uffd *uffd, void *to, void *from, size_t size);
+/* Moves whole pages to a place where there are none; each page atomically against anybody who uses it,
+ * and who waits for the destination goes on. *moved: so many bytes, from the first on, even if it
+ * fails. -EBUSY: the next page is pinned. -ENOENT: there is none. -EINVAL: the areas are not alike,
+ * because the program has locked or protected one. */
+int ff__uffd_move_in(const struct ff__uffd *uffd, void *to, void *from, size_t size, size_t *moved);
+int ff__uffd_move_out(const struct ff__uffd *uffd, void *to, void *from, size_t size,
+                      size_t *moved);
 
-/* Fills absent pages with a copy of `from`; pages that are there are left alone. */
-int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size);
+/* Fills absent pages with a copy of `from`; pages that are there are left alone. *copied as *moved. */
+int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size,
+                  size_t *copied);
+
+/* Makes a page zero if it is absent. True: it was. */
+bool ff__uffd_fill(const struct ff__uffd *uffd, void *page, const void *zeros);
 
 /* Makes writes to present pages wait, or lets them pass again. */
 int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool on);
@@ -39,7 +66,10 @@ int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool 
 /* Lets every thread that waits for a page of the area try again. */
 void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size);
 
-/* Reads what faults there are, without waiting. The number, 0, or negative errno. */
-int ff__uffd_read(const struct ff__uffd *uffd, struct ff__fault *faults, uint32_t capacity);
+#define FF__UFFD_MESSAGES 256u /* as many as are read at a time */
+
+/* Reads what messages there are, without waiting. The number, 0, or negative errno. */
+int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
+                  uint32_t capacity);
 
 #endif

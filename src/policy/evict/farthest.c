@@ -11,8 +11,7 @@
 #include "policy/registry.h"
 
 #define NAMED_MAX 16u
-#define CHOICES   NAMED_MAX /* by the block: the engine takes one, and the first may share its root */
-#define RECENT    8u        /* arrivals ago: in use, whatever the forecast says for want of time */
+#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
 #define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
@@ -118,8 +117,10 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
     return FF_NONE;
 }
 
-/* Names blocks from the farthest on, those for a prefetch only if a later kernel needs them than
- * what it brings: places within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes to see those behind them. */
+/* Names blocks from the farthest on, as many as it may: by the block the engine takes one, and the first
+ * may share its root. Those for a prefetch only if a later kernel needs them than what it brings: places
+ * within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes
+ * to see those behind them. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct farthest *farthest = state;
@@ -131,8 +132,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         after = ff_view_next_turn(view, request->tier, request->for_block) | UINT32_MAX;
     if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
         after = ARRIVALS - 1;
-    uint32_t wanted = view->by_page ? victims->capacity : CHOICES;
-    while (count < NAMED_MAX && victims->count < wanted &&
+    while (count < NAMED_MAX && victims->count < victims->capacity &&
            (block = top(farthest, view, &key)) != FF_NONE && key > after) {
         ff__heap_remove(&farthest->farthest, block);
         aside[count++] = block;

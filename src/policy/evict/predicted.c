@@ -12,8 +12,8 @@
 #include "policy/registry.h"
 
 #define LOOK      512u /* blocks of the order that one pick looks at; ours */
-#define NAMED_MAX 16u
-#define CHOICES   4u /* by the block: the engine takes one, and the first may share its root */
+#define NAMED_MAX 16u  /* of one answer; who wants more asks again */
+#define CHOICES   4u   /* by the block: the engine takes one, and the first may share its root */
 
 /* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
  * expected, and which goes on and on, has to ask about few of them again. */
@@ -68,8 +68,10 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
 }
 
 static void block_freed(void *state, uint32_t block) {
+    struct place *place = (void *)ff__order_at(state, block);
     leave_place(state, block);
     ff__order_block_freed(state, block);
+    place->launch = 0;
 }
 
 static uint64_t stock(void *state, const struct ff_view *view) {
@@ -113,11 +115,16 @@ static inline bool may_go(const struct ff__order *order, uint32_t block,
     return launch >= question->from;
 }
 
+static uint32_t wanted_of(const struct ff_view *view, const struct ff_advice_list *victims) {
+    uint32_t wanted = view->by_page ? NAMED_MAX : CHOICES;
+    return victims->capacity < wanted ? victims->capacity : wanted;
+}
+
 /* Names blocks that may go, least recently migrated first. */
 static void name_from(const struct ff__order *order, const struct question *question,
                       uint32_t for_block, uint32_t first, struct ff_advice_list *victims) {
     struct ff_advice victim = {.tier = question->tier, .launch = FF_NONE};
-    uint32_t looked = 0, wanted = question->view->by_page ? victims->capacity : CHOICES;
+    uint32_t looked = 0, wanted = wanted_of(question->view, victims);
     for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == for_block || !may_go(order, block, question))
@@ -146,8 +153,9 @@ static void insert(uint32_t block, uint64_t turn, uint64_t *turns, uint32_t want
 static void name_last_needed(const struct ff__order *order, const struct question *question,
                              uint32_t for_block, struct ff_advice_list *victims) {
     uint64_t turns[NAMED_MAX];
-    uint32_t looked = 0, wanted = question->view->by_page ? victims->capacity : CHOICES;
-    wanted = wanted < NAMED_MAX ? wanted : NAMED_MAX;
+    uint32_t looked = 0, wanted = wanted_of(question->view, victims);
+    if (wanted == 0)
+        return;
     for (uint32_t i = 0; i < wanted; i++)
         victims->items[i] = (struct ff_advice){.tier = question->tier, .launch = FF_NONE};
     for (uint32_t block = ff__order_next(order, FF_NONE); block != FF_NONE && looked < LOOK;

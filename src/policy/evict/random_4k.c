@@ -2,26 +2,19 @@
  * what UVMSmart does with it: only then does the order matter. */
 #include "policy/evict/evictor.h"
 #include "policy/evict/recency.h"
+#include "policy/evict/row.h"
 #include "policy/registry.h"
 
-#include "base/random.h"
-
-#define DRAWS 64u /* for one page, before the next one in the row that can go is taken */
-
-/* By page. The pages on the device stand in a row, so that one can be drawn; the row lies in the same
- * records: its place i in record i. */
+/* By page. */
 struct record {
     struct ff__link link;
-    uint32_t place; /* of this page in the row, plus one; 0: none */
-    uint32_t row;   /* the page whose place this is */
+    struct ff__row_record row;
 };
 
 struct any {
     struct ff__evictor evictor;
     struct ff__recency list; /* only with a reserve */
-    struct record *records;
-    struct ff__random random;
-    uint32_t count;
+    struct ff__row row;
 };
 
 static uint32_t id_of(uint32_t block, uint32_t page) {
@@ -30,33 +23,26 @@ static uint32_t id_of(uint32_t block, uint32_t page) {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct any *any = state;
-    any->records = env->block_state;
+    struct record *records = env->block_state;
+    any->row = (struct ff__row){.records = (void *)&records->row,
+                                .stride = sizeof *records,
+                                .random = ff__random_seeded(env->seed)};
     any->list.links = env->block_state;
     any->list.stride = sizeof(struct record);
     any->list.percent = (uint32_t)env->params[FF__PARAM_RESERVE];
-    any->random = ff__random_seeded(env->seed);
     return ff__evictor_start(&any->evictor, env, FF_BLOCK_PAGES);
 }
 
 static void add(struct any *any, uint32_t id) {
-    struct record *records = any->records;
-    if (records[id].place == 0) {
-        records[any->count++].row = id;
-        records[id].place = any->count;
-    }
+    ff__row_add(&any->row, id);
     if (any->list.percent > 0)
         ff__recency_touch(&any->list, id);
 }
 
 static void take_out(struct any *any, uint32_t id) {
-    struct record *records = any->records;
-    if (records[id].place == 0)
-        return;
-    uint32_t last = records[--any->count].row;
-    records[records[id].place - 1].row = last;
-    records[last].place = records[id].place;
-    records[id].place = 0;
-    if (any->list.percent > 0)
+    bool listed = any->list.percent > 0 && ff__row_has(&any->row, id);
+    ff__row_remove(&any->row, id);
+    if (listed)
         ff__recency_remove(&any->list, id);
 }
 
@@ -74,7 +60,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     struct any *any = state;
     for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
-        if (any->records[id].place > 0)
+        if (ff__row_has(&any->row, id))
             ff__recency_touch(&any->list, id);
     }
 }
@@ -99,34 +85,21 @@ static bool is_named(const struct ff_advice_list *victims, uint32_t block, uint3
     return false;
 }
 
-static bool can_go(const struct any *any, const struct ff__naming *naming, uint32_t id) {
+struct question {
+    const struct any *any;
+    struct ff__naming naming;
+};
+
+static enum ff__row_answer can_go(const void *self, uint32_t id) {
+    const struct question *question = self;
+    const struct ff__naming *naming = &question->naming;
     uint32_t block = id / FF_BLOCK_PAGES;
     bool own = !naming->view->by_page && block == naming->request->for_block;
-    return !own && ff_view_evictable(naming->view, any->evictor.tier, block) &&
-           !is_named(naming->victims, block, id % FF_BLOCK_PAGES);
-}
-
-static bool is_reserved(const struct any *any, uint32_t id) {
-    return any->records[id].link.prev & FF__RECENCY_RESERVED;
-}
-
-/* FF_NONE: nobody can go. Then `place` has gone once around the row. */
-static uint32_t draw(struct any *any, const struct ff__naming *naming) {
-    for (uint32_t i = 0; i < DRAWS; i++) {
-        uint32_t id = any->records[ff__random_below(&any->random, any->count)].row;
-        if (!is_reserved(any, id) && can_go(any, naming, id))
-            return id;
-    }
-    uint32_t first = ff__random_below(&any->random, any->count), reserved = FF_NONE;
-    for (uint32_t i = 0; i < any->count; i++) {
-        uint32_t id = any->records[(first + i) % any->count].row;
-        if (!can_go(any, naming, id))
-            continue;
-        if (!is_reserved(any, id))
-            return id;
-        reserved = id;
-    }
-    return reserved;
+    if (own || !ff_view_evictable(naming->view, question->any->evictor.tier, block) ||
+        is_named(naming->victims, block, id % FF_BLOCK_PAGES))
+        return FF__ROW_NO;
+    bool reserved = ff__recency_link(&question->any->list, id)->prev & FF__RECENCY_RESERVED;
+    return reserved ? FF__ROW_IF_NOBODY_ELSE : FF__ROW_YES;
 }
 
 /* The draws are victims in turn, and each may be a piece of advice of its own; by block the first is
@@ -134,12 +107,12 @@ static uint32_t draw(struct any *any, const struct ff__naming *naming) {
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct any *any = state;
-    struct ff__naming naming = ff__naming_of(view, request, victims);
-    while (any->count > 0 && !ff__naming_done(&naming)) {
-        uint32_t id = draw(any, &naming);
+    struct question question = {any, ff__naming_of(view, request, victims)};
+    while (!ff__naming_done(&question.naming)) {
+        uint32_t id = ff__row_draw(&any->row, can_go, &question);
         if (id == FF_NONE)
             return;
-        ff__name_page(&naming, id / FF_BLOCK_PAGES, id % FF_BLOCK_PAGES);
+        ff__name_page(&question.naming, id / FF_BLOCK_PAGES, id % FF_BLOCK_PAGES);
         if (!view->by_page)
             return;
     }

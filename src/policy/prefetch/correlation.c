@@ -103,8 +103,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct correlation *correlation = state;
-    ff_mask_clear(&correlation->foresight.blocks[block].touched);
+    ff__foresight_forget(&((struct correlation *)state)->foresight, block);
 }
 
 /* ---- the walk ---- */

@@ -24,6 +24,7 @@ struct import {
     uint64_t identity;
     uint32_t code;  /* the kernel's, which makes PCs of different kernels different */
     bool exploring; /* the first time through */
+    bool found;     /* a command of a list that does something here */
 };
 
 /* ---- kernels ---- */
@@ -167,6 +168,20 @@ static int copy_in(struct import *import, struct ff__lines *lines) {
     return status ? status : put(import, &event);
 }
 
+static bool is_kernel(const char *path) {
+    return ends(path, ".traceg") || ends(path, ".xz");
+}
+
+/* A list comes from elsewhere: it can name what lies beside it, or in a folder there, and nothing else. */
+static bool leads_away(const char *name) {
+    bool away = name[0] == '/';
+    for (const char *part = name; part && !away; part = strchr(part, '/')) {
+        part += part[0] == '/';
+        away = strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0');
+    }
+    return away;
+}
+
 /* Kernels lie beside the list. */
 static int read_listed(struct import *import, const char *list, const char *name) {
     const char *slash = strrchr(list, '/');
@@ -185,9 +200,14 @@ static int read_command(struct import *import, const char *list, struct ff__line
     char *end = lines->text + strlen(lines->text);
     while (end > lines->text && end[-1] == ' ')
         *--end = '\0';
-    if (strncmp(lines->text, "MemcpyHtoD", 10) == 0)
+    bool copies = strncmp(lines->text, "MemcpyHtoD", 10) == 0;
+    bool runs = strncmp(lines->text, "kernel", 6) == 0;
+    import->found |= copies || runs;
+    if (copies)
         return copy_in(import, lines);
-    if (strncmp(lines->text, "kernel", 6) == 0)
+    if ((runs || is_kernel(lines->text)) && leads_away(lines->text))
+        return ff__bad_line(lines, "a kernel must lie beside the list, or in a folder there");
+    if (runs)
         return ends(lines->text, ".trace")
                    ? ff__bad_line(lines, "a raw trace; group it with post-traces-processing first")
                    : read_listed(import, list, lines->text);
@@ -207,11 +227,11 @@ static int read_list(struct import *import, const char *path) {
     if (lines && lines->file)
         fclose(lines->file);
     free(lines);
+    if (!status && !import->found)
+        return ff__fail(import->error, -EBADMSG,
+                        "%s: names no kernel and no copy: not a list of Accel-Sim's commands",
+                        path);
     return status;
-}
-
-static bool is_kernel(const char *path) {
-    return ends(path, ".traceg") || ends(path, ".xz");
 }
 
 static int read_all(struct import *import, const char *path, bool exploring) {

@@ -203,6 +203,8 @@ int ff__steps_add_launch(struct ff__steps *steps, const struct ff__access *acces
 static const struct ff__cta *find_cta(const struct ff__steps *steps, uint32_t launch,
                                       enum ff__numbering numbering, uint32_t cta) {
     const struct ff__stored_launch *in = &steps->launches[launch];
+    if (in->cta_count == 0)
+        return NULL; /* then there may be no array either */
     const struct ff__cta *ctas = steps->ctas + in->first_cta;
     if (cta < in->cta_count && (numbering == FF__DENSE || ctas[cta].cta == cta))
         return &ctas[cta]; /* nearly always: every CTA does something */

@@ -1,6 +1,6 @@
 /* The name that somebody probably meant. */
-#ifndef FF_CLI_NEAREST_H
-#define FF_CLI_NEAREST_H
+#ifndef FF_BASE_NEAREST_H
+#define FF_BASE_NEAREST_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,168 @@
+#!/bin/sh
+# farfault run with the real preload and a client that does one thing at a time: summaries after every kind of end, what
+# is said where nothing or too little is managed, broken invariants, footprints, kinds of devices.
+. "$(dirname "$0")/common.sh"
+cp "$8" .
+cp "$9" client
+cp "${10}" breaker.so
+cp "${11}" broken
+preload=$scratch/libfarfault-opencl.so
+need_userfaultfd
+
+summaries() {
+    [ "$(grep -c '^farfault: nvidia on' err)" -eq "$1" ] || fail "not $1 summaries: $(cat err)"
+}
+
+# a program of which nobody hears for a while; waited for at the end
+"$farfault" run -- sleep 11 2>idle &
+idle=$!
+
+# ---- a summary after every end
+
+status 0 run --memory 16M -- ./client buffer
+summaries 1
+has err 'at most 4 MiB of buffers at a time'
+has err 'summed over threads'
+status 3 run --memory 16M -- ./client fail
+summaries 1
+status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 faults
+has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
+
+# signal NAME STATUS WHAT OPTION...: what a program that waits leaves when farfault gets the signal
+signal() {
+    name=$1 expected=$2 what=$3
+    shift 3
+    : >out
+    env --default-signal="$name" "$farfault" run --memory 16M "$@" -- ./client "$what" >out 2>err &
+    wait_for out
+    kill "-$name" $!
+    wait $!
+    got=$?
+    [ $got -eq "$expected" ] || fail "SIG$name, $what: status $got, not $expected"
+}
+
+signal TERM 143 wait
+has err 'was killed by signal 15'
+summaries 1
+has err 'in 1 launches'
+signal INT 130 wait
+has err 'was killed by signal 2'
+summaries 1
+signal TERM 7 handler
+summaries 1
+signal TERM 143 wait --quiet
+[ "$(wc -l <err)" -eq 1 ] || fail "not quiet: $(cat err)"
+signal TERM 143 wait --json killed.json
+json killed.json nvidia system
+json killed.json 1 launches
+json killed.json 4194304 footprint
+status 137 run --memory 16M --json crash.json -- ./client crash
+json crash.json 4194304 footprint
+[ "$("$json_get" crash.json faults)" -gt 0 ] || fail "no faults: $(cat crash.json)"
+status 0 run --memory 16M -- sh -c './client crash; ./client buffer'
+summaries 2
+status 0 run --memory 16M --json fork.json -- ./client fork
+json fork.json '{0}' fallbacks
+
+# ---- nothing managed
+
+mistake 0 'farfault run: nothing was managed: ./client looked at OpenCL devices, but made no buffers' run -- ./client devices
+mistake 0 'farfault run: nothing was managed: ./client used only what farfault does not manage: clCreateImage (1 call)' run -- ./client image
+mistake 0 'farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used memory of their own, *' run -- ./client malloc
+mistake 0 'farfault run: nothing was managed: ./client looked *' run --quiet -- ./client devices
+LD_PRELOAD=$preload ./client devices 2>err
+has err 'farfault: nothing was managed: this program looked at OpenCL devices'
+FARFAULT_MEMROY=4M LD_PRELOAD=$preload ./client devices 2>err
+has err 'farfault: the environment has FARFAULT_MEMROY, which nothing reads; the nearest is FARFAULT_MEMORY'
+
+# ---- too little of something
+
+for limit in '-v 4000000' '-n 6'; do
+    printf '#!/bin/sh\nulimit %s\nexec %s "$@"\n' "$limit" "$scratch/farfault" >"limited$limit"
+    chmod +x "limited$limit"
+done
+farfault="$scratch/limited-v 4000000"
+mistake 1 'farfault run: cannot reserve 549755813888 bytes of managed addresses: *(ulimit -v)*' run -- true
+farfault="$scratch/limited-n 6"
+mistake 1 'farfault run: cannot set up the software device: Too many open files' run -- true
+farfault=$scratch/farfault
+FARFAULT_ADDRESS_SPACE=16M
+export FARFAULT_ADDRESS_SPACE
+mistake 1 'farfault: no managed memory for 33554432 bytes: FARFAULT_ADDRESS_SPACE is used up' run --memory 4M -- ./client buffer 32
+LD_PRELOAD=$preload ./client buffer 32 2>err || fail "unmanaged: status $?"
+has err 'farfault: no managed memory for 33554432 bytes'
+has err '  not all    no managed memory for 33554432 bytes'
+unset FARFAULT_ADDRESS_SPACE
+mkdir disk
+if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
+    unshare -rm sh -c "mount -t tmpfs -o size=8M none disk && exec $farfault run --memory 4M --host disk/x -- ./client buffer 32" >out 2>err
+    got=$?
+    [ $got -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "full disk: status $got: $(cat err)"
+    has err 'farfault: no managed memory for 33554432 bytes: the host file has no room left'
+else
+    echo 'not tested: a full disk (no right to mount one)'
+fi
+
+# ---- broken invariants
+
+status 3 run --memory 16M --check -- ./client fail
+for what in buffer fail crash; do
+    LD_PRELOAD=$scratch/breaker.so status 1 run --memory 16M --check -- ./client $what
+    has err 'farfault run: an invariant broke in process '
+done
+LD_PRELOAD=$scratch/breaker.so status 0 run --memory 16M -- ./client buffer # nobody looks
+LD_PRELOAD=$scratch/breaker.so status 1 compare --runs 1 --systems nvidia --memory 16M --check "$scratch/client buffer"
+has out 'no: an invariant broke: '
+FARFAULT_CHECK=on FARFAULT_SUMMARY=none LD_PRELOAD=$preload:$scratch/breaker.so ./client buffer 2>err
+has err 'farfault: an invariant broke: '
+[ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
+status 0 sim --check stream:size=4M
+farfault=$scratch/broken
+status 1 sim --check stream:size=4M
+has out 'bytes are counted'
+farfault=$scratch/farfault
+
+# ---- the footprint
+
+status 0 run --memory 16M --json turns.json -- ./client turns
+json turns.json 4194304 footprint
+for kept in references parts; do
+    status 0 run --memory 16M --json kept.json -- ./client $kept
+    json kept.json 41943040 footprint
+    FARFAULT_MODE=passive FARFAULT_SUMMARY=kept.json LD_PRELOAD=$preload ./client $kept
+    json kept.json 41943040 footprint
+done
+status 0 run --memory 200% -- ./client turns
+has err 'footprint 4 MiB, memory 8 MiB'
+
+# ---- kinds of devices
+
+status 0 run --quiet -- ./client kind
+has out 'a GPU, found as a GPU'
+status 0 run --quiet --device-type cpu -- ./client kind
+has out 'a CPU, not found as a GPU'
+LD_PRELOAD=$preload FARFAULT_DEVICE_TYPE=cpu ./client kind >out 2>err
+has out 'a CPU, not found as a GPU'
+LD_PRELOAD=$preload FARFAULT_DEVICE_TYPE=sheep ./client kind >out 2>err
+has err 'farfault: FARFAULT_DEVICE_TYPE=sheep: must be gpu or cpu'
+mistake 2 'farfault run: --device-type sheep: must be gpu or cpu' run --device-type sheep -- true
+status 0 compare --runs 1 --systems nvidia --memory 16M --device-type cpu "$scratch/client buffer"
+
+# ---- kernels are compiled once: what a run without management has PoCL compile serves managed ones
+
+export POCL_CACHE_DIR="$scratch/cache"
+mkdir cache
+FARFAULT_MODE=passive LD_PRELOAD=$preload ./client buffer 2>err
+find cache -name '*.so' | sort >compiled
+[ -s compiled ] || fail 'no compiled kernel in the cache'
+status 0 run --memory 16M -- ./client buffer
+find cache -name '*.so' | sort | cmp - compiled || fail 'compiled again'
+
+# ---- not only at the end
+
+wait $idle
+[ "$(wc -l <idle)" -eq 2 ] || fail "not two lines: $(cat idle)"
+has idle 'farfault run: sleep has called no OpenCL function so far: nothing is managed yet'
+has idle 'farfault run: nothing was managed: sleep called no OpenCL function that farfault could see'
+
+finish

@@ -1,0 +1,81 @@
+# How tests are made and registered.
+
+if(FARFAULT_SANITIZE MATCHES thread)
+    set(prefix tsan.)
+    set(tsan_options halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
+    set(sanitizer_settings TSAN_OPTIONS=${tsan_options})
+elseif(FARFAULT_SANITIZE)
+    set(prefix asan.)
+    set(asan_options verify_asan_link_order=0) # the preload comes before the run time that it needs
+    set(sanitizer_settings ASAN_OPTIONS=${asan_options} UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+                           LSAN_OPTIONS=print_suppressions=0:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/leaks.txt)
+endif()
+
+# A test's labels say what it needs; this looks for it first.
+add_executable(needs needs.c)
+target_link_libraries(needs PRIVATE OpenCL::OpenCL)
+target_compile_definitions(needs PRIVATE CL_TARGET_OPENCL_VERSION=120)
+target_compile_options(needs PRIVATE -fno-sanitize=all)
+target_link_options(needs PRIVATE -fno-sanitize=all)
+
+# Where a case skips, skip.c decides what that means.
+add_library(test_skip OBJECT skip.c)
+target_link_libraries(test_skip PRIVATE PkgConfig::CMOCKA)
+
+# farfault_test_executable(TARGET SOURCE... [LIBRARIES ...]): tests with cmocka, of the library or of more than that.
+function(farfault_test_executable target)
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "" LIBRARIES)
+    add_executable(${target} ${test_UNPARSED_ARGUMENTS} $<TARGET_OBJECTS:test_skip>)
+    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} farfault_static PkgConfig::CMOCKA)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_options(${target} PRIVATE -Wl,--wrap=_skip)
+endfunction()
+
+# farfault_test(NAME COMMAND word... [LABELS label...] [ENVIRONMENT variable=value...]
+#               [TIMEOUT seconds] [COST seconds])
+#
+# A word of the command that is the name of a target stands for its file. Labels say what a test needs and is good for:
+#   threads      runs several threads of ours: these are what the TSan build builds and runs
+#   userfaultfd  is skipped where this machine does not permit it
+#   opencl       is skipped where there is no OpenCL device
+# COST is about how many seconds of one processor it takes: the longest start first.
+function(farfault_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST" "COMMAND;LABELS;ENVIRONMENT")
+    set(left_out FALSE)
+    if(FARFAULT_SANITIZE MATCHES thread AND NOT threads IN_LIST test_LABELS)
+        set(left_out TRUE)
+    endif()
+    set(needs)
+    foreach(label userfaultfd opencl)
+        if(label IN_LIST test_LABELS)
+            list(APPEND needs ${label})
+        endif()
+    endforeach()
+    set(command)
+    if(needs)
+        set(command $<TARGET_FILE:needs> ${needs} --)
+    endif()
+    foreach(word IN LISTS test_COMMAND)
+        if(TARGET ${word})
+            get_property(decided TARGET ${word} PROPERTY EXCLUDE_FROM_ALL SET)
+            if(NOT left_out OR NOT decided) # one test that uses it is enough
+                set_target_properties(${word} PROPERTIES EXCLUDE_FROM_ALL ${left_out})
+            endif()
+            set(word $<TARGET_FILE:${word}>)
+        endif()
+        list(APPEND command ${word})
+    endforeach()
+    if(left_out)
+        return()
+    endif()
+    set(TIMEOUT 240)
+    set(COST 1)
+    foreach(given TIMEOUT COST)
+        if(test_${given})
+            set(${given} ${test_${given}})
+        endif()
+    endforeach()
+    add_test(NAME ${prefix}${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/run.sh ${command})
+    set_tests_properties(${prefix}${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${TIMEOUT} COST ${COST}
+                         LABELS "${test_LABELS}" ENVIRONMENT "${sanitizer_settings};${test_ENVIRONMENT}")
+endfunction()

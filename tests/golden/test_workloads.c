@@ -1,0 +1,107 @@
+/* Every bundled workload under every system, at one small size: what a run counts, and what it takes in modelled time.
+ * Whatever changes a model, a policy, the engine or a constant shows here. */
+#include "golden/golden.h"
+
+#include <inttypes.h>
+
+#include "backend/sim/sim.h"
+
+#define GPU "v100-32g"
+#define COLUMNS                                                                                    \
+    "workload system\ttime_ns faults batches pages_in pages_out dropped prefetched evictions "     \
+    "refaults stall_ns demanded hits"
+
+/* By workload; all others have a size alone. Networks are as small as a batch makes them. */
+static const struct {
+    const char *name, *settings;
+} sizes[] = {
+    {"srad_v2", "size=8M,iterations=1"},
+    {"bfs", "size=6M"},
+    {"atax", "size=8M"},
+    {"bicg", "size=8M"},
+    {"mvt", "size=8M"},
+    {"hotspot", "size=12M,steps=2"},
+    {"sssp", "size=8M,rounds=5"},
+    {"fdtd2d", "size=12M,steps=2"},
+    {"stencil", "size=12M,steps=4"},
+    {"gpt2-xl", "batch=1,length=16,iterations=1"},
+    {"gpt2-l", "batch=1,length=16,iterations=1"},
+    {"bert-large", "batch=1,length=32,iterations=1"},
+    {"bert-base", "batch=1,length=32,iterations=2"},
+    {"dlrm", "batch=2048,iterations=2"},
+    {"resnet152", "batch=1,length=32,iterations=2"},
+    {"resnet200", "batch=1,length=32,iterations=2"},
+    {"dcgan", "batch=16,iterations=4"},
+    {"mobilenet", "batch=16,iterations=4"},
+};
+
+static void spec_of(const char *name, char spec[128]) {
+    const char *settings = "size=12M";
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (strcmp(sizes[i].name, name) == 0)
+            settings = sizes[i].settings;
+    snprintf(spec, 128, "%s:%s", name, settings);
+}
+
+/* Two thirds of what it uses, in whole blocks. */
+static uint64_t memory_for(const struct ff__workload *workload) {
+    uint64_t blocks = ff__workload_footprint(workload) * 2 / 3 / FF_BLOCK_SIZE;
+    return (blocks ? blocks : 1) * FF_BLOCK_SIZE;
+}
+
+static void add_run(struct golden *golden, const struct ff__gpu *gpu, struct ff__workload *workload,
+                    const char *system) {
+    char key[128];
+    struct ff_error error = {""};
+    struct ff__sim_config config = {
+        .gpu = gpu, .memory = memory_for(workload), .devices = 1, .seed = 1};
+    struct ff__sim_result r;
+    int status = ff__system_parse(system, &config.system, &error);
+    if (!status)
+        status = ff__sim_run(&config, workload, &r, &error);
+    snprintf(key, sizeof key, "%s %s", workload->type->name, system);
+    if (status == -ENOTSUP)
+        golden_add(golden, key, "cannot run");
+    else if (status)
+        fail_msg("%s: %s", key, error.message);
+    else
+        golden_add(golden, key,
+                   "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                   " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+                   r.time_ns, r.faults, r.batches, r.pages_in, r.pages_out, r.pages_dropped,
+                   r.prefetched, r.stats.evictions, r.stats.refaults, r.stall_ns, r.demanded,
+                   r.demanded_hits);
+}
+
+static void add_workload(struct golden *golden, const struct ff__gpu *gpu, const char *name) {
+    char spec[128];
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    const struct ff__system_row *row;
+    spec_of(name, spec);
+    if (ff__workload_open(spec, 1, &workload, &error))
+        fail_msg("%s: %s", spec, error.message);
+    for (unsigned i = 0; (row = ff__system_at(i)); i++)
+        add_run(golden, gpu, workload, row->name);
+    ff__workload_close(workload);
+}
+
+static void test_workloads(void **state) {
+    (void)state;
+    static struct ff__gpu gpu;
+    struct ff_error error = {""};
+    struct golden golden = golden_open("workloads", COLUMNS);
+    const struct ff__workload_type *type;
+    if (ff__gpu_read(GPU, GPU_FOLDER, &gpu, &error))
+        fail_msg("%s", error.message);
+    for (unsigned i = 0; (type = ff__workload_at(i)); i++)
+        add_workload(&golden, &gpu, type->name);
+    golden_close(&golden);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_workloads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

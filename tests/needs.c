@@ -1,0 +1,57 @@
+/* needs [userfaultfd] [opencl] -- COMMAND [ARGUMENT...]: becomes the command; or exits with 77 and one line where this
+ * machine lacks one of these. It asks the system and not farfault, whose own mistake would look the same. */
+#include <CL/cl.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2, EXIT_SKIP = 77 };
+
+static bool has_userfaultfd(void) {
+    if (syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) >= 0)
+        return true;
+    int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+    return device >= 0 && ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC) >= 0;
+}
+
+static bool has_opencl(void) {
+    cl_platform_id platform;
+    cl_uint devices = 0;
+    return clGetPlatformIDs(1, &platform, NULL) == CL_SUCCESS &&
+           clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &devices) == CL_SUCCESS;
+}
+
+static bool has(const char *what, bool *known) {
+    *known = true;
+    if (strcmp(what, "userfaultfd") == 0)
+        return has_userfaultfd();
+    if (strcmp(what, "opencl") == 0)
+        return has_opencl();
+    *known = false;
+    return false;
+}
+
+int main(int argc, char **argv) {
+    int i = 1;
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        bool known, there = has(argv[i], &known);
+        if (!known)
+            break;
+        if (!there) {
+            fprintf(stderr, "skipped: this machine has no %s\n", argv[i]);
+            return EXIT_SKIP;
+        }
+    }
+    if (i + 1 >= argc || strcmp(argv[i], "--") != 0) {
+        fprintf(stderr, "needs [userfaultfd] [opencl] -- COMMAND [ARGUMENT...]\n");
+        return EXIT_USAGE;
+    }
+    execv(argv[i + 1], argv + i + 1);
+    perror(argv[i + 1]);
+    return EXIT_USAGE;
+}
