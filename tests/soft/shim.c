@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/random.h"
 
@@ -162,4 +163,30 @@ int __wrap_madvise(void *area, size_t size, int advice) {
     if (part > 0 && __real_madvise(area, part, advice))
         return -1;
     return fail(way->error);
+}
+
+/* ---- read ---- */
+
+static unsigned read_late; /* microseconds; atomic */
+
+void shim_read_late(unsigned microseconds) {
+    __atomic_store_n(&read_late, microseconds, __ATOMIC_RELAXED);
+}
+
+ssize_t __real_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_read(int fd, void *buffer, size_t size);
+
+static bool tells_of_a_change(const struct uffd_msg *messages, ssize_t bytes) {
+    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *messages; i++)
+        if (messages[i].event != UFFD_EVENT_PAGEFAULT)
+            return true;
+    return false;
+}
+
+ssize_t __wrap_read(int fd, void *buffer, size_t size) {
+    ssize_t bytes = __real_read(fd, buffer, size);
+    unsigned late = __atomic_load_n(&read_late, __ATOMIC_RELAXED);
+    if (late > 0 && tells_of_a_change(buffer, bytes))
+        usleep(late);
+    return bytes;
 }

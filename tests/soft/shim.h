@@ -1,5 +1,5 @@
-/* Stands between the library and the kernel (--wrap of ioctl and madvise; see CMakeLists.txt) and lets
- * calls that move, protect or drop pages fail, or do only a part of their work.
+/* Stands between the library and the kernel (--wrap of ioctl, madvise and read; see CMakeLists.txt) and
+ * lets calls that move, protect or drop pages fail, or do only a part of their work.
  *
  * What a failing call reports is true: of a partial one the first pages are done; EEXIST of a copy
  * means that the first page is there. What a call says of the others is what the kernel would say,
@@ -21,6 +21,10 @@ void shim_off(void);
 /* Since the last of the above: calls that could fail, and that did. */
 long shim_calls(void);
 long shim_hits(void);
+
+/* From now on, who reads that the program has dropped or unmapped memory gets it so much later, as a
+ * thread that loses its processor does: the program has gone on by then. 0: at once. */
+void shim_read_late(unsigned microseconds);
 
 struct shim_way {
     const char *name;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "soft/child.h"
+#include "soft/shim.h"
 
 #define BUDGET (8 * MB)
 #define SIZE   (4 * MB)
@@ -178,6 +179,21 @@ static void test_map_over(void **state) {
     IN_ALL_PLACES(map_over);
 }
 
+/* ---- a thread that is told late ---- */
+
+/* The kernel lets the program go on as soon as its call has been read: before it has been dealt with. */
+static void test_told_late(void **state) {
+    (void)state;
+    struct ff_config config = child_config(BUDGET);
+    shim_read_late(20000);
+    for (unsigned i = 0; i < PLACES; i++) {
+        expect_ok(drop, &config, &places[i]);
+        expect_ok(unmap_then_use, &config, &places[i]);
+        expect_ok(map_over, &config, &places[i]);
+    }
+    shim_read_late(0);
+}
+
 /* ---- mprotect ---- */
 
 static void protect(const struct ff_config *config, const void *argument) {
@@ -272,8 +288,9 @@ static void test_close_everything_with_files(void **state) {
     (void)state;
     FOR_EACH_VARIANT(config, BUDGET) {
         config.host_file = "./farfault-own-host";
-        config.record = "./farfault-own-trace-%p";
+        config.record = "./farfault-own-trace";
         expect_ok(close_everything, &config, NULL);
+        assert_int_equal(unlink(config.record), 0);
     }
 }
 
@@ -309,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_unmap),
         cmocka_unit_test(test_touch_unmapped),
         cmocka_unit_test(test_map_over),
+        cmocka_unit_test(test_told_late),
         cmocka_unit_test(test_protect),
         cmocka_unit_test(test_lock_the_future),
         cmocka_unit_test(test_close_everything),

@@ -187,8 +187,13 @@ void ff__changes_filled(struct ff__changes *changes, uint32_t block, uint32_t pa
 
 /* ---- unmapped memory ---- */
 
-struct ff_mask ff__changes_gone(const struct ff__changes *changes, uint32_t block) {
-    return is_quiet(changes) ? (struct ff_mask){{0}} : changes->gone[block];
+/* The program goes on as soon as its call has been read, so who asks on its behalf waits until that has been
+ * dealt with, too. */
+struct ff_mask ff__changes_gone(struct ff__changes *changes, uint32_t block) {
+    hold_messages_off(changes);
+    struct ff_mask pages = is_quiet(changes) ? (struct ff_mask){{0}} : changes->gone[block];
+    pthread_rwlock_unlock(&changes->reading);
+    return pages;
 }
 
 static char *managed_at(const struct ff__changes *changes, uint64_t block, uint32_t page) {

@@ -68,7 +68,7 @@ void ff__changes_filled(struct ff__changes *changes, uint32_t block, uint32_t pa
 /* ---- unmapped memory ---- */
 
 /* Pages of the block that the program has unmapped. */
-struct ff_mask ff__changes_gone(const struct ff__changes *changes, uint32_t block);
+struct ff_mask ff__changes_gone(struct ff__changes *changes, uint32_t block);
 
 /* Reserves the block's addresses again if nobody else has them by now. False: somebody has. */
 bool ff__changes_restore(struct ff__changes *changes, const struct ff__uffd *uffd, uint32_t block);
