@@ -508,6 +508,15 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
     return for_each_piece(context, pointer, size, prefetch_piece, &tier);
 }
 
+/* Moves pages for the program, which waits: on its own thread where such threads move pages anyway, whose
+ * caches then have what it touches next. */
+static void carry_out(struct ff_context *context, void (*run)(void *argument), void *argument) {
+    if (context->config.handler == FF_HANDLER_SIGBUS)
+        run(argument);
+    else
+        ff__pipeline_call(&context->pipeline, run, argument);
+}
+
 struct eviction {
     struct ff_context *context;
     uint32_t first, count;
@@ -533,7 +542,7 @@ static void set_home(struct ff_context *context, uint32_t id, uint32_t tier) {
         ff__record_home(context->soft.recorder, (uint64_t)first << FF_BLOCK_SHIFT, tier - 1);
     struct eviction eviction = {context, first, count};
     if (changes)
-        ff__pipeline_call(&context->pipeline, evict_blocks, &eviction);
+        carry_out(context, evict_blocks, &eviction);
 }
 
 struct hint {
@@ -563,7 +572,7 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     case FF_ADVISE_DISCARD:
     case FF_ADVISE_EVICT:
         hint.piece = advice == FF_ADVISE_EVICT ? evict_piece : discard_piece;
-        ff__pipeline_call(&context->pipeline, take_hint, &hint);
+        carry_out(context, take_hint, &hint);
         return 0;
     case FF_ADVISE_OVERWRITE:
         return for_each_piece(context, pointer, size, overwrite_piece, NULL);
