@@ -167,26 +167,46 @@ int __wrap_madvise(void *area, size_t size, int advice) {
 
 /* ---- read ---- */
 
-static unsigned read_late; /* microseconds; atomic */
+static unsigned read_late[2]; /* by enum shim_messages: microseconds; atomic */
 
-void shim_read_late(unsigned microseconds) {
-    __atomic_store_n(&read_late, microseconds, __ATOMIC_RELAXED);
+void shim_read_late(enum shim_messages messages, unsigned microseconds) {
+    __atomic_store_n(&read_late[messages], microseconds, __ATOMIC_RELAXED);
+}
+
+static _Thread_local unsigned late_faults; /* microseconds to wait with what has just been read */
+
+static bool has_kind(const struct uffd_msg *messages, ssize_t bytes, enum shim_messages kind) {
+    bool has = false;
+    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *messages; i++)
+        has = has || (messages[i].event == UFFD_EVENT_PAGEFAULT) == (kind == SHIM_FAULTS);
+    return has;
+}
+
+static unsigned lateness(const struct uffd_msg *messages, ssize_t bytes, enum shim_messages kind) {
+    unsigned late = __atomic_load_n(&read_late[kind], __ATOMIC_RELAXED);
+    return late > 0 && has_kind(messages, bytes, kind) ? late : 0;
 }
 
 ssize_t __real_read(int fd, void *buffer, size_t size);
 ssize_t __wrap_read(int fd, void *buffer, size_t size);
-
-static bool tells_of_a_change(const struct uffd_msg *messages, ssize_t bytes) {
-    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *messages; i++)
-        if (messages[i].event != UFFD_EVENT_PAGEFAULT)
-            return true;
-    return false;
-}
+int __real_pthread_rwlock_unlock(pthread_rwlock_t *lock);
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *lock);
 
 ssize_t __wrap_read(int fd, void *buffer, size_t size) {
     ssize_t bytes = __real_read(fd, buffer, size);
-    unsigned late = __atomic_load_n(&read_late, __ATOMIC_RELAXED);
-    if (late > 0 && tells_of_a_change(buffer, bytes))
+    late_faults = lateness(buffer, bytes, SHIM_FAULTS);
+    unsigned late = lateness(buffer, bytes, SHIM_CHANGES);
+    if (late > 0)
         usleep(late);
     return bytes;
+}
+
+/* Messages are read with this lock held; faults are served after it has been released. */
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *lock) {
+    int status = __real_pthread_rwlock_unlock(lock);
+    unsigned late = late_faults;
+    late_faults = 0;
+    if (late > 0)
+        usleep(late);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Stands between the library and the kernel (--wrap of ioctl, madvise and read; see CMakeLists.txt) and
+/* Stands between the library and the kernel (--wrap; see CMakeLists.txt) and
  * lets calls that move, protect or drop pages fail, or do only a part of their work.
  *
  * What a failing call reports is true: of a partial one the first pages are done; EEXIST of a copy
@@ -22,9 +22,11 @@ void shim_off(void);
 long shim_calls(void);
 long shim_hits(void);
 
-/* From now on, who reads that the program has dropped or unmapped memory gets it so much later, as a
- * thread that loses its processor does: the program has gone on by then. 0: at once. */
-void shim_read_late(unsigned microseconds);
+/* From now on, a thread that reads that the program has dropped or unmapped memory (SHIM_CHANGES), or
+ * faulted (SHIM_FAULTS), gets the message so much later, as one that loses its processor does: the program
+ * has gone on by then. 0: at once. */
+enum shim_messages { SHIM_CHANGES, SHIM_FAULTS };
+void shim_read_late(enum shim_messages messages, unsigned microseconds);
 
 struct shim_way {
     const char *name;

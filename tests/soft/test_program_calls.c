@@ -185,13 +185,64 @@ static void test_map_over(void **state) {
 static void test_told_late(void **state) {
     (void)state;
     struct ff_config config = child_config(BUDGET);
-    shim_read_late(20000);
+    shim_read_late(SHIM_CHANGES, 20000);
     for (unsigned i = 0; i < PLACES; i++) {
         expect_ok(drop, &config, &places[i]);
         expect_ok(unmap_then_use, &config, &places[i]);
         expect_ok(map_over, &config, &places[i]);
     }
-    shim_read_late(0);
+    shim_read_late(SHIM_CHANGES, 0);
+}
+
+struct toucher {
+    unsigned char *place;
+    bool touched; /* atomic */
+};
+
+static void *touch_and_stay(void *argument) {
+    struct toucher *toucher = argument;
+    *(volatile unsigned char *)toucher->place = 1;
+    __atomic_store_n(&toucher->touched, true, __ATOMIC_RELEASE);
+    pause();
+    return NULL;
+}
+
+static void wait_until(const bool *done) {
+    while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+        usleep(100);
+}
+
+/* A fault that was read, but not served before something else brought the page, outlives its range. */
+static void free_before_served(const struct ff_config *config, const void *argument) {
+    struct ff_context *context = child_open(config);
+    struct toucher toucher = {.place = child_alloc(context, 2 * MB)};
+    pthread_t thread;
+    (void)argument;
+    CHECK(pthread_create(&thread, NULL, touch_and_stay, &toucher) == 0);
+    usleep(20000);
+    CHECK(!__atomic_load_n(&toucher.touched, __ATOMIC_ACQUIRE));
+    CHECK(ff_mem_prefetch(context, toucher.place, 2 * MB, 0) == 0);
+    wait_until(&toucher.touched);
+    CHECK(ff_mem_free(context, toucher.place) == 0);
+    usleep(200000); /* by then it has been served */
+}
+
+/* The program's mistake is still a segmentation fault. */
+static void touch_beyond(const struct ff_config *config, const void *argument) {
+    struct ff_context *context = child_open(config);
+    (void)argument;
+    *(volatile unsigned char *)(child_alloc(context, MB) + MB) = 1;
+}
+
+static void test_faults_outside(void **state) {
+    (void)state;
+    struct ff_config config = child_config(BUDGET);
+    shim_read_late(SHIM_FAULTS, 100000);
+    expect_ok(free_before_served, &config, NULL);
+    shim_read_late(SHIM_FAULTS, 0);
+    expect_signal(touch_beyond, &config, NULL, SIGSEGV);
+    config.mechanism = FF_MECHANISM_COPY;
+    expect_signal(touch_beyond, &config, NULL, SIGSEGV);
 }
 
 /* ---- mprotect ---- */
@@ -327,6 +378,7 @@ int main(void) {
         cmocka_unit_test(test_touch_unmapped),
         cmocka_unit_test(test_map_over),
         cmocka_unit_test(test_told_late),
+        cmocka_unit_test(test_faults_outside),
         cmocka_unit_test(test_protect),
         cmocka_unit_test(test_lock_the_future),
         cmocka_unit_test(test_close_everything),

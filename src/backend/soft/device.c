@@ -646,7 +646,11 @@ static void soft_replay(void *self, uint32_t block, const struct ff_mask *pages)
 }
 
 static void soft_reject(void *self, const struct ff__fault *fault) {
-    (void)self;
+    struct ff__soft *soft = self;
+    uint64_t page = fault->address & ~(uint64_t)(FF_PAGE_SIZE - 1);
+    ff__uffd_wake(&soft->uffd, (void *)(uintptr_t)page, FF_PAGE_SIZE);
+    if (!ff__stray_is_mistake(&soft->strays, fault, ff__clock_ns()))
+        return;
     /* the access is what a segmentation fault is on other memory */
     if (fault->thread)
         syscall(SYS_tgkill, getpid(), fault->thread, SIGSEGV);

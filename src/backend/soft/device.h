@@ -21,6 +21,7 @@
 #include "backend/soft/changes.h"
 #include "backend/soft/link.h"
 #include "backend/soft/memory.h"
+#include "backend/soft/stray.h"
 #include "backend/soft/uffd.h"
 #include "engine/backend.h"
 #include "space/space.h"
@@ -30,6 +31,7 @@ struct ff__soft {
     struct ff__uffd uffd;
     struct ff__memory memory;
     struct ff__changes changes;
+    struct ff__strays strays;
     struct ff__link links[FF_TIERS_MAX];
     const struct ff__space *space; /* for the blocks' places; set once the engine exists */
     uint8_t *moved;                /* [block] it came as a whole root */

@@ -1,0 +1,14 @@
+#include "backend/soft/stray.h"
+
+#define CERTAIN   16u         /* ours: faults in a row by one thread on one address, */
+#define WITHIN_NS 1000000000u /* ours: in so short a time; overtaken ones are far rarer */
+
+bool ff__stray_is_mistake(struct ff__strays *strays, const struct ff__fault *fault,
+                          uint64_t now_ns) {
+    struct ff__stray *last = &strays->last[(uint32_t)fault->thread % FF__STRAYS];
+    bool is_same = last->count > 0 && last->thread == fault->thread &&
+                   last->address == fault->address && now_ns - last->first_ns < WITHIN_NS;
+    if (!is_same)
+        *last = (struct ff__stray){fault->address, now_ns, fault->thread, 0};
+    return ++last->count >= CERTAIN;
+}
