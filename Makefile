@@ -34,6 +34,8 @@ stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	FARFAULT_TEST_REPEATS=200 build/tests/test_soft_two_devices
 	FARFAULT_TEST_REPEATS=1 build/tests/test_soft_every_call
+	for test in io pinned active write program_calls small_device; do \
+	    FARFAULT_TEST_REPEATS=200 build/tests/test_soft_$$test || exit 1; done
 
 fuzz: setup
 	$(call build,fuzz)
