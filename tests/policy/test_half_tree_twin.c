@@ -1,8 +1,8 @@
 /* Ganguly's half tree against a twin: its rules (ISCA 2019; UVMSmart, gpu-sim.cc) from the leaves up in
  * post-order, over plain arrays. FARFAULT_TEST_SCALE is a percentage. */
 #include "base/random.h"
-#include "policy/half_tree.h"
-#include "policy/prefetch/neighbours.h"
+#include "policy/common/half_tree.h"
+#include "policy/common/neighbours.h"
 #include "view.h"
 
 #include <setjmp.h>

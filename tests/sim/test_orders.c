@@ -2,7 +2,7 @@
  * found a second time by looking at everything. */
 #include "sim/touch.h"
 
-#include "policy/half_tree.h"
+#include "policy/common/half_tree.h"
 
 #define LENGTH 3000u
 #define PAGES  1900u
