@@ -1,8 +1,7 @@
 /* Any block but the latest arrivals. What comes round and round in a device that is too small for it always loses
  * everything to an order by age; by lot, a part of it stays. The latest arrivals stay because whoever asked for
  * them may still be at them. */
-#include "policy/common/evictor.h"
-#include "policy/common/row.h"
+#include "policy/common/lot.h"
 #include "policy/registry.h"
 
 enum param { PARAM_LATEST, PARAMS };
@@ -13,35 +12,34 @@ static const struct ff_param params[PARAMS + 1] = {
 
 /* By block. */
 struct record {
-    struct ff__row_record row;
+    struct ff__lot_record lot;
     uint32_t when; /* of its last arrival */
 };
 
 struct any {
-    struct ff__row row;
-    uint32_t tier, latest;
-    uint32_t
-        clock; /* arrivals so far; what comes in several pieces, nothing else between, is one */
+    struct ff__lot lot;
+    uint32_t latest;
+    uint32_t clock; /* arrivals so far; pieces of one block, with no other between, are one */
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct any *any = state;
-    any->row = (struct ff__row){.records = env->block_state,
+    any->lot = (struct ff__lot){.records = env->block_state,
                                 .stride = sizeof(struct record),
+                                .unit_pages = FF_BLOCK_PAGES,
                                 .random = ff__random_seeded(env->seed)};
-    any->tier = env->tier;
     any->latest = (uint32_t)env->params[PARAM_LATEST];
     return 0;
 }
 
 static struct record *record_of(const struct any *any, uint32_t block) {
-    return (struct record *)(void *)ff__row_at(&any->row, block);
+    return (struct record *)(void *)ff__lot_at(&any->lot, block);
 }
 
 static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
     struct any *any = state;
     (void)view;
-    ff__row_add(&any->row, block);
+    ff__lot_add(&any->lot, block);
 }
 
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
@@ -56,57 +54,31 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
 static void on_release(void *state, const struct ff_view *view, uint32_t block) {
     struct any *any = state;
     (void)view;
-    ff__row_remove(&any->row, block);
+    ff__lot_remove(&any->lot, block);
 }
 
 static void block_freed(void *state, uint32_t block) {
     struct any *any = state;
-    ff__row_remove(&any->row, block);
+    ff__lot_remove(&any->lot, block);
     record_of(any, block)->when = 0;
 }
 
 static bool is_late(const struct any *any, uint32_t block) {
-    uint32_t half = any->row.count / 2, when = record_of(any, block)->when;
+    uint32_t half = any->lot.count / 2, when = record_of(any, block)->when;
     return when > 0 && any->clock - when < (any->latest < half ? any->latest : half);
 }
 
-static bool is_named(const struct ff_advice_list *victims, uint32_t block) {
-    for (uint32_t i = 0; i < victims->count; i++)
-        if (victims->items[i].block == block)
-            return true;
-    return false;
-}
-
-struct question {
-    const struct any *any;
-    struct ff__naming naming;
-};
-
 /* Only a fault that finds nobody else takes the memory of a late arrival. */
-static enum ff__row_answer can_go(const void *self, uint32_t block) {
-    const struct question *question = self;
-    const struct ff__naming *naming = &question->naming;
-    if (block == naming->request->for_block || is_named(naming->victims, block) ||
-        !ff_view_evictable(naming->view, question->any->tier, block))
-        return FF__ROW_NO;
-    if (!is_late(question->any, block))
-        return FF__ROW_YES;
-    return naming->request->cause == FF_EVICT_FOR_FAULT ? FF__ROW_IF_NOBODY_ELSE : FF__ROW_NO;
+static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
+                                  uint32_t block) {
+    if (!is_late(state, block))
+        return FF__LOT_YES;
+    return request->cause == FF_EVICT_FOR_FAULT ? FF__LOT_IF_NOBODY_ELSE : FF__LOT_NO;
 }
 
-/* By page as many as make room; by block the first is enough, as others would only be second choices. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
-    struct any *any = state;
-    struct question question = {any, ff__naming_of(view, request, victims)};
-    while (!ff__naming_done(&question.naming)) {
-        uint32_t block = ff__row_draw(&any->row, can_go, &question);
-        if (block == FF_NONE)
-            return;
-        ff__name(&question.naming, block, ff_view_resident(view, any->tier, block));
-        if (!view->by_page)
-            return;
-    }
+    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_random_2m = {

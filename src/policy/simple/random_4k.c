@@ -1,20 +1,19 @@
 /* Any page (UVMSmart's random 4KB). With a reserve, pages used longest ago are passed over, which is
  * what UVMSmart does with it: only then does the order matter. */
-#include "policy/common/evictor.h"
+#include "policy/common/lot.h"
 #include "policy/common/recency.h"
-#include "policy/common/row.h"
 #include "policy/registry.h"
 
 /* By page. */
 struct record {
     struct ff__link link;
-    struct ff__row_record row;
+    struct ff__lot_record lot;
 };
 
 struct any {
     struct ff__evictor evictor;
     struct ff__recency list; /* only with a reserve */
-    struct ff__row row;
+    struct ff__lot lot;
 };
 
 static uint32_t id_of(uint32_t block, uint32_t page) {
@@ -24,8 +23,9 @@ static uint32_t id_of(uint32_t block, uint32_t page) {
 static int init(void *state, const struct ff_policy_env *env) {
     struct any *any = state;
     struct record *records = env->block_state;
-    any->row = (struct ff__row){.records = (void *)&records->row,
+    any->lot = (struct ff__lot){.records = (void *)&records->lot,
                                 .stride = sizeof *records,
+                                .unit_pages = 1,
                                 .random = ff__random_seeded(env->seed)};
     any->list.links = env->block_state;
     any->list.stride = sizeof(struct record);
@@ -34,14 +34,14 @@ static int init(void *state, const struct ff_policy_env *env) {
 }
 
 static void add(struct any *any, uint32_t id) {
-    ff__row_add(&any->row, id);
+    ff__lot_add(&any->lot, id);
     if (any->list.percent > 0)
         ff__recency_touch(&any->list, id);
 }
 
 static void take_out(struct any *any, uint32_t id) {
-    bool listed = any->list.percent > 0 && ff__row_has(&any->row, id);
-    ff__row_remove(&any->row, id);
+    bool listed = any->list.percent > 0 && ff__lot_has(&any->lot, id);
+    ff__lot_remove(&any->lot, id);
     if (listed)
         ff__recency_remove(&any->list, id);
 }
@@ -60,7 +60,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     struct any *any = state;
     for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
-        if (ff__row_has(&any->row, id))
+        if (ff__lot_has(&any->lot, id))
             ff__recency_touch(&any->list, id);
     }
 }
@@ -78,44 +78,17 @@ static void block_freed(void *state, uint32_t block) {
         take_out(state, id_of(block, page));
 }
 
-static bool is_named(const struct ff_advice_list *victims, uint32_t block, uint32_t page) {
-    for (uint32_t i = 0; i < victims->count; i++)
-        if (victims->items[i].block == block && ff_mask_test(&victims->items[i].pages, page))
-            return true;
-    return false;
+static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
+                                  uint32_t id) {
+    (void)request;
+    const struct any *any = state;
+    bool reserved = ff__recency_link(&any->list, id)->prev & FF__RECENCY_RESERVED;
+    return reserved ? FF__LOT_IF_NOBODY_ELSE : FF__LOT_YES;
 }
 
-struct question {
-    const struct any *any;
-    struct ff__naming naming;
-};
-
-static enum ff__row_answer can_go(const void *self, uint32_t id) {
-    const struct question *question = self;
-    const struct ff__naming *naming = &question->naming;
-    uint32_t block = id / FF_BLOCK_PAGES;
-    bool own = !naming->view->by_page && block == naming->request->for_block;
-    if (own || !ff_view_evictable(naming->view, question->any->evictor.tier, block) ||
-        is_named(naming->victims, block, id % FF_BLOCK_PAGES))
-        return FF__ROW_NO;
-    bool reserved = ff__recency_link(&question->any->list, id)->prev & FF__RECENCY_RESERVED;
-    return reserved ? FF__ROW_IF_NOBODY_ELSE : FF__ROW_YES;
-}
-
-/* The draws are victims in turn, and each may be a piece of advice of its own; by block the first is
- * enough, as others would only be second choices. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
-    struct any *any = state;
-    struct question question = {any, ff__naming_of(view, request, victims)};
-    while (!ff__naming_done(&question.naming)) {
-        uint32_t id = ff__row_draw(&any->row, can_go, &question);
-        if (id == FF_NONE)
-            return;
-        ff__name_page(&question.naming, id / FF_BLOCK_PAGES, id % FF_BLOCK_PAGES);
-        if (!view->by_page)
-            return;
-    }
+    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_random_4k = {
