@@ -1,6 +1,7 @@
 #include "policy/common/groups.h"
 
 #include "base/fetch.h"
+#include "policy/common/tree.h"
 
 #define AHEAD 8u /* accesses: their groups are fetched */
 
@@ -23,7 +24,7 @@ void ff__groups_on_used(void *state, const struct ff_view *view, uint32_t block,
     struct ff__group *group = group_of(groups, block);
     uint32_t leaves = ff__leaves_of(pages);
     ff__recency_touch(&groups->list, block);
-    for (uint32_t leaf = 0; leaf < FF__TREE_LEAVES; leaf++)
+    for (uint32_t leaf = 0; leaf < FF__BLOCK_LEAVES; leaf++)
         if (leaves >> leaf & 1)
             group->used[leaf] = ++groups->clock;
 }
@@ -87,7 +88,7 @@ static const struct ff_mask *resident_of(const struct hunt *hunt, uint32_t block
 
 static uint32_t oldest_of(const struct ff__group *group, uint32_t leaves) {
     uint32_t oldest = (uint32_t)__builtin_ctz(leaves);
-    for (uint32_t leaf = oldest + 1; leaf < FF__TREE_LEAVES; leaf++)
+    for (uint32_t leaf = oldest + 1; leaf < FF__BLOCK_LEAVES; leaf++)
         if (leaves >> leaf & 1 && group->used[leaf] < group->used[oldest])
             oldest = leaf;
     return oldest;
@@ -111,17 +112,26 @@ static uint32_t evictable_of(const struct hunt *hunt, uint32_t block, uint32_t l
     return leaves & ~ff__leaves_of(&missing);
 }
 
+/* The leaves that the tree drains when one has gone, of those that may go. */
+static uint32_t drained(struct ff__tree *tree, uint32_t gone, uint32_t leaves) {
+    struct ff_mask first = ff__leaf_pages(gone, FF_BLOCK_PAGES), more;
+    struct ff_mask evictable = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
+    tree->set[0] = ff_mask_minus(&tree->set[0], &first);
+    ff__tree_drain(tree, &evictable, &more);
+    return ff__leaves_of(&more);
+}
+
 static void name_leaves(struct hunt *hunt, uint32_t block, uint32_t leaves) {
+    static const struct ff__tree_shape half = {FF_LEAF_PAGES, FF_BLOCK_PAGES, 50, false};
     const struct ff_view *view = hunt->naming.view;
     uint32_t page_count = view->blocks[block].page_count;
     struct ff_mask valid = ff_view_expected(view, hunt->groups->evictor.tier, block);
-    struct ff__half_tree tree = ff__half_tree_of(&valid, page_count);
+    struct ff__tree tree;
+    ff__tree_start(&tree, &half, &valid, page_count);
     while (leaves && !is_over(hunt)) {
-        uint32_t oldest = oldest_of(group_of(hunt->groups, block), leaves);
-        uint32_t gone = 1u << oldest;
-        tree.valid[oldest] = 0;
+        uint32_t gone = 1u << oldest_of(group_of(hunt->groups, block), leaves);
         if (hunt->victim == FF__VICTIM_TREE)
-            gone |= ff__half_tree_drain(&tree, leaves & ~gone);
+            gone |= drained(&tree, gone, leaves & ~gone);
         struct ff_mask pages = ff__leaf_pages(gone, page_count);
         pages = ff_mask_and(&pages, resident_of(hunt, block));
         ff__name(&hunt->naming, block, &pages);

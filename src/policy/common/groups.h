@@ -5,12 +5,12 @@
 #define FF_POLICY_COMMON_GROUPS_H
 
 #include "policy/common/evictor.h"
-#include "policy/common/half_tree.h"
+#include "policy/common/leaves.h"
 #include "policy/common/recency.h"
 
 struct ff__group {
     struct ff__link link;
-    uint64_t used[FF__TREE_LEAVES]; /* when, by `clock` */
+    uint64_t used[FF__BLOCK_LEAVES]; /* when, by `clock` */
 };
 
 struct ff__groups {

@@ -1,13 +1,24 @@
 #include "policy/common/neighbours.h"
 
-#include "policy/common/half_tree.h"
+#include "policy/common/tree.h"
 
+static struct ff_mask leaves_of(const struct ff_mask *faulted, uint32_t page_count) {
+    struct ff_mask leaves = ff__tree_leaves_of(faulted, FF_LEAF_PAGES);
+    ff_mask_unset_run(&leaves, page_count, FF_BLOCK_PAGES);
+    return leaves;
+}
+
+/* UVMSmart moves the leaves beyond a block's end, too, and they take memory. A block here has no pages there: they count
+ * where a subtree fills, and then nothing comes of them. Who wants them moved asks for a range of the rounded size. */
 static struct ff_mask tree_of(const struct ff_mask *faulted, const struct ff_mask *there,
                               uint32_t page_count) {
-    struct ff_mask leaves = ff__leaf_pages(ff__leaves_of(faulted), page_count);
+    static const struct ff__tree_shape half = {FF_LEAF_PAGES, FF_BLOCK_PAGES, 50, true};
+    struct ff_mask leaves = leaves_of(faulted, page_count), filled;
     struct ff_mask valid = ff_mask_or(there, &leaves);
-    struct ff__half_tree tree = ff__half_tree_of(&valid, page_count);
-    struct ff_mask filled = ff__leaf_pages(ff__half_tree_fill(&tree), page_count);
+    struct ff__tree tree;
+    ff__tree_start(&tree, &half, &valid, page_count);
+    ff__tree_fill(&tree, &filled);
+    ff_mask_unset_run(&filled, page_count, FF_BLOCK_PAGES);
     return ff_mask_or(&leaves, &filled);
 }
 
@@ -33,7 +44,7 @@ struct ff_mask ff__neighbours_of(enum ff__neighbours kind, const struct ff_mask 
     if (kind == FF__NEIGHBOURS_TREE)
         pages = tree_of(faulted, there, page_count);
     else if (kind == FF__NEIGHBOURS_SEQUENTIAL)
-        pages = ff__leaf_pages(ff__leaves_of(faulted), page_count);
+        pages = leaves_of(faulted, page_count);
     else if (kind == FF__NEIGHBOURS_RANDOM)
         pages = random_of(faulted, page_count, random);
     pages = ff_mask_minus(&pages, faulted);

@@ -8,8 +8,8 @@
  *
  * What is left out: a notification names one address, and if the host's memory there is not one
  * physical chunk of 2 MiB, the driver migrates only that page. Here it always takes the pieces. */
-#include "policy/common/half_tree.h"
-#include "policy/nvidia/tree.h"
+#include "policy/common/leaves.h"
+#include "policy/nvidia/tree_mask.h"
 #include "policy/registry.h"
 
 struct counter {

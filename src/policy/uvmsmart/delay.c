@@ -4,7 +4,7 @@ static void catch_up_counts(const struct ff__delay *delay, struct ff__delay_bloc
     uint32_t lag = delay->count_halvings - block->count_halvings;
     if (lag == 0)
         return;
-    for (uint32_t leaf = 0; leaf < FF__TREE_LEAVES; leaf++)
+    for (uint32_t leaf = 0; leaf < FF__BLOCK_LEAVES; leaf++)
         block->count[leaf] = lag < 32 ? block->count[leaf] >> lag : 0;
     block->count_halvings = delay->count_halvings;
 }

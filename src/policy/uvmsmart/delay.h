@@ -7,7 +7,7 @@
 #ifndef FF_POLICY_UVMSMART_DELAY_H
 #define FF_POLICY_UVMSMART_DELAY_H
 
-#include "policy/common/half_tree.h"
+#include "policy/common/leaves.h"
 
 enum ff__delay_mode {
     FF__DELAY_OFF,
@@ -21,7 +21,7 @@ enum ff__delay_mode {
 #define FF__DELAY_TRIPS_FULL ((1u << 6) - 1)
 
 struct ff__delay_block {
-    uint32_t count[FF__TREE_LEAVES];
+    uint32_t count[FF__BLOCK_LEAVES];
     uint32_t trips; /* the same for all leaves */
     uint32_t count_halvings, trip_halvings;
 };

@@ -1,6 +1,6 @@
 #include "policy/uvmsmart/pattern.h"
 
-#include "policy/common/half_tree.h"
+#include "policy/common/leaves.h"
 
 static struct ff__pattern_block *at(const struct ff__pattern *pattern, uint32_t block) {
     return (struct ff__pattern_block *)(pattern->blocks + (size_t)block * pattern->stride);
@@ -14,7 +14,7 @@ void ff__pattern_arrival(struct ff__pattern *pattern, const struct ff_view *view
                          const struct ff_mask *pages) {
     uint32_t first = view->ranges[view->blocks[block].range].first_block;
     struct ff__pattern_block *own = at(pattern, block), *range = at(pattern, first);
-    uint32_t leaves = ff__leaves_of(pages), base = (block - first) * FF__TREE_LEAVES;
+    uint32_t leaves = ff__leaves_of(pages), base = (block - first) * FF__BLOCK_LEAVES;
     if (!leaves)
         return;
     bool goes_on = range->kernel == pattern->kernel;

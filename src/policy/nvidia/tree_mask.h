@@ -1,7 +1,7 @@
 /* The NVIDIA driver's prefetch tree as a pure function: from what faulted and what is resident to
  * what comes along. Page 0 is the block's first page, wherever in its 2 MiB window that lies. */
-#ifndef FF_POLICY_NVIDIA_TREE_H
-#define FF_POLICY_NVIDIA_TREE_H
+#ifndef FF_POLICY_NVIDIA_TREE_MASK_H
+#define FF_POLICY_NVIDIA_TREE_MASK_H
 
 #include <farfault/mask.h>
 
