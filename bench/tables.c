@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "policy/block_table.h"
+#include "policy/deepum/block_table.h"
 
 #include <farfault/policy.h>
 

@@ -3,7 +3,7 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "policy/lookahead.h"
+#include "policy/hlsh/lookahead.h"
 #include "policy/registry.h"
 #include "view.h"
 

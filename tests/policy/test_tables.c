@@ -3,8 +3,8 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "policy/block_table.h"
-#include "policy/history.h"
+#include "policy/deepum/block_table.h"
+#include "policy/deepum/history.h"
 
 #include <farfault/policy.h>
 

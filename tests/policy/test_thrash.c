@@ -1,6 +1,6 @@
 /* Thrashing detection: timelines worked out by hand. Device 1 is tier 1, device 2 tier 2. */
 #include "base/random.h"
-#include "policy/prefetch/thrash.h"
+#include "policy/nvidia/thrash.h"
 #include "policy/registry.h"
 #include "view.h"
 

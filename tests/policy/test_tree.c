@@ -1,7 +1,7 @@
 /* The prefetch tree, against masks that the NVIDIA driver 595.45.04 computed (its own functions,
  * run with stubs around them), against its counts, and by its properties. */
 #include "base/random.h"
-#include "policy/prefetch/tree.h"
+#include "policy/nvidia/tree_mask.h"
 #include "policy/registry.h"
 #include "view.h"
 

@@ -1,7 +1,7 @@
 /* The prefetch tree against a twin: the driver's rules again, step by step, over plain arrays of
  * bool. Slow, and simple enough to be believed. FARFAULT_TEST_SCALE is a percentage. */
 #include "base/random.h"
-#include "policy/prefetch/tree.h"
+#include "policy/nvidia/tree_mask.h"
 #include "view.h"
 
 #include <setjmp.h>

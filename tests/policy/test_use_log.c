@@ -1,5 +1,5 @@
 /* The log of uses beside a naive twin: when every page was used last. */
-#include "policy/evict/use_log.h"
+#include "policy/common/use_log.h"
 
 #include "base/random.h"
 

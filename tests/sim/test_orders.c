@@ -2,12 +2,13 @@
  * found a second time by looking at everything. */
 #include "sim/touch.h"
 
-#include "policy/half_tree.h"
+#include "policy/common/leaves.h"
+#include "policy/common/tree.h"
 
 #define LENGTH 3000u
 #define PAGES  1900u
 #define BLOCKS 4u
-#define LEAVES FF__TREE_LEAVES
+#define LEAVES FF__BLOCK_LEAVES
 
 /* What a policy may know: when everything was used last, and how often. Kept as arrays of times. */
 struct twin {
@@ -195,13 +196,18 @@ static uint32_t whole_leaves(const struct question *question, uint32_t block) {
 }
 
 static void take_leaves(struct question *question, uint32_t block, uint32_t leaves, bool drains) {
+    static const struct ff__tree_shape half = {FF_LEAF_PAGES, FF_BLOCK_PAGES, 50, false};
     struct ff_mask left = left_of(question, block);
-    struct ff__half_tree tree = ff__half_tree_of(&left, pages_of(block));
+    struct ff__tree tree;
+    ff__tree_start(&tree, &half, &left, pages_of(block));
     while (leaves && !is_over(question)) {
         uint32_t leaf = coldest_leaf(question, block, leaves), gone = 1u << leaf;
-        tree.valid[leaf] = 0;
-        if (drains)
-            gone |= ff__half_tree_drain(&tree, leaves & ~gone);
+        struct ff_mask may_go = ff__leaf_pages(leaves & ~gone, FF_BLOCK_PAGES), more;
+        ff_mask_unset_run(&tree.set[0], leaf * FF_LEAF_PAGES, (leaf + 1) * FF_LEAF_PAGES);
+        if (drains) {
+            ff__tree_drain(&tree, &may_go, &more);
+            gone |= ff__leaves_of(&more);
+        }
         struct ff_mask pages = ff__leaf_pages(gone, pages_of(block));
         take(question, block, &pages);
         leaves &= ~gone;

@@ -1,0 +1,136 @@
+#include "policy/bounds/belady.h"
+
+#include <errno.h>
+
+#define END FF_NONE /* of a list; 0 in a link is "on no list", others are unit + 1 */
+
+static uint32_t unit_of(const struct ff_view *view, uint32_t page) {
+    return view->by_page ? page : page / FF_BLOCK_PAGES * FF_BLOCK_PAGES;
+}
+
+int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env) {
+    uint64_t pages = (uint64_t)env->block_limit * FF_BLOCK_PAGES;
+    if (!env->future || env->future->page_count > pages || pages >= UINT32_MAX)
+        return -EINVAL;
+    belady->future = env->future;
+    belady->uses = env->block_state;
+    belady->heap.places = (unsigned char *)&belady->uses->place;
+    belady->heap.stride = sizeof(struct ff__use);
+    belady->stale = belady->aside = END;
+    return 0;
+}
+
+static void push(struct ff__belady *belady, uint32_t *list, uint32_t unit) {
+    belady->uses[unit].link = *list;
+    *list = unit + 1;
+}
+
+static uint32_t pop(struct ff__belady *belady, uint32_t *list) {
+    uint32_t unit = *list - 1;
+    *list = belady->uses[unit].link;
+    belady->uses[unit].link = 0;
+    return unit;
+}
+
+/* ---- next uses ---- */
+
+static void look_up(const struct ff__belady *belady, uint32_t page) {
+    const struct ff_future *future = belady->future;
+    struct ff__use *use = &belady->uses[page];
+    bool has_more =
+        page < future->page_count && future->first[page] + use->passed < future->first[page + 1];
+    use->next = has_more ? future->position[future->first[page] + use->passed] + 1 : FF__NEVER;
+}
+
+uint64_t ff__belady_next(struct ff__belady *belady, uint32_t page) {
+    if (belady->uses[page].next == 0)
+        look_up(belady, page);
+    uint64_t next = belady->uses[page].next;
+    return next == FF__NEVER ? FF__NEVER : next - 1;
+}
+
+static uint64_t unit_next(struct ff__belady *belady, const struct ff_view *view, uint32_t unit) {
+    uint64_t soonest = ff__belady_next(belady, unit);
+    uint32_t count = view->by_page ? 1 : view->blocks[unit / FF_BLOCK_PAGES].page_count;
+    for (uint32_t page = 1; page < count; page++) {
+        uint64_t next = ff__belady_next(belady, unit + page);
+        soonest = next < soonest ? next : soonest;
+    }
+    return soonest;
+}
+
+/* ---- uses ---- */
+
+/* A block's key takes a look at all of its pages: only when it is asked for. */
+static void use(struct ff__belady *belady, const struct ff_view *view, uint32_t page) {
+    belady->at++;
+    belady->uses[page].passed++;
+    look_up(belady, page);
+    uint32_t unit = unit_of(view, page);
+    if (!ff__heap_has(&belady->heap, unit))
+        return;
+    if (view->by_page)
+        ff__heap_set(&belady->heap, unit, ff__belady_next(belady, unit));
+    else if (belady->uses[unit].link == 0)
+        push(belady, &belady->stale, unit);
+}
+
+void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
+                       const struct ff_access *accesses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t page = accesses[i].block * FF_BLOCK_PAGES + accesses[i].page;
+        if (page < belady->future->page_count)
+            use(belady, view, page);
+    }
+}
+
+/* ---- who is here ---- */
+
+void ff__belady_arrival(struct ff__belady *belady, const struct ff_view *view, uint32_t block,
+                        const struct ff_mask *pages) {
+    uint32_t first = block * FF_BLOCK_PAGES;
+    if (!view->by_page) {
+        ff__heap_set(&belady->heap, first, unit_next(belady, view, first));
+        return;
+    }
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        ff__heap_set(&belady->heap, first + page, ff__belady_next(belady, first + page));
+    }
+}
+
+void ff__belady_departure(struct ff__belady *belady, uint32_t block, const struct ff_mask *pages) {
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        ff__heap_remove(&belady->heap, block * FF_BLOCK_PAGES + page);
+    }
+}
+
+static void refresh(struct ff__belady *belady, const struct ff_view *view) {
+    while (belady->stale != END) {
+        uint32_t unit = pop(belady, &belady->stale);
+        if (ff__heap_has(&belady->heap, unit))
+            ff__heap_set(&belady->heap, unit, unit_next(belady, view, unit));
+    }
+}
+
+bool ff__belady_last(struct ff__belady *belady, const struct ff_view *view, uint32_t *unit,
+                     uint64_t *next) {
+    refresh(belady, view);
+    if (belady->heap.count == 0)
+        return false;
+    *unit = ff__heap_top(&belady->heap);
+    *next = ff__heap_key(&belady->heap, *unit);
+    ff__heap_remove(&belady->heap, *unit);
+    push(belady, &belady->aside, *unit);
+    return true;
+}
+
+void ff__belady_drop(struct ff__belady *belady) {
+    pop(belady, &belady->aside);
+}
+
+void ff__belady_put_back(struct ff__belady *belady, const struct ff_view *view) {
+    while (belady->aside != END) {
+        uint32_t unit = pop(belady, &belady->aside);
+        ff__heap_set(&belady->heap, unit, unit_next(belady, view, unit));
+    }
+}

@@ -1,0 +1,108 @@
+/* Belady: who is needed last, in a recorded run of the same work, leaves first. No order on demand has
+ * fewer faults. */
+#include "policy/bounds/belady.h"
+
+#include "policy/common/evictor.h"
+#include "policy/registry.h"
+
+static int init(void *state, const struct ff_policy_env *env) {
+    return ff__belady_start(state, env);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    ff__belady_departure(state, block, &all);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    ff__belady_arrival(state, view, block, pages);
+}
+
+static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
+                      uint32_t count) {
+    ff__belady_access(state, view, accesses, count);
+}
+
+static void on_leave(void *state, const struct ff_view *view, uint32_t block,
+                     const struct ff_mask *pages) {
+    if (view->by_page)
+        ff__belady_departure(state, block, pages);
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    (void)view;
+    block_freed(state, block);
+}
+
+/* Shell's, as qsort may allocate. */
+static void sort(uint64_t *next, uint32_t count) {
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            uint64_t one = next[i];
+            uint32_t at = i;
+            for (; at >= gap && next[at - gap] > one; at -= gap)
+                next[at] = next[at - gap];
+            next[at] = one;
+        }
+    }
+}
+
+/* A prefetch gets nobody's memory who is needed before what comes for it: the first of the block's
+ * absent pages, or by page as many of them as room is wanted for. */
+static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
+                             const struct ff_evict_request *request) {
+    uint64_t next[FF_BLOCK_PAGES];
+    uint32_t block = request->for_block, count = 0;
+    if (request->cause != FF_EVICT_FOR_PREFETCH || block >= view->block_limit)
+        return 0;
+    struct ff_mask there = ff_view_expected(view, request->tier, block);
+    for (uint32_t page = 0; page < view->blocks[block].page_count; page++)
+        if (!ff_mask_test(&there, page))
+            next[count++] = ff__belady_next(belady, block * FF_BLOCK_PAGES + page);
+    sort(next, count);
+    uint64_t wanted = view->by_page && request->pages > 0 ? request->pages : 1;
+    return wanted <= count ? next[wanted - 1] : FF__NEVER;
+}
+
+static void name(struct ff__naming *naming, uint32_t unit) {
+    const struct ff_view *view = naming->view;
+    uint32_t block = unit / FF_BLOCK_PAGES, tier = naming->request->tier;
+    if (!ff_view_evictable(view, tier, block))
+        return;
+    if (view->by_page)
+        ff__name_page(naming, block, unit % FF_BLOCK_PAGES);
+    else if (block != naming->request->for_block)
+        ff__name(naming, block, ff_view_resident(view, tier, block));
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    struct ff__belady *belady = state;
+    struct ff__naming naming = ff__naming_of(view, request, victims);
+    uint64_t after = needed_after(belady, view, request), next;
+    uint32_t unit;
+    while (!ff__naming_done(&naming) && ff__belady_last(belady, view, &unit, &next) &&
+           next >= after)
+        name(&naming, unit);
+    ff__belady_put_back(belady, view);
+}
+
+const struct ff_evict_policy ff__evict_belady = {
+    .base =
+        {
+            .name = "belady",
+            .summary = "who is needed last in a recorded run of the same work",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
+            .state_size = sizeof(struct ff__belady),
+            .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__use),
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_used = on_used,
+    .on_access = on_access,
+    .on_leave = on_leave,
+    .on_release = on_release,
+    .pick = pick,
+};

@@ -1,0 +1,61 @@
+/* What UVMSmart's eviction policies share: their two parameters, and how victims are named.
+ *
+ * All of them know about accesses where the backend shows them; elsewhere, arrivals are all that they
+ * see. An arrival counts as a use in any case. Where memory is handed out by the block, what they name
+ * costs the whole block. */
+#ifndef FF_POLICY_COMMON_EVICTOR_H
+#define FF_POLICY_COMMON_EVICTOR_H
+
+#include <farfault/policy.h>
+
+/* The first rows of every table, in this order. UVMSmart: -reserve_accessed_page_percent and
+ * -percentage_of_free_page_buffer. Nothing but reserved units is named only when there is nothing
+ * else. */
+enum ff__evictor_param { FF__PARAM_RESERVE, FF__PARAM_BUFFER, FF__EVICTOR_PARAMS };
+#define FF__EVICTOR_ROWS                                                                           \
+    [FF__PARAM_RESERVE] = {"reserve", FF_PARAM_INT,                                                \
+                           0,         0,                                                           \
+                           99,        "percent of the order's cold end that is passed over"},      \
+    [FF__PARAM_BUFFER] = {                                                                         \
+        "buffer", FF_PARAM_INT, 0,                                                                 \
+        0,        99,           "percent of the device's memory that is kept free ahead of need"}
+
+extern const struct ff_param ff__evictor_params[FF__EVICTOR_PARAMS + 1];
+
+/* The head of every such policy's state. */
+struct ff__evictor {
+    uint32_t tier, reserve, buffer;
+};
+
+/* -EINVAL: more units than an order has numbers for. */
+int ff__evictor_start(struct ff__evictor *evictor, const struct ff_policy_env *env,
+                      uint32_t units_of_block);
+
+/* The hook. */
+uint64_t ff__evictor_stock(void *state, const struct ff_view *view);
+
+/* An answer in the making. */
+struct ff__naming {
+    const struct ff_view *view;
+    const struct ff_evict_request *request;
+    struct ff_advice_list *victims;
+    uint64_t named; /* pages; where memory is by the block, enough are never named: the engine takes
+                       the first block that can go, and the others are second choices */
+    bool full;
+};
+
+static inline struct ff__naming ff__naming_of(const struct ff_view *view,
+                                              const struct ff_evict_request *request,
+                                              struct ff_advice_list *victims) {
+    return (struct ff__naming){view, request, victims, 0, victims->capacity == 0};
+}
+
+static inline bool ff__naming_done(const struct ff__naming *naming) {
+    return naming->full || (naming->view->by_page && naming->named >= naming->request->pages);
+}
+
+/* Names these resident pages of a block. */
+void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages);
+void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page);
+
+#endif

@@ -1,0 +1,409 @@
+/* DeepUM's correlation prefetching with chaining (Jung, Kim and Lee, ASPLOS 2023, section 4).
+ *
+ * The correlator's step learns from faults and launches. The prefetching thread's step walks: from
+ * the block that faulted last through the blocks that the kernel uses after it, then through those of
+ * the kernel that is predicted to run next, and so on. It pauses N kernels ahead and goes on when the
+ * running one is over; a new fault begins it anew. Advice that finds no room without harm stalls it
+ * where it is, until something has changed: the paper does not say, and G10's stand-in for DeepUM
+ * stalls likewise.
+ *
+ * Where what works better is not what the paper says, both are here:
+ *   pairs=0     the walk takes the faulted block's successors, and then goes by the order in which the
+ *               kernel first touched its blocks; a launch, too, begins a walk
+ *   pairs=1     the paper: successors of successors, until the end block, from the start block on
+ *   whole=1     a block comes as a whole, with a fault and ahead of it
+ *   whole=0     with a fault only what was asked for; ahead of it the pages that ever faulted
+ *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far)
+ * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
+ * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
+#include "policy/deepum/foresight.h"
+
+#include "policy/registry.h"
+
+#define FRONTIER 64u /* blocks that a walk remembers to visit */
+
+/* Where prefetching is, on one device. */
+struct walk {
+    uint64_t turn;    /* the launch it is in */
+    uint64_t reached; /* launches before this one have been walked through */
+    uint32_t at;      /* in order: the block visited last, FF_NONE: none yet */
+    uint32_t stamp;   /* rows that this walk has visited have it */
+    uint32_t head, count, frontier[FRONTIER]; /* blocks to visit first */
+    uint64_t brought;                         /* pages advised since the last sign of the kernel */
+    bool active, stalled;
+};
+
+struct device {
+    struct walk walk;
+    uint32_t last_block; /* of this execution's faults, FF_NONE */
+};
+
+struct correlation {
+    struct ff__foresight foresight;
+    bool pairs, whole, chain;
+    uint32_t reach;
+    uint32_t stamp;
+    struct device devices[FF_TIERS_MAX];
+};
+
+enum param {
+    MEMORY,
+    KERNELS,
+    ROWS,
+    WAYS,
+    SUCCESSORS,
+    SLACK,
+    PAIRS,
+    WHOLE,
+    CHAIN,
+    REACH,
+    BEYOND,
+    PARAMS
+};
+
+/* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
+static const struct ff_param params[PARAMS + 1] = {
+    [MEMORY] = {"tables", FF_PARAM_SIZE, 64 << 20, 64 << 10, INT64_C(1) << 40,
+                "bytes of all correlation tables"},
+    [KERNELS] = {"kernels", FF_PARAM_INT, 32, 1, FF__LOOK_MAX,
+                 "predicted kernels to prefetch for (N)"},
+    [ROWS] = {"rows", FF_PARAM_INT, 2048, 8, 1 << 18, "rows of a block table, a power of two"},
+    [WAYS] = {"associativity", FF_PARAM_INT, 2, 1, 16, "blocks of a row"},
+    [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors of a block"},
+    [SLACK] = {"slack", FF_PARAM_INT, 8, 0, 4096,
+               "blocks behind its last fault that a kernel may still use"},
+    [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "walk as in the paper, by pairs alone"},
+    [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "bring whole blocks, not only touched pages"},
+    [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1, "go on with the kernels that are predicted"},
+    [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
+               "percent of the memory to bring before the next fault, launch or end"},
+    [BEYOND] = {"beyond", FF_PARAM_BOOL, 0, 0, 1,
+                "forecast uses beyond the predicted kernels, by when they came before"},
+};
+
+static size_t arena_size(const int64_t *values) {
+    return (size_t)values[MEMORY];
+}
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct correlation *correlation = state;
+    const int64_t *value = env->params;
+    struct ff__tables_shape shape = {(uint32_t)value[ROWS], (uint32_t)value[WAYS],
+                                     (uint32_t)value[SUCCESSORS], value[BEYOND] != 0};
+    correlation->foresight.limit = (uint32_t)value[KERNELS];
+    correlation->foresight.slack = (uint32_t)value[SLACK];
+    correlation->pairs = value[PAIRS] != 0;
+    correlation->whole = value[WHOLE] != 0;
+    correlation->chain = value[CHAIN] != 0;
+    correlation->reach = (uint32_t)value[REACH];
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
+        correlation->devices[tier].last_block = FF_NONE;
+    return ff__foresight_start(&correlation->foresight, env->arena, env->arena_size, &shape,
+                               env->block_state);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ff__foresight_forget(&((struct correlation *)state)->foresight, block);
+}
+
+/* ---- the walk ---- */
+
+static void visit_later(struct walk *walk, uint32_t block) {
+    if (block != FF_NONE && walk->count < FRONTIER)
+        walk->frontier[(walk->head + walk->count++) % FRONTIER] = block;
+}
+
+static void visit_successors(const struct correlation *correlation, struct walk *walk,
+                             const struct ff__row *row) {
+    for (uint32_t i = 0; i < correlation->foresight.tables.successors; i++)
+        visit_later(walk, row->successor[i]);
+}
+
+/* At the start of a launch's table. */
+static void begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
+    struct walk *walk = &correlation->devices[tier].walk;
+    const struct ff__table *table = ff__launch_table(&correlation->foresight, tier, turn);
+    walk->turn = turn;
+    walk->at = FF_NONE;
+    walk->stamp = ++correlation->stamp;
+    walk->count = 0;
+    walk->active = true;
+    if (correlation->pairs && table)
+        visit_later(walk, table->start);
+}
+
+/* At a block of it: behind it, or with it. */
+static void begin_at(struct correlation *correlation, uint32_t tier, uint64_t turn, uint32_t block,
+                     bool with) {
+    struct walk *walk = &correlation->devices[tier].walk;
+    begin(correlation, tier, turn);
+    struct ff__table *table = ff__launch_table(&correlation->foresight, tier, turn);
+    uint32_t row = table ? ff__row_find(&correlation->foresight.tables, table, block) : FF_NONE;
+    if (row == FF_NONE)
+        return;
+    struct ff__row *at = ff__row_at(&correlation->foresight.tables, table, row);
+    walk->count = 0;
+    walk->at = block;
+    if (with) {
+        visit_later(walk, block);
+    } else {
+        at->walked = walk->stamp;
+        visit_successors(correlation, walk, at);
+    }
+}
+
+static bool pass(struct walk *walk, struct ff__row *row) {
+    bool is_first = row->walked != walk->stamp;
+    row->walked = walk->stamp;
+    return is_first;
+}
+
+/* The next of the blocks that were put down to be visited; FF_NONE: none. */
+static uint32_t next_of_frontier(struct correlation *correlation, struct walk *walk,
+                                 const struct ff__table *table) {
+    const struct ff__tables *tables = &correlation->foresight.tables;
+    while (walk->count > 0) {
+        uint32_t block = walk->frontier[walk->head++ % FRONTIER];
+        uint32_t number = ff__row_find(tables, table, block);
+        walk->count--;
+        if (number == FF_NONE || !pass(walk, ff__row_at(tables, table, number)))
+            continue;
+        if (correlation->pairs && block == table->end)
+            walk->count = 0; /* the paper's end of prefetching for this kernel */
+        else if (correlation->pairs)
+            visit_successors(correlation, walk, ff__row_at(tables, table, number));
+        return block;
+    }
+    return FF_NONE;
+}
+
+static uint32_t next_in_order(struct correlation *correlation, struct walk *walk,
+                              const struct ff__table *table) {
+    const struct ff__tables *tables = &correlation->foresight.tables;
+    uint32_t number = walk->at == FF_NONE ? FF_NONE : ff__row_find(tables, table, walk->at);
+    if (walk->at != FF_NONE && number == FF_NONE)
+        return FF_NONE; /* its row is gone, and with it the place in the order */
+    number = number == FF_NONE ? table->first : ff__row_at(tables, table, number)->after;
+    while (number != FF_NONE && !pass(walk, ff__row_at(tables, table, number)))
+        number = ff__row_at(tables, table, number)->after;
+    if (number == FF_NONE)
+        return FF_NONE;
+    walk->at = ff__row_at(tables, table, number)->block;
+    return walk->at;
+}
+
+/* The next block of the launch that the walk is in; FF_NONE: it ends here. */
+static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
+    struct walk *walk = &correlation->devices[tier].walk;
+    struct ff__table *table = ff__launch_table(&correlation->foresight, tier, walk->turn);
+    if (!table || !ff__table_is_ordered(table))
+        return FF_NONE;
+    uint32_t block = next_of_frontier(correlation, walk, table);
+    return block != FF_NONE || correlation->pairs ? block : next_in_order(correlation, walk, table);
+}
+
+/* On to the next predicted launch, or back to where the walk had come before a fault. False: nothing is
+ * predicted, or it pauses. */
+static bool next_launch(struct correlation *correlation, uint32_t tier) {
+    const struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
+    struct walk *walk = &correlation->devices[tier].walk;
+    uint64_t next = walk->turn + 1;
+    if (walk->turn == sequence->now && walk->reached > next)
+        next = walk->reached;
+    if (!correlation->chain || next > sequence->now + sequence->ahead)
+        return false;
+    walk->reached = next;
+    begin(correlation, tier, next);
+    return true;
+}
+
+static struct ff_mask pages_of(const struct correlation *correlation, const struct ff_view *view,
+                               uint32_t tier, uint32_t block) {
+    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
+    struct ff_mask there = ff_view_expected(view, tier, block);
+    if (!correlation->whole)
+        pages = ff_mask_and(&pages, &correlation->foresight.blocks[block].touched);
+    return ff_mask_minus(&pages, &there);
+}
+
+/* Adds a piece of advice to the list, which has room; most of what a walk visits is written there once,
+ * and not copied. */
+static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
+                   uint32_t block, struct ff_advice_list *list) {
+    struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
+    uint64_t turn = correlation->devices[tier].walk.turn;
+    struct ff_advice *advice = &list->items[list->count];
+    if (ff_view_facts(view, block)->busy)
+        return;
+    advice->pages = pages_of(correlation, view, tier, block);
+    uint32_t count = ff_mask_count(&advice->pages);
+    if (count == 0)
+        return;
+    advice->block = block;
+    advice->tier = tier;
+    advice->launch = ff__launch_at(sequence, turn)->id;
+    advice->ready_ns = 0;
+    list->count++;
+    correlation->devices[tier].walk.brought += count;
+}
+
+/* What is brought as soon as it does no harm is brought in every lap of a loop, however much of it
+ * could have stayed: the memory becomes a window that slides over the data. So there is a bound to how
+ * far the walk gets ahead of where the kernel is known to be. */
+static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
+                           uint32_t tier) {
+    uint64_t most = view->capacity[tier] * correlation->reach / 100;
+    return most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
+}
+
+static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
+    struct correlation *correlation = state;
+    for (uint32_t tier = 1; tier < view->tier_count; tier++) {
+        struct walk *walk = &correlation->devices[tier].walk;
+        const uint64_t most = far_enough(correlation, view, tier);
+        while (walk->active && !walk->stalled && list->count < list->capacity &&
+               walk->brought < most) {
+            uint32_t block = next_block(correlation, tier);
+            if (block != FF_NONE)
+                advise(correlation, view, tier, block, list);
+            else if (!next_launch(correlation, tier))
+                break;
+        }
+    }
+}
+
+/* ---- learning ---- */
+
+static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
+    struct device *device = &correlation->devices[event->tier];
+    struct ff__foresight *foresight = &correlation->foresight;
+    uint64_t turn = foresight->sequences[event->tier].now;
+    struct ff__table *ended = ff__launch_table(foresight, event->tier, turn);
+    if (ended && device->last_block != FF_NONE)
+        ended->end = device->last_block;
+    device->last_block = FF_NONE;
+    bool right = ff__foresight_launch(foresight, event->tier, event->launch);
+    turn++;
+    if (!right || device->walk.reached <= turn)
+        device->walk.reached = turn + 1;
+    if (!correlation->pairs)
+        begin(correlation, event->tier, turn);
+    else if (!right)
+        device->walk.active = false; /* a failed prediction ends chaining */
+}
+
+static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
+    struct ff__foresight *foresight = &correlation->foresight;
+    struct device *device = &correlation->devices[event->tier];
+    struct ff__sequence *sequence = &foresight->sequences[event->tier];
+    struct ff__recorded recorded;
+    if (event->launch == FF_NONE)
+        return; /* the host's, not a kernel's */
+    bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
+    uint32_t before = is_running ? device->last_block : FF_NONE;
+    if (!ff__foresight_fault(foresight, event->tier, event->launch, before, event->block,
+                             &recorded) ||
+        !is_running)
+        return;
+    struct ff__table *table = ff__launch_table(foresight, event->tier, sequence->now);
+    if (device->last_block == FF_NONE)
+        table->start = event->block;
+    if (table->runs > 0)
+        ff__foresight_progress(foresight, event->tier, &recorded);
+    device->last_block = event->block;
+    /* a row that is new has no successors, and the walk under way is as good as before */
+    if (!recorded.is_new)
+        begin_at(correlation, event->tier, sequence->now, event->block, false);
+}
+
+/* Back to the first block that found no room. */
+static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
+    struct ff__sequence *sequence = &correlation->foresight.sequences[event->tier];
+    struct walk *walk = &correlation->devices[event->tier].walk;
+    uint64_t turn = sequence->now, end = sequence->now + sequence->ahead;
+    if (event->launch == FF_NONE || walk->stalled)
+        return;
+    while (turn <= end && ff__launch_at(sequence, turn)->id != event->launch)
+        turn++;
+    if (turn > end)
+        return;
+    begin_at(correlation, event->tier, turn, event->block, true);
+    walk->stalled = true;
+    if (walk->reached > turn)
+        walk->reached = turn > sequence->now ? turn : sequence->now + 1;
+}
+
+static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
+                  uint32_t count) {
+    struct correlation *correlation = state;
+    (void)view;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff_event *event = &events[i];
+        struct walk *walk = &correlation->devices[event->tier].walk;
+        if (event->kind != FF_EVENT_NO_ROOM && event->kind != FF_EVENT_EVICTED) {
+            walk->stalled = false;
+            walk->brought = 0;
+        }
+        if (event->kind == FF_EVENT_LAUNCH) {
+            on_launch_event(correlation, event);
+        } else if (event->kind == FF_EVENT_FAULT) {
+            on_fault_event(correlation, event);
+        } else if (event->kind == FF_EVENT_NO_ROOM) {
+            on_no_room(correlation, event);
+        } else if (event->kind == FF_EVENT_LAUNCH_END) {
+            ff__foresight_end(&correlation->foresight, event->tier, event->launch);
+        }
+    }
+}
+
+/* ---- with a fault ---- */
+
+static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
+                     struct ff_fault_advice *advice) {
+    struct correlation *correlation = state;
+    struct ff_mask *touched = &correlation->foresight.blocks[group->block].touched;
+    *touched = ff_mask_or(touched, &group->faulted);
+    if (correlation->whole)
+        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
+}
+
+/* ---- the forecast ---- */
+
+static uint64_t next_turn(const void *state, uint32_t tier, uint32_t block) {
+    return ff__foresight_next(&((const struct correlation *)state)->foresight, tier, block);
+}
+
+static uint64_t launch_of_next_turn(const void *state, uint32_t tier, uint32_t block) {
+    return ff__foresight_next_launch(&((const struct correlation *)state)->foresight, tier, block);
+}
+
+static uint64_t this_turn(const void *state, uint32_t tier) {
+    return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
+}
+
+static uint64_t taken_back(const void *state, uint32_t tier) {
+    return ((const struct correlation *)state)->foresight.sequences[tier].taken_back;
+}
+
+const struct ff_prefetch_policy ff__prefetch_correlation = {
+    .base =
+        {
+            .name = "correlation",
+            .summary = "what the kernel, and those predicted after it, used before (DeepUM)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .state_size = sizeof(struct correlation),
+            .block_state_size = sizeof(struct ff__foreseen),
+            .arena_size = arena_size,
+            .params = params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_fault = on_fault,
+    .learn = learn,
+    .plan = plan,
+    .next_turn = next_turn,
+    .next_launch = launch_of_next_turn,
+    .this_turn = this_turn,
+    .taken_back = taken_back,
+};

@@ -1,0 +1,172 @@
+/* Belady on a forecast: the block whose next expected use is farthest leaves. Ours; DeepUM's tables
+ * make it possible. Of blocks that are not expected at all, the least recently migrated one leaves
+ * first, and before any that is expected. Without a forecast this is lrm, less the discarded list.
+ *
+ * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
+ * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
+ * Nothing else is looked at, so that a pick costs the victims and what was used since. */
+#include "policy/common/heap.h"
+#include "policy/deepum/ahead.h"
+
+#include "policy/registry.h"
+
+#define NAMED_MAX 16u
+#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
+
+/* By block, zero at first. */
+struct known {
+    struct ff__heap_place farthest, soonest;
+    uint64_t arrival;
+};
+
+struct farthest {
+    struct known *blocks;
+    struct ff__heap farthest, soonest;
+    uint64_t arrivals;
+    struct ff__ahead ahead;
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct farthest *farthest = state;
+    farthest->blocks = env->block_state;
+    farthest->farthest =
+        (struct ff__heap){(unsigned char *)&farthest->blocks->farthest, sizeof(struct known), 0};
+    farthest->soonest =
+        (struct ff__heap){(unsigned char *)&farthest->blocks->soonest, sizeof(struct known), 0};
+    ff__ahead_start(&farthest->ahead, env);
+    return 0;
+}
+
+static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
+                       uint32_t block) {
+    uint64_t turn = ff_view_next_turn(view, farthest->ahead.tier, block);
+    struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block),
+                                        &ff_view_facts(view, block)->inactive);
+    if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
+        return UINT64_MAX;
+    return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;
+}
+
+static bool is_recent(const struct farthest *farthest, uint32_t block) {
+    return farthest->arrivals - farthest->blocks[block].arrival < RECENT;
+}
+
+static uint64_t set_key(struct farthest *farthest, const struct ff_view *view, uint32_t block) {
+    uint64_t key = key_of(farthest, view, block);
+    ff__heap_set(&farthest->farthest, block, key);
+    ff__heap_set(&farthest->soonest, block, ~key);
+    return key;
+}
+
+static void forget(void *state, uint32_t block) {
+    struct farthest *farthest = state;
+    ff__heap_remove(&farthest->farthest, block);
+    ff__heap_remove(&farthest->soonest, block);
+}
+
+static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
+    struct farthest *farthest = state;
+    farthest->blocks[block].arrival = ++farthest->arrivals;
+    set_key(farthest, view, block);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    struct farthest *farthest = state;
+    (void)pages;
+    if (!ff__heap_has(&farthest->farthest, block))
+        return;
+    farthest->blocks[block].arrival = ++farthest->arrivals;
+    set_key(farthest, view, block);
+}
+
+static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
+    if (ff__heap_has(&((struct farthest *)state)->farthest, block))
+        set_key(state, view, block);
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    (void)view;
+    forget(state, block);
+}
+
+static uint64_t stock(void *state, const struct ff_view *view) {
+    return ff__ahead_stock(&((const struct farthest *)state)->ahead, view);
+}
+
+/* Looks up again what the kernel has left behind. */
+static void refresh(struct farthest *farthest, const struct ff_view *view) {
+    uint64_t now = ff_view_this_turn(view, farthest->ahead.tier);
+    while (farthest->soonest.count > 0) {
+        uint32_t block = ff__heap_top(&farthest->soonest);
+        if (~ff__heap_key(&farthest->soonest, block) >= now || set_key(farthest, view, block) < now)
+            return;
+    }
+}
+
+/* The block to leave first, and its next use; FF_NONE: no block is left. */
+static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint64_t *key) {
+    while (farthest->farthest.count > 0) {
+        uint32_t block = ff__heap_top(&farthest->farthest);
+        uint64_t held = ff__heap_key(&farthest->farthest, block);
+        *key = set_key(farthest, view, block);
+        if (*key >= held)
+            return block;
+    }
+    return FF_NONE;
+}
+
+/* Names blocks from the farthest on, as many as it may: by the block the engine takes one, and the first
+ * may share its root. Those for a prefetch only if a later kernel needs them than what it brings: places
+ * within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes
+ * to see those behind them. */
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    struct farthest *farthest = state;
+    uint32_t aside[NAMED_MAX], count = 0, block;
+    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
+    uint64_t after = 0, key;
+    refresh(farthest, view);
+    if (request->cause == FF_EVICT_FOR_PREFETCH)
+        after = ff_view_next_turn(view, request->tier, request->for_block) | UINT32_MAX;
+    if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
+        after = ARRIVALS - 1;
+    while (count < NAMED_MAX && victims->count < victims->capacity &&
+           (block = top(farthest, view, &key)) != FF_NONE && key > after) {
+        ff__heap_remove(&farthest->farthest, block);
+        aside[count++] = block;
+        victim.block = block;
+        if (block != request->for_block && !is_recent(farthest, block) &&
+            ff_view_evictable(view, request->tier, block))
+            ff_advice_add(victims, &victim);
+    }
+    bool only_recent = victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT;
+    for (uint32_t i = 0; i < count; i++) {
+        set_key(farthest, view, aside[i]);
+        victim.block = aside[i];
+        if (only_recent && victim.block != request->for_block)
+            ff_advice_add(victims, &victim);
+    }
+}
+
+const struct ff_evict_policy ff__evict_farthest = {
+    .base =
+        {
+            .name = "farthest",
+            .summary = "whose next use, by the prefetch policy's forecast, is farthest (ours)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct farthest),
+            .block_state_size = sizeof(struct known),
+            .params = ff__ahead_params,
+            .init = init,
+            .block_freed = forget,
+        },
+    .on_activate = on_activate,
+    .on_used = on_used,
+    .on_discarded = on_discarded,
+    .on_release = on_release,
+    .stock = stock,
+    .pick = pick,
+};

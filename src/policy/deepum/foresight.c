@@ -1,0 +1,436 @@
+#include "policy/deepum/foresight.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define HISTORY_SHARE 8u
+#define SCORE         8
+#define LEAPT         4u  /* faults after which a leap is believed; ours */
+#define FADES         16u /* parts of what lasts longer, of which an execution takes one */
+#define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
+
+int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
+                        const struct ff__tables_shape *shape, struct ff__foreseen *blocks) {
+    size_t history = size / HISTORY_SHARE / 64 * 64;
+    if (history < FF__HISTORY_BUCKET * sizeof(struct ff__record))
+        return -ENOMEM;
+    ff__history_start(&foresight->history, memory, history);
+    foresight->blocks = blocks;
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        memset(sequence->context, 0xff, sizeof sequence->context);
+        for (uint32_t i = 0; i < FF__RING; i++)
+            sequence->ring[i] = (struct ff__launch){FF_NONE, FF_NONE};
+    }
+    return ff__tables_start(&foresight->tables, (unsigned char *)memory + history, size - history,
+                            shape);
+}
+
+/* ---- the ring ---- */
+
+static void mark(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t block,
+                 bool used) {
+    uint64_t bit = UINT64_C(1) << (turn % 64);
+    uint64_t *word = &foresight->blocks[block].launches[tier][turn % FF__RING / 64];
+    *word = used ? *word | bit : *word & ~bit;
+}
+
+static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, bool used) {
+    const struct ff__tables *tables = &foresight->tables;
+    const struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    for (uint32_t row = table ? table->first : FF_NONE; row != FF_NONE;) {
+        const struct ff__row *at = ff__row_at(tables, table, row);
+        mark(foresight, tier, turn, at->block, used);
+        row = at->after;
+    }
+}
+
+/* Takes rows of blocks that are gone out of a table. */
+static void sweep(const struct ff__foresight *foresight, struct ff__table *table) {
+    const struct ff__tables *tables = &foresight->tables;
+    if (table->swept == foresight->frees)
+        return;
+    for (uint32_t row = table->first; row != FF_NONE;) {
+        const struct ff__row *at = ff__row_at(tables, table, row);
+        uint32_t after = at->after;
+        if (foresight->blocks[at->block].freed > table->swept)
+            ff__table_remove(tables, table, row);
+        row = after;
+    }
+    table->swept = foresight->frees;
+}
+
+static void hold(struct ff__foresight *foresight, struct ff__launch *launch,
+                 struct ff__table *table) {
+    launch->table = table ? (uint32_t)(table - foresight->tables.tables) : FF_NONE;
+    if (table)
+        table->holds++;
+}
+
+static void enter(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t id) {
+    struct ff__launch *launch = ff__launch_at(&foresight->sequences[tier], turn);
+    struct ff__table *table = ff__table_find(&foresight->tables, id);
+    launch->id = id;
+    hold(foresight, launch, table);
+    if (table) {
+        sweep(foresight, table);
+        ff__table_number(&foresight->tables, table);
+    }
+    mark_all(foresight, tier, turn, true);
+}
+
+static void leave(struct ff__foresight *foresight, uint32_t tier, uint64_t turn) {
+    struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    mark_all(foresight, tier, turn, false);
+    if (table)
+        table->holds--;
+    *ff__launch_at(&foresight->sequences[tier], turn) = (struct ff__launch){FF_NONE, FF_NONE};
+}
+
+/* ---- launches ---- */
+
+/* A table that has just been made is that of launches in the ring. */
+static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id) {
+    struct ff__table *table = ff__table_make(&foresight->tables, id);
+    if (table)
+        table->swept = foresight->frees;
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
+            if (launch->id == id)
+                hold(foresight, launch, table);
+        }
+    }
+    return table;
+}
+
+/* Predicts as far as it goes, each kernel from the four before it. */
+static void extend(struct ff__foresight *foresight, uint32_t tier) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint32_t context[FF__CONTEXT];
+    memcpy(context, sequence->context, sizeof context);
+    for (uint32_t i = 1; i <= sequence->ahead; i++)
+        ff__context_push(context, ff__launch_at(sequence, sequence->now + i)->id);
+    while (sequence->ahead < foresight->limit) {
+        uint32_t next = ff__history_predict(&foresight->history, context);
+        if (next == FF_NONE)
+            break;
+        enter(foresight, tier, sequence->now + ++sequence->ahead, next);
+        ff__context_push(context, next);
+    }
+}
+
+static bool is_late(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__row *at) {
+    return at->step + at->lasts + foresight->slack < sequence->progress;
+}
+
+/* The row of a block, FF_NONE if there is none, or no block: rows that are free have that number, too. */
+static uint32_t row_of(const struct ff__foresight *foresight, const struct ff__table *table,
+                       uint32_t block) {
+    return block == FF_NONE ? FF_NONE : ff__row_find(&foresight->tables, table, block);
+}
+
+/* The place of the row in the order is where the kernel is now. */
+static void move_here(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                      struct ff__table *table, uint32_t row) {
+    struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+    uint32_t front = row_of(foresight, table, sequence->front);
+    if (front == row)
+        return;
+    ff__table_move(&foresight->tables, table, row, front);
+    at->step = sequence->progress;
+    at->lasts = 0;
+    sequence->front = at->block;
+}
+
+/* The row has come when it seemed to be over. Once more in this execution, and it lasts that long; else
+ * its place is wrong. */
+static void come_late(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                      struct ff__table *table, const struct ff__recorded *recorded) {
+    struct ff__row *at = ff__row_at(&foresight->tables, table, recorded->row);
+    table->score -= table->score > 1 - SCORE ? 2 : 0;
+    if (recorded->used > sequence->began)
+        at->lasts = sequence->progress - at->step;
+    else
+        move_here(foresight, sequence, table, recorded->row);
+}
+
+static void watch_leap(struct ff__foresight *foresight, struct ff__sequence *sequence,
+                       struct ff__table *table, const struct ff__row *at) {
+    if (sequence->leapt == 0) {
+        if (at->step <= sequence->progress + foresight->slack)
+            return;
+        sequence->leapt_from = sequence->progress;
+        sequence->leapt_front = sequence->front;
+    } else if (is_late(foresight, sequence, at) &&
+               at->step + at->lasts + foresight->slack >= sequence->leapt_from) {
+        uint32_t leaper = row_of(foresight, table, sequence->front);
+        sequence->progress = sequence->leapt_from;
+        sequence->front = sequence->leapt_front;
+        if (leaper != FF_NONE)
+            move_here(foresight, sequence, table, leaper);
+        sequence->leapt = LEAPT;
+    }
+    sequence->leapt = sequence->leapt < LEAPT ? sequence->leapt + 1 : 0;
+}
+
+void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier,
+                            const struct ff__recorded *recorded) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
+    struct ff__row *at = ff__row_at(&foresight->tables, table, recorded->row);
+    if (sequence->progress == OVER)
+        return;
+    watch_leap(foresight, sequence, table, at);
+    if (is_late(foresight, sequence, at)) {
+        come_late(foresight, sequence, table, recorded);
+        return;
+    }
+    if (at->step + foresight->slack >= sequence->progress)
+        table->score += table->score < SCORE;
+    if (at->step < sequence->progress)
+        return;
+    sequence->progress = at->step;
+    sequence->front = at->block;
+}
+
+/* What lasted longer than its place says may not always: it is forgotten unless it is seen again. */
+static void fade(const struct ff__foresight *foresight, const struct ff__table *table) {
+    for (uint32_t row = table->first; row != FF_NONE;) {
+        struct ff__row *at = ff__row_at(&foresight->tables, table, row);
+        at->lasts -= (at->lasts + FADES - 1) / FADES;
+        row = at->after;
+    }
+}
+
+/* A launch that has ended used the block of this row: it tells how long that was after the launch that
+ * used it before, and, with what was learned so, when it will be used again. */
+static void learn_gap(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
+                      struct ff__row *row) {
+    struct ff__tables *tables = &foresight->tables;
+    struct ff__foreseen *seen = &foresight->blocks[row->block];
+    uint32_t now = (uint32_t)foresight->sequences[tier].now, last = seen->beyond[tier].last;
+    uint32_t gap = *ff__row_gap(tables, row);
+    const struct ff__table *before =
+        last > 0 ? ff__table_find(tables, seen->beyond[tier].id) : NULL;
+    uint32_t at = before ? ff__row_find(tables, before, row->block) : FF_NONE;
+    if (at != FF_NONE)
+        *ff__row_gap(tables, ff__row_at(tables, before, at)) = now - last;
+    seen->beyond[tier].last = now;
+    seen->beyond[tier].next = gap > 0 ? now + gap : 0;
+    seen->beyond[tier].id = id;
+}
+
+static void learn_gaps(struct ff__foresight *foresight, uint32_t tier,
+                       const struct ff__table *table) {
+    const struct ff__tables *tables = &foresight->tables;
+    for (uint32_t row = tables->gaps ? table->first : FF_NONE; row != FF_NONE;) {
+        struct ff__row *at = ff__row_at(tables, table, row);
+        learn_gap(foresight, tier, table->key - 1, at);
+        row = at->after;
+    }
+}
+
+static void finish_running(struct ff__foresight *foresight, uint32_t tier) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    struct ff__table *table = ff__launch_table(foresight, tier, sequence->now);
+    if (table) {
+        table->runs++;
+        fade(foresight, table);
+        learn_gaps(foresight, tier, table);
+        ff__table_number(&foresight->tables, table);
+    }
+    leave(foresight, tier, sequence->now);
+}
+
+/* A kernel that runs for the first time uses what nobody has foreseen, and what is on the device leaves
+ * no fault to learn from: as long as it runs, nothing is foretold, so that its table becomes whole. */
+static bool is_trusted(const struct ff__foresight *foresight, const struct ff__sequence *sequence) {
+    uint32_t table = sequence->ring[sequence->now % FF__RING].table;
+    return table != FF_NONE && foresight->tables.tables[table].runs > 0;
+}
+
+bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint64_t next = sequence->now + 1;
+    bool right = sequence->ahead > 0 && ff__launch_at(sequence, next)->id == id;
+    finish_running(foresight, tier);
+    for (uint32_t i = 1; i <= sequence->ahead && !right; i++)
+        leave(foresight, tier, sequence->now + i);
+    ff__history_learn(&foresight->history, sequence->context, id);
+    ff__context_push(sequence->context, id);
+    sequence->now = next;
+    sequence->ahead = right ? sequence->ahead - 1 : 0;
+    sequence->progress = 0;
+    sequence->front = FF_NONE;
+    sequence->leapt = 0;
+    sequence->began = foresight->tables.clock;
+    if (!right)
+        enter(foresight, tier, next, id);
+    struct ff__table *table = ff__launch_table(foresight, tier, next);
+    if (!table)
+        table = make_table(foresight, id);
+    if (table) {
+        ff__table_touch(&foresight->tables, table);
+        ff__table_number(&foresight->tables, table);
+    }
+    extend(foresight, tier);
+    sequence->taken_back += !right || !is_trusted(foresight, sequence);
+    return right;
+}
+
+void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t id) {
+    struct ff__sequence *sequence = &foresight->sequences[tier];
+    if (ff__launch_at(sequence, sequence->now)->id == id)
+        sequence->progress = OVER;
+}
+
+/* ---- blocks that go ---- */
+
+static void forget_in(struct ff__foresight *foresight, uint32_t tier, uint64_t turn,
+                      uint32_t block) {
+    struct ff__table *table = ff__launch_table(foresight, tier, turn);
+    uint32_t row = table ? ff__row_find(&foresight->tables, table, block) : FF_NONE;
+    if (row != FF_NONE)
+        ff__table_remove(&foresight->tables, table, row);
+}
+
+void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block) {
+    struct ff__foreseen *seen = &foresight->blocks[block];
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        bool foretold = ff__foresight_next(foresight, tier, block) != FF_TURN_NEVER;
+        for (uint32_t i = 0; i <= sequence->ahead; i++)
+            forget_in(foresight, tier, sequence->now + i, block);
+        sequence->taken_back += foretold;
+    }
+    *seen = (struct ff__foreseen){.freed = ++foresight->frees};
+}
+
+/* ---- faults ---- */
+
+static void mark_row(struct ff__foresight *foresight, uint32_t number,
+                     const struct ff__recorded *recorded, uint32_t block) {
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+        struct ff__sequence *sequence = &foresight->sequences[tier];
+        for (uint32_t i = 0; i <= sequence->ahead; i++) {
+            if (ff__launch_at(sequence, sequence->now + i)->table != number)
+                continue;
+            mark(foresight, tier, sequence->now + i, block, true);
+            if (recorded->replaced != FF_NONE) {
+                mark(foresight, tier, sequence->now + i, recorded->replaced, false);
+                sequence->taken_back++;
+            }
+        }
+    }
+}
+
+bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
+                         uint32_t before, uint32_t block, struct ff__recorded *recorded) {
+    struct ff__launch *running =
+        ff__launch_at(&foresight->sequences[tier], foresight->sequences[tier].now);
+    struct ff__table *table = running->id == id && running->table != FF_NONE
+                                  ? &foresight->tables.tables[running->table]
+                                  : ff__table_find(&foresight->tables, id);
+    if (!table)
+        table = make_table(foresight, id);
+    if (!table)
+        return false;
+    sweep(foresight, table);
+    bool is_numbered = !table->unnumbered;
+    *recorded = ff__table_record(&foresight->tables, table, before, block);
+    if (recorded->is_new && table->runs > 0 && is_numbered && recorded->replaced == FF_NONE)
+        ff__table_number_new(&foresight->tables, table, recorded->row);
+    else if (recorded->is_new && table->runs > 0)
+        ff__table_number(&foresight->tables, table);
+    if (recorded->is_new)
+        mark_row(foresight, (uint32_t)(table - foresight->tables.tables), recorded, block);
+    return true;
+}
+
+/* ---- the forecast ---- */
+
+/* Of the running kernel: whether it is done with the block, and else at which step it is needed, which
+ * is at once if it has been in use and is used again. */
+static bool is_over(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    const struct ff__row *row, uint32_t *step) {
+    if (sequence->progress == OVER ||
+        row->step + row->lasts + foresight->slack < sequence->progress)
+        return true;
+    *step = row->step < sequence->progress ? sequence->progress : row->step;
+    return false;
+}
+
+/* Whether the launch uses the block from now on; a kernel that keeps no order may use it at any time,
+ * from its start to its end. */
+static bool is_used(const struct ff__foresight *foresight, const struct ff__sequence *sequence,
+                    uint64_t turn, uint32_t block, uint32_t *step) {
+    const struct ff__table *table =
+        &foresight->tables.tables[sequence->ring[turn % FF__RING].table];
+    bool running = turn == sequence->now;
+    *step = 0;
+    if (!ff__table_is_ordered(table)) {
+        *step = running && sequence->progress != OVER ? sequence->progress : 0;
+        return !running || sequence->progress != OVER;
+    }
+    uint32_t number = ff__row_find(&foresight->tables, table, block);
+    if (number == FF_NONE)
+        return false;
+    const struct ff__row *row = ff__row_at(&foresight->tables, table, number);
+    *step = row->step;
+    return !running || !is_over(foresight, sequence, row, step);
+}
+
+/* The first launch from `turn` to `end` that uses the block, of those whose bits share a word with that
+ * of `turn`. A bit tells that the table has the block; of the running launch's that is not enough. */
+static uint64_t next_in_word(const struct ff__foresight *foresight,
+                             const struct ff__sequence *sequence, uint32_t block, uint64_t bits,
+                             uint64_t turn, uint64_t end) {
+    uint32_t step;
+    for (bits >>= turn % 64; bits; bits &= bits - 1) {
+        uint64_t at = turn + (uint64_t)__builtin_ctzll(bits);
+        if (at > end)
+            break;
+        if (at > sequence->now || is_used(foresight, sequence, at, block, &step))
+            return at;
+    }
+    return FF_TURN_NEVER;
+}
+
+uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
+                                   uint32_t block) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    const uint64_t *launches = foresight->blocks[block].launches[tier];
+    uint64_t end = sequence->now + sequence->ahead, next = FF_TURN_NEVER;
+    if (!is_trusted(foresight, sequence))
+        return FF_TURN_NEVER;
+    for (uint64_t turn = sequence->now; turn <= end && next == FF_TURN_NEVER;
+         turn = (turn / 64 + 1) * 64)
+        next = next_in_word(foresight, sequence, block, launches[turn % FF__RING / 64], turn, end);
+    return next;
+}
+
+/* When a block that none of the predicted launches uses is used again, if it comes as it came before. */
+static uint64_t next_beyond(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint64_t next = foresight->blocks[block].beyond[tier].next;
+    return next > sequence->now + sequence->ahead ? next << 32 : FF_TURN_NEVER;
+}
+
+uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
+    uint64_t launch = ff__foresight_next_launch(foresight, tier, block);
+    uint32_t step;
+    if (launch == FF_TURN_NEVER)
+        return next_beyond(foresight, tier, block);
+    is_used(foresight, &foresight->sequences[tier], launch, block, &step);
+    return launch << 32 | step;
+}
+
+uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier) {
+    const struct ff__sequence *sequence = &foresight->sequences[tier];
+    uint32_t step =
+        sequence->progress > foresight->slack ? sequence->progress - foresight->slack : 0;
+    return sequence->now << 32 | step;
+}

@@ -1,0 +1,223 @@
+/* DeepUM's pre-eviction (section 5.1): the least recently migrated block that neither the running
+ * kernel nor the next N predicted ones are expected to use, ahead of need.
+ *
+ * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
+ * prefetch takes the least recently migrated block that only a later kernel needs than what it brings,
+ * or nothing; the stock and a fault take one that only a later kernel needs than the running one. If
+ * there is none, the stock stays short, and a fault takes what the running kernel needs last. What the
+ * expectation is comes from the prefetch policy; from one that foretells nothing, this is lrm. */
+#include "policy/common/migration_order.h"
+#include "policy/deepum/ahead.h"
+
+#include "policy/registry.h"
+
+#define LOOK      512u /* blocks of the order that one pick looks at; ours */
+#define NAMED_MAX 16u  /* of one answer; who wants more asks again */
+#define CHOICES   4u   /* by the block: the engine takes one, and the first may share its root */
+
+/* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
+ * expected, and which goes on and on, has to ask about few of them again. */
+struct place {
+    struct ff__order_link link;
+    uint32_t launch, taken_back; /* as of then */
+};
+
+/* Where the search for a block that is not expected goes on: at the least recently migrated one when a
+ * kernel begins, behind those that were found to be expected after that, and so round and round. */
+struct hand {
+    uint64_t launch;
+    uint32_t at; /* FF_NONE: in front of all */
+};
+
+struct predicted {
+    struct ff__order order;
+    struct ff__ahead ahead;
+    struct hand hand;
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct predicted *predicted = state;
+    ff__order_start(&predicted->order, env->block_state, sizeof(struct place));
+    ff__ahead_start(&predicted->ahead, env);
+    predicted->hand.at = FF_NONE;
+    return 0;
+}
+
+/* The block leaves its place in the order. */
+static void leave_place(struct predicted *predicted, uint32_t block) {
+    if (predicted->hand.at == block)
+        predicted->hand.at = ff__order_next(&predicted->order, block);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    if (ff__order_is_movable(state, view, block))
+        leave_place(state, block);
+    ff__order_on_used(state, view, block, pages);
+}
+
+/* It goes to the front part of the order. */
+static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
+    ((struct predicted *)state)->hand.at = FF_NONE;
+    ff__order_on_discarded(state, view, block);
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    leave_place(state, block);
+    ff__order_on_release(state, view, block);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct place *place = (void *)ff__order_at(state, block);
+    leave_place(state, block);
+    ff__order_block_freed(state, block);
+    place->launch = 0;
+}
+
+static uint64_t stock(void *state, const struct ff_view *view) {
+    return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
+}
+
+/* What is asked of every block of a search. */
+struct question {
+    const struct ff_view *view;
+    uint32_t tier, launch, taken_back; /* the running launch, and the forecast's count */
+    uint64_t from;                     /* nobody is to use it before this launch */
+};
+
+static struct question question_of(const struct ff_view *view, uint32_t tier) {
+    return (struct question){.view = view,
+                             .tier = tier,
+                             .launch = (uint32_t)(ff_view_this_turn(view, tier) >> 32),
+                             .taken_back = (uint32_t)ff_view_taken_back(view, tier),
+                             .from = FF_TURN_NEVER};
+}
+
+/* Whether a block may go. What has just come may be unexpected because nothing has been learned from it
+ * yet. */
+static inline bool may_go(const struct ff__order *order, uint32_t block,
+                          const struct question *question) {
+    struct place *place = (void *)ff__order_at(order, block);
+    if (place->launch > question->launch && place->launch < question->from &&
+        place->taken_back == question->taken_back)
+        return false;
+    if (!ff_view_evictable(question->view, question->tier, block))
+        return false;
+    if (question->from == 0)
+        return true;
+    if (ff__order_is_recent(order, block))
+        return false;
+    uint64_t launch = ff_view_next_launch(question->view, question->tier, block);
+    if (launch != FF_TURN_NEVER) {
+        place->launch = (uint32_t)launch;
+        place->taken_back = question->taken_back;
+    }
+    return launch >= question->from;
+}
+
+static uint32_t wanted_of(const struct ff_view *view, const struct ff_advice_list *victims) {
+    uint32_t wanted = view->by_page ? NAMED_MAX : CHOICES;
+    return victims->capacity < wanted ? victims->capacity : wanted;
+}
+
+/* Names blocks that may go, least recently migrated first. */
+static void name_from(const struct ff__order *order, const struct question *question,
+                      uint32_t for_block, uint32_t first, struct ff_advice_list *victims) {
+    struct ff_advice victim = {.tier = question->tier, .launch = FF_NONE};
+    uint32_t looked = 0, wanted = wanted_of(question->view, victims);
+    for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
+         block = ff__order_next(order, block), looked++) {
+        if (block == for_block || !may_go(order, block, question))
+            continue;
+        victim.block = block;
+        ff_advice_add(victims, &victim);
+    }
+}
+
+/* Puts the block among those named, which are in the order of their next use, farthest first. */
+static void insert(uint32_t block, uint64_t turn, uint64_t *turns, uint32_t wanted,
+                   struct ff_advice_list *victims) {
+    if (victims->count == wanted && turn <= turns[wanted - 1])
+        return;
+    uint32_t at = victims->count < wanted ? victims->count++ : wanted - 1;
+    for (; at > 0 && turns[at - 1] < turn; at--) {
+        turns[at] = turns[at - 1];
+        victims->items[at].block = victims->items[at - 1].block;
+    }
+    turns[at] = turn;
+    victims->items[at].block = block;
+}
+
+/* Names the blocks that the running kernel is expected to need last; of those that are alike, the
+ * least recently migrated. */
+static void name_last_needed(const struct ff__order *order, const struct question *question,
+                             uint32_t for_block, struct ff_advice_list *victims) {
+    uint64_t turns[NAMED_MAX];
+    uint32_t looked = 0, wanted = wanted_of(question->view, victims);
+    if (wanted == 0)
+        return;
+    for (uint32_t i = 0; i < wanted; i++)
+        victims->items[i] = (struct ff_advice){.tier = question->tier, .launch = FF_NONE};
+    for (uint32_t block = ff__order_next(order, FF_NONE); block != FF_NONE && looked < LOOK;
+         block = ff__order_next(order, block), looked++)
+        if (block != for_block && may_go(order, block, question) &&
+            !ff__order_is_recent(order, block))
+            insert(block, ff_view_next_turn(question->view, question->tier, block), turns, wanted,
+                   victims);
+}
+
+/* Moves the hand to a block that nobody expects. */
+static void search(struct predicted *predicted, const struct question *question) {
+    const struct ff__order *order = &predicted->order;
+    struct hand *hand = &predicted->hand;
+    if (hand->launch != question->launch || hand->at == FF_NONE)
+        *hand = (struct hand){question->launch, ff__order_next(order, FF_NONE)};
+    for (uint32_t looked = 0; hand->at != FF_NONE && looked < LOOK; looked++) {
+        if (may_go(order, hand->at, question))
+            break;
+        hand->at = ff__order_next(order, hand->at);
+    }
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    struct predicted *predicted = state;
+    struct question question = question_of(view, request->tier);
+    search(predicted, &question);
+    name_from(&predicted->order, &question, request->for_block, predicted->hand.at, victims);
+    if (victims->count > 0)
+        return;
+    uint64_t launch = request->cause == FF_EVICT_FOR_PREFETCH
+                          ? ff_view_next_launch(view, request->tier, request->for_block)
+                          : ff_view_this_turn(view, request->tier) >> 32;
+    uint32_t first = ff__order_next(&predicted->order, FF_NONE);
+    question.from = launch + 1;
+    if (launch != FF_TURN_NEVER)
+        name_from(&predicted->order, &question, request->for_block, first, victims);
+    question.from = 0;
+    if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
+        name_last_needed(&predicted->order, &question, request->for_block, victims);
+    if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
+        name_from(&predicted->order, &question, request->for_block, first, victims);
+}
+
+const struct ff_evict_policy ff__evict_predicted = {
+    .base =
+        {
+            .name = "predicted",
+            .summary = "least recently migrated and not expected to be used soon (DeepUM)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct predicted),
+            .block_state_size = sizeof(struct place),
+            .params = ff__ahead_params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_activate = ff__order_on_activate,
+    .on_used = on_used,
+    .on_discarded = on_discarded,
+    .on_release = on_release,
+    .stock = stock,
+    .pick = pick,
+};

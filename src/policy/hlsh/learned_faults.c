@@ -1,0 +1,114 @@
+/* The learned predictor where only faults and launches are seen, as on the software device: ours.
+ *
+ * A token is a fault as it was served: its first page, and in place of the PC the running kernel's
+ * execution ID. A stream is what one thread faults on (in the simulator: one SM, as the fault packets
+ * of NVIDIA's devices name a uTLB). The correlator's step predicts, off the fault path; a fault brings
+ * its leaf, whatever is predicted. What is learned comes from faults alone, and so from other streams
+ * than those that farfault train makes models of: without a model it learns while running. */
+#include "policy/hlsh/lookahead.h"
+#include "policy/registry.h"
+
+#define STREAMS 1792u /* threads told apart: as many as the paper's device has warps */
+#define WAITING 256u  /* predictions that have not been planned yet */
+
+struct learned {
+    struct ff__lookahead ahead;
+    uint64_t tune, faults, next_tune;
+    struct ff_advice waiting[WAITING];
+    uint32_t first, count;
+};
+
+enum param { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    FF__LOOKAHEAD_ROWS,
+    [TUNE] = {"tune", FF_PARAM_INT, 2048, 128, INT64_C(1) << 40,
+              "faults after which it is fine-tuned"},
+};
+
+static size_t arena_size(const int64_t *values) {
+    (void)values;
+    return ff__lookahead_arena(STREAMS);
+}
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct learned *learned = state;
+    learned->tune = learned->next_tune = (uint64_t)env->params[TUNE];
+    return ff__lookahead_start(&learned->ahead, env, STREAMS);
+}
+
+static void fini(void *state) {
+    ff__lookahead_stop(&((struct learned *)state)->ahead);
+}
+
+static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
+                     struct ff_fault_advice *advice) {
+    ff__lookahead_fault(&((struct learned *)state)->ahead, view, group, advice);
+}
+
+/* The oldest one makes room. */
+static void keep(struct learned *learned, const struct ff_advice *advice) {
+    learned->waiting[(learned->first + learned->count) % WAITING] = *advice;
+    if (learned->count < WAITING)
+        learned->count++;
+    else
+        learned->first = (learned->first + 1) % WAITING;
+}
+
+static void follow(struct learned *learned, const struct ff_view *view,
+                   const struct ff_event *event) {
+    const struct ff__access token = {
+        .page = event->block * FF_BLOCK_PAGES + event->page,
+        .pc = event->launch,
+        .launch = event->launch,
+        .sm = (uint16_t)(event->thread >> 16),
+        .warp = (uint16_t)event->thread,
+        .array = (uint16_t)view->blocks[event->block].range,
+        .missed = true,
+    };
+    struct ff_advice advice = {.tier = event->tier, .launch = event->launch};
+    ff__lookahead_note(&learned->ahead, event->thread, &token);
+    learned->faults++;
+    if (ff__lookahead_predict(&learned->ahead, view, event->thread, event->now_ns, &advice))
+        keep(learned, &advice);
+}
+
+static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
+                  uint32_t count) {
+    struct learned *learned = state;
+    for (uint32_t i = 0; i < count; i++)
+        if (events[i].kind == FF_EVENT_FAULT && view->blocks[events[i].block].page_count > 0)
+            follow(learned, view, &events[i]);
+    if (learned->faults >= learned->next_tune) {
+        learned->next_tune = learned->faults + learned->tune;
+        ff__lookahead_tune(&learned->ahead, view->now_ns);
+    }
+    ff__lookahead_adopt(&learned->ahead, view->now_ns);
+}
+
+static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
+    (void)view;
+    struct learned *learned = state;
+    while (learned->count > 0 && ff_advice_add(advice, &learned->waiting[learned->first])) {
+        learned->first = (learned->first + 1) % WAITING;
+        learned->count--;
+    }
+}
+
+const struct ff_prefetch_policy ff__prefetch_learned_faults = {
+    .base =
+        {
+            .name = "learned-faults",
+            .summary = "the same, of one thread's faults alone: where nothing else is seen",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .state_size = sizeof(struct learned),
+            .arena_size = arena_size,
+            .params = params,
+            .init = init,
+            .fini = fini,
+        },
+    .on_fault = on_fault,
+    .learn = learn,
+    .plan = plan,
+};

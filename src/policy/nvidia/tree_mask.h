@@ -1,0 +1,21 @@
+/* The NVIDIA driver's prefetch tree as a pure function: from what faulted and what is resident to
+ * what comes along. Page 0 is the block's first page, wherever in its 2 MiB window that lies. */
+#ifndef FF_POLICY_NVIDIA_TREE_MASK_H
+#define FF_POLICY_NVIDIA_TREE_MASK_H
+
+#include <farfault/mask.h>
+
+/* No mask may have a page at or past page_count; page_count + lead <= FF_BLOCK_PAGES. */
+struct ff__tree_input {
+    const struct ff_mask *faulted;
+    const struct ff_mask *resident;  /* at the destination */
+    const struct ff_mask *thrashing; /* NULL: none */
+    uint32_t page_count, lead;
+    uint32_t threshold; /* percent of a subtree that must be exceeded; 0..100 */
+    bool quirk;         /* leave out pages at the start of a misaligned block, as the driver does */
+};
+
+/* The pages to bring along: never a faulted or thrashing one; resident ones may be among them. */
+void ff__tree_mask(const struct ff__tree_input *in, struct ff_mask *out);
+
+#endif

@@ -1,0 +1,101 @@
+/* Any block but the latest arrivals. What comes round and round in a device that is too small for it always loses
+ * everything to an order by age; by lot, a part of it stays. The latest arrivals stay because whoever asked for
+ * them may still be at them. */
+#include "policy/common/lot.h"
+#include "policy/registry.h"
+
+enum param { PARAM_LATEST, PARAMS };
+static const struct ff_param params[PARAMS + 1] = {
+    [PARAM_LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
+                      "latest arrivals that stay; at most half of what is there"},
+};
+
+/* By block. */
+struct record {
+    struct ff__lot_record lot;
+    uint32_t when; /* of its last arrival */
+};
+
+struct any {
+    struct ff__lot lot;
+    uint32_t latest;
+    uint32_t clock; /* arrivals so far; pieces of one block, with no other between, are one */
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct any *any = state;
+    any->lot = (struct ff__lot){.records = env->block_state,
+                                .stride = sizeof(struct record),
+                                .unit_pages = FF_BLOCK_PAGES,
+                                .random = ff__random_seeded(env->seed)};
+    any->latest = (uint32_t)env->params[PARAM_LATEST];
+    return 0;
+}
+
+static struct record *record_of(const struct any *any, uint32_t block) {
+    return (struct record *)(void *)ff__lot_at(&any->lot, block);
+}
+
+static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
+    struct any *any = state;
+    (void)view;
+    ff__lot_add(&any->lot, block);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    struct any *any = state;
+    struct record *record = record_of(any, block);
+    (void)view, (void)pages;
+    if (any->clock == 0 || record->when != any->clock)
+        record->when = ++any->clock;
+}
+
+static void on_release(void *state, const struct ff_view *view, uint32_t block) {
+    struct any *any = state;
+    (void)view;
+    ff__lot_remove(&any->lot, block);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct any *any = state;
+    ff__lot_remove(&any->lot, block);
+    record_of(any, block)->when = 0;
+}
+
+static bool is_late(const struct any *any, uint32_t block) {
+    uint32_t half = any->lot.count / 2, when = record_of(any, block)->when;
+    return when > 0 && any->clock - when < (any->latest < half ? any->latest : half);
+}
+
+/* Only a fault that finds nobody else takes the memory of a late arrival. */
+static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
+                                  uint32_t block) {
+    if (!is_late(state, block))
+        return FF__LOT_YES;
+    return request->cause == FF_EVICT_FOR_FAULT ? FF__LOT_IF_NOBODY_ELSE : FF__LOT_NO;
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
+}
+
+const struct ff_evict_policy ff__evict_random_2m = {
+    .base =
+        {
+            .name = "random-2m",
+            .summary = "any block but the latest arrivals",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct any),
+            .block_state_size = sizeof(struct record),
+            .params = params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_activate = on_activate,
+    .on_used = on_used,
+    .on_release = on_release,
+    .pick = pick,
+};

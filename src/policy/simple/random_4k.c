@@ -1,0 +1,112 @@
+/* Any page (UVMSmart's random 4KB). With a reserve, pages used longest ago are passed over, which is
+ * what UVMSmart does with it: only then does the order matter. */
+#include "policy/common/lot.h"
+#include "policy/common/recency.h"
+#include "policy/registry.h"
+
+/* By page. */
+struct record {
+    struct ff__link link;
+    struct ff__lot_record lot;
+};
+
+struct any {
+    struct ff__evictor evictor;
+    struct ff__recency list; /* only with a reserve */
+    struct ff__lot lot;
+};
+
+static uint32_t id_of(uint32_t block, uint32_t page) {
+    return block * FF_BLOCK_PAGES + page;
+}
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct any *any = state;
+    struct record *records = env->block_state;
+    any->lot = (struct ff__lot){.records = (void *)&records->lot,
+                                .stride = sizeof *records,
+                                .unit_pages = 1,
+                                .random = ff__random_seeded(env->seed)};
+    any->list.links = env->block_state;
+    any->list.stride = sizeof(struct record);
+    any->list.percent = (uint32_t)env->params[FF__PARAM_RESERVE];
+    return ff__evictor_start(&any->evictor, env, FF_BLOCK_PAGES);
+}
+
+static void add(struct any *any, uint32_t id) {
+    ff__lot_add(&any->lot, id);
+    if (any->list.percent > 0)
+        ff__recency_touch(&any->list, id);
+}
+
+static void take_out(struct any *any, uint32_t id) {
+    bool listed = any->list.percent > 0 && ff__lot_has(&any->lot, id);
+    ff__lot_remove(&any->lot, id);
+    if (listed)
+        ff__recency_remove(&any->list, id);
+}
+
+static void on_used(void *state, const struct ff_view *view, uint32_t block,
+                    const struct ff_mask *pages) {
+    (void)view;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        add(state, id_of(block, page));
+    }
+}
+
+static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
+                      uint32_t count) {
+    (void)view;
+    struct any *any = state;
+    for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
+        uint32_t id = id_of(accesses[i].block, accesses[i].page);
+        if (ff__lot_has(&any->lot, id))
+            ff__recency_touch(&any->list, id);
+    }
+}
+
+static void on_leave(void *state, const struct ff_view *view, uint32_t block,
+                     const struct ff_mask *pages) {
+    (void)view;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        take_out(state, id_of(block, page));
+    }
+}
+
+static void block_freed(void *state, uint32_t block) {
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+        take_out(state, id_of(block, page));
+}
+
+static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
+                                  uint32_t id) {
+    (void)request;
+    const struct any *any = state;
+    bool reserved = ff__recency_link(&any->list, id)->prev & FF__RECENCY_RESERVED;
+    return reserved ? FF__LOT_IF_NOBODY_ELSE : FF__LOT_YES;
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
+}
+
+const struct ff_evict_policy ff__evict_random_4k = {
+    .base =
+        {
+            .name = "random-4k",
+            .summary = "any page (UVMSmart)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct any),
+            .block_state_size = FF_BLOCK_PAGES * sizeof(struct record),
+            .params = ff__evictor_params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_used = on_used,
+    .on_access = on_access,
+    .on_leave = on_leave,
+    .stock = ff__evictor_stock,
+    .pick = pick,
+};

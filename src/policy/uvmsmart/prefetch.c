@@ -1,0 +1,228 @@
+/* UVMSmart's way in (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
+ * memory first fills and another one after that, delayed migration, and of the smart runtime the part
+ * that turns to remote use. The options' numbers are UVMSmart's.
+ *
+ * Memory has first filled when a fault wants more than is free but for what `buffer` keeps: that one
+ * is the last to be served in the old way. UVMSmart, too, asks when it has queued a fault's transfers
+ * whether it will have to evict for them. */
+#include "policy/common/neighbours.h"
+#include "policy/registry.h"
+#include "policy/uvmsmart/delay.h"
+#include "policy/uvmsmart/pattern.h"
+
+#define AHEAD 8u /* accesses: their counts are fetched */
+
+struct record {
+    struct ff__delay_block delay;
+    struct ff__pattern_block pattern;
+};
+
+struct uvmsmart {
+    struct record *records;
+    enum ff__neighbours before, after;
+    enum ff__delay_mode mode;
+    uint32_t buffer;
+    bool smart;
+    bool full[FF_TIERS_MAX];
+    struct ff__random random;
+    struct ff__delay delay;
+    struct ff__pattern pattern;
+};
+
+enum param { BEFORE, AFTER, REMOTE, THRESHOLD, PENALTY, SMART, BUFFER, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    [BEFORE] = {"before", FF_PARAM_INT, FF__NEIGHBOURS_TREE, 0, FF__NEIGHBOURS - 1,
+                "prefetcher until memory fills: 0 none, 1 tree-half, 2 sequential, 3 random"},
+    [AFTER] = {"after", FF_PARAM_INT, FF__NEIGHBOURS_TREE, 0, FF__NEIGHBOURS - 1,
+               "prefetcher after that; not with smart"},
+    [REMOTE] = {"remote", FF_PARAM_INT, FF__DELAY_OFF, 0, FF__DELAY_MODES - 1,
+                "use pages over the link first: 0 never, 1 adaptively, 2 always, 3 once full"},
+    [THRESHOLD] = {"ts", FF_PARAM_INT, 8, 1, FF__DELAY_COUNT_FULL,
+                   "accesses to a leaf after which a read migrates"},
+    [PENALTY] = {"p", FF_PARAM_INT, 2, 1, 1 << 20,
+                 "factor of ts for every round trip, once full; only remote=1"},
+    [SMART] = {"smart", FF_PARAM_BOOL, 0, 0, 1,
+               "turn to remote=3 when the traffic is not linear any more"},
+    [BUFFER] = {"buffer", FF_PARAM_INT, 0, 0, 99,
+                "percent of memory that the eviction policy keeps free"},
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct uvmsmart *smart = state;
+    smart->records = env->block_state;
+    smart->before = (enum ff__neighbours)env->params[BEFORE];
+    smart->after = (enum ff__neighbours)env->params[AFTER];
+    smart->mode = (enum ff__delay_mode)env->params[REMOTE];
+    smart->smart = env->params[SMART] != 0;
+    smart->buffer = (uint32_t)env->params[BUFFER];
+    smart->random = ff__random_seeded(env->seed);
+    smart->delay.threshold = (uint32_t)env->params[THRESHOLD];
+    smart->delay.penalty = (uint32_t)env->params[PENALTY];
+    smart->pattern.blocks = (unsigned char *)&smart->records->pattern;
+    smart->pattern.stride = sizeof(struct record);
+    return 0;
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct uvmsmart *smart = state;
+    smart->records[block].delay = (struct ff__delay_block){
+        .count_halvings = smart->delay.count_halvings,
+        .trip_halvings = smart->delay.trip_halvings,
+    };
+    ff__pattern_forget(&smart->pattern, block);
+}
+
+/* ---- memory ---- */
+
+static uint64_t free_of(const struct ff_view *view, uint32_t tier) {
+    return ff_view_free(view, tier) * (view->by_page ? 1 : FF_BLOCK_PAGES);
+}
+
+/* How much memory a fault takes. */
+static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group *group,
+                        const struct ff_fault_advice *advice) {
+    struct ff_mask coming = ff_mask_minus(&group->faulted, &advice->remote);
+    coming = ff_mask_or(&coming, &advice->prefetch);
+    if (view->by_page)
+        return ff_mask_count(&coming);
+    bool has_frame = ff_view_holds(view, group->tier, group->block);
+    return has_frame || ff_mask_empty(&coming) ? 0 : FF_BLOCK_PAGES;
+}
+
+static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
+                        const struct ff_fault_group *group, const struct ff_fault_advice *advice) {
+    uint64_t kept = view->capacity[group->tier] * smart->buffer / 100;
+    if (group->tier != FF_TIER_HOST &&
+        need_of(view, group, advice) + kept > free_of(view, group->tier))
+        smart->full[group->tier] = true;
+}
+
+static enum ff__neighbours neighbours_now(const struct uvmsmart *smart, uint32_t tier) {
+    return smart->full[tier] && !smart->smart ? smart->after : smart->before;
+}
+
+/* ---- delayed migration ---- */
+
+static enum ff__delay_mode mode_now(const struct uvmsmart *smart) {
+    return smart->smart && smart->pattern.irregular ? FF__DELAY_OVERSUBSCRIBED : smart->mode;
+}
+
+static bool counts(const struct uvmsmart *smart) {
+    return smart->smart || smart->mode != FF__DELAY_OFF;
+}
+
+/* Another access to a page that is not there: whether it is read over the link. */
+static bool stays(struct uvmsmart *smart, const struct ff_view *view, uint32_t tier, uint32_t block,
+                  uint32_t page) {
+    struct ff__delay_block *record = &smart->records[block].delay;
+    uint64_t capacity = view->capacity[tier], used = capacity - free_of(view, tier);
+    uint32_t count = ff__delay_count(&smart->delay, record, page / FF_LEAF_PAGES);
+    return count < ff__delay_threshold(&smart->delay, mode_now(smart), record, smart->full[tier],
+                                       used, capacity);
+}
+
+/* What is written migrates at once, whatever the count. */
+static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
+                     struct ff_fault_advice *advice) {
+    struct uvmsmart *smart = state;
+    if (counts(smart) && group->tier != FF_TIER_HOST) {
+        FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
+            if (stays(smart, view, group->tier, group->block, page) &&
+                !ff_mask_test(&group->written, page))
+                ff_mask_set(&advice->remote, page);
+        }
+        advice->remote_tier = FF_TIER_HOST;
+    }
+    ff__neighbours_advise(neighbours_now(smart, group->tier), view, group, &smart->random, advice);
+    notice_full(smart, view, group, advice);
+}
+
+/* ---- accesses ---- */
+
+/* The page with its neighbours, as a fault would bring it. */
+static void advise(struct uvmsmart *smart, const struct ff_view *view,
+                   const struct ff_access *access, struct ff_advice_list *list) {
+    struct ff_mask there = ff_view_expected(view, access->tier, access->block);
+    struct ff_advice advice = {.block = access->block, .tier = access->tier, .launch = FF_NONE};
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].block == access->block && list->items[i].tier == access->tier)
+            there = ff_mask_or(&there, &list->items[i].pages);
+    if (ff_mask_test(&there, access->page))
+        return;
+    struct ff_mask page = {{0}};
+    ff_mask_set(&page, access->page);
+    advice.pages = ff__neighbours_of(neighbours_now(smart, access->tier), &page, &there,
+                                     view->blocks[access->block].page_count, &smart->random);
+    ff_mask_set(&advice.pages, access->page);
+    ff_advice_add(list, &advice);
+}
+
+/* Misses are counted as faults, so that the count does not depend on which of the two is told
+ * first. */
+static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
+                      uint32_t count, struct ff_advice_list *advice) {
+    struct uvmsmart *smart = state;
+    if (!counts(smart))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff_access *access = &accesses[i];
+        if (i + AHEAD < count)
+            __builtin_prefetch(&smart->records[accesses[i + AHEAD].block]
+                                    .delay.count[accesses[i + AHEAD].page / FF_LEAF_PAGES],
+                               1);
+        if (access->flags & FF_ACCESS_MISS)
+            continue;
+        if (!(access->flags & FF_ACCESS_REMOTE))
+            ff__delay_count(&smart->delay, &smart->records[access->block].delay,
+                            access->page / FF_LEAF_PAGES);
+        else if (!stays(smart, view, access->tier, access->block, access->page) ||
+                 access->flags & FF_ACCESS_WRITE)
+            advise(smart, view, access, advice);
+    }
+}
+
+/* ---- learning ---- */
+
+static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
+                       const struct ff_mask *pages, bool faulted) {
+    (void)tier;
+    (void)faulted;
+    struct uvmsmart *smart = state;
+    if (smart->smart)
+        ff__pattern_arrival(&smart->pattern, view, block, pages);
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_event *event) {
+    (void)view;
+    ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
+}
+
+static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
+                  uint32_t count) {
+    (void)view;
+    struct uvmsmart *smart = state;
+    for (uint32_t i = 0; i < count && counts(smart); i++)
+        if (events[i].kind == FF_EVENT_EVICTED)
+            ff__delay_written_back(&smart->delay, &smart->records[events[i].block].delay);
+}
+
+const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
+    .base =
+        {
+            .name = "uvmsmart",
+            .summary = "a prefetcher before memory fills, one after; delayed migration (UVMSmart)",
+            .api = FF_POLICY_API,
+            .needs = FF_SEES_FAULTS,
+            .state_size = sizeof(struct uvmsmart),
+            .block_state_size = sizeof(struct record),
+            .params = params,
+            .init = init,
+            .block_freed = block_freed,
+        },
+    .on_fault = on_fault,
+    .on_arrival = on_arrival,
+    .on_launch = on_launch,
+    .on_access = on_access,
+    .learn = learn,
+};
