@@ -119,6 +119,8 @@ static void set_view(struct ff__engine *engine) {
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         engine->view.free_roots[tier] = &space->frames[tier].free_count;
+        engine->view.root_used[tier] = space->frames[tier].used;
+        engine->view.leaf_owner[tier] = space->frames[tier].owner;
         engine->view.capacity[tier] = tier == FF_TIER_HOST ? 0 : space->capacity;
     }
 }

@@ -26,7 +26,7 @@ enum ff__job_status {
     FF__JOB_DROPPED, /* advice that does not fit */
 };
 
-#define FF__OUTS_MAX (FF__ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
+#define FF__OUTS_MAX (FF_ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
 
 struct ff__job {
     bool has_in;

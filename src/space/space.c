@@ -46,7 +46,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
-        roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
+        roots > UINT32_MAX / FF_ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
         devices >= FF_TIERS_MAX)
         return -EINVAL;
     space->base = base;
@@ -244,9 +244,9 @@ static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t l
                         (unsigned long long)space->capacity);
     if (!space->by_page &&
         (leaves > frames->leaves_used ||
-         frames->leaves_used > (frames->root_count + frames->spare_used) * FF__ROOT_LEAVES))
+         frames->leaves_used > (frames->root_count + frames->spare_used) * FF_ROOT_LEAVES))
         return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u",
-                        tier, leaves, frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
+                        tier, leaves, frames->leaves_used, frames->root_count * FF_ROOT_LEAVES);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* The engine's calls one by one: what each answers, and what it leaves behind. */
 #include "engine/fake.h"
 #include "engine/rogues.h"
+#include "policy/evict/ahead.h"
 
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
 #define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
@@ -385,7 +386,7 @@ static void test_shared_root_goes_as_one(void **state) {
     assert_int_equal(fault(fifth, 0, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 4);
     assert_true(job.took_root);
-    assert_int_equal(engine.space.frames[1].leaves_used, FF__ROOT_LEAVES);
+    assert_int_equal(engine.space.frames[1].leaves_used, FF_ROOT_LEAVES);
     carry_out(&job);
     assert_int_equal(engine.space.frames[1].leaves_used, 6);
     bring(blocks[2], 0, 1);
@@ -439,29 +440,76 @@ static void name_one(void *policy_state, const struct ff_view *view,
     ff_advice_add(victims, &victim);
 }
 
-/* Whatever the evictor names, no prefetch takes the memory of what is needed sooner. */
+static void name_with_care(void *policy_state, const struct ff_view *view,
+                           const struct ff_evict_request *request, struct ff_advice_list *victims) {
+    name_one(policy_state, view, request, victims);
+    ff__ahead_judge_roots(view, request, victims);
+}
+
+static const struct ff_evict_policy names = {
+    .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
+static const struct ff_evict_policy names_with_care = {
+    .base = {.name = "names-with-care", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+    .pick = name_with_care};
+
+/* The engine evicts whom it is told to. DeepUM's evictors let no prefetch take the memory of what shares a
+ * root with the victim and is needed sooner. */
 static void test_shared_root_and_a_prefetch(void **state) {
     (void)state;
-    static const struct ff_evict_policy names = {
-        .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
     assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
+    assert_int_equal(ff__policy_register(FF__EVICT, &names_with_care.base, NULL), 0);
     know_foretells();
-    open_engine("demand:prefetch=foretells,evict=names", 1);
-    uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
-    const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
-    named = last;
-    foretold[last] = 100;
-    foretold[soon] = 3;
-    foretold[wished] = 10;
-    bring(last, 0, 100);
-    bring(soon, 0, 100);
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
-    foretold[soon] = 10;
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
-    foretold[soon] = 11;
+    for (int careful = 0; careful < 2; careful++) {
+        open_engine(careful ? "demand:prefetch=foretells,evict=names-with-care"
+                            : "demand:prefetch=foretells,evict=names",
+                    1);
+        uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
+        const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+        named = last;
+        foretold[last] = 100;
+        foretold[wished] = 10;
+        bring(last, 0, 100);
+        bring(soon, 0, 100);
+        for (foretold[soon] = 3; foretold[soon] <= 10 && careful; foretold[soon] += 7)
+            assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+        foretold[soon] = careful ? 11 : 3;
+        assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+        assert_int_equal(job.out_count, 2);
+        carry_out(&job);
+        close_engine();
+    }
+}
+
+static uint64_t reserved_pages;
+
+static uint64_t reserve(void *policy_state, const struct ff_view *view, uint32_t block) {
+    (void)policy_state, (void)view, (void)block;
+    return reserved_pages;
+}
+
+/* What the evictor reserves is for faults, once not everything fits. */
+static void test_reserve(void **state) {
+    (void)state;
+    static const struct ff_evict_policy reserves = {
+        .base = {.name = "reserves", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+        .pick = quiet_pick,
+        .reserved = reserve};
+    assert_int_equal(ff__policy_register(FF__EVICT, &reserves.base, NULL), 0);
+    open_engine("demand:evict=reserves", 4);
+    uint32_t block = add_range(4 * 512);
+    const struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    const struct ff_advice another = {block + 1, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    reserved_pages = 4 * 512;
     assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
-    assert_int_equal(job.out_count, 2);
     carry_out(&job);
+    add_range(512); /* it does not fit any more */
+    reserved_pages = 3 * 512;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_DROPPED);
+    reserved_pages = 2 * 512;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_RUN);
+    carry_out(&job);
+    bring(block + 2, 0, 1);
+    bring(block + 3, 0, 1);
     close_engine();
 }
 
@@ -665,6 +713,7 @@ int main(void) {
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_root_goes_as_one),
         cmocka_unit_test(test_shared_root_and_a_prefetch),
+        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
