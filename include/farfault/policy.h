@@ -87,6 +87,7 @@ struct ff_range {
     uint32_t first_block, block_count;
     uint64_t page_count;
     uint32_t home_tier; /* the device that last used it: faults bring its pages there */
+    uint32_t users; /* bit t: its home is tier t, or pages of it have come there since it is not */
 };
 
 /* What the prefetch policy expects, for the policies of the other kinds: turns, which number the uses
@@ -467,7 +468,7 @@ struct ff_evict_policy {
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
     uint64_t (*stock)(void *state, const struct ff_view *view);
     /* How many free pages a prefetch of the block must leave to faults; not asked while everything that
-     * is allocated fits. NULL: none. */
+     * the device uses fits. NULL: none. */
     uint64_t (*reserved)(void *state, const struct ff_view *view, uint32_t block);
     /* Names victims, best first. Required. Where memory is handed out by the block, the engine takes
      * the first block that can go, all of it, and the blocks that share its root; where by the page, it takes the named pages in

@@ -39,6 +39,8 @@ struct ff__job {
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
+    struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */
+    bool asked;                    /* it has been given */
     /* Set by who carries it out; what it leaves alone says that all went well. */
     struct ff_mask missed;               /* pages of `in` that did not come */
     struct ff_mask stayed[FF__OUTS_MAX]; /* pages of each out that did not leave */
@@ -130,6 +132,11 @@ void ff__engine_fini(struct ff__engine *engine);
  * NO_ROOM or WAIT; -EFAULT: no such block. */
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job);
+
+/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of that time: the
+ * policy is not asked again about faults that it has answered. */
+int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                           struct ff__job *job);
 
 /* A piece of advice. RUN or DROPPED. */
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,

@@ -366,9 +366,9 @@ static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     return there < stock ? stock - there : 0;
 }
 
-/* Whether everything that is allocated finds room at the same time. */
-static bool all_fits(const struct ff__space *space) {
-    return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
+/* Whether everything that the device uses finds room there at the same time. */
+static bool all_fits(const struct ff__space *space, uint32_t tier) {
+    return space->used[tier] <= space->capacity;
 }
 
 /* What the taker finds free. A prefetch leaves what the policy reserves for faults, unless nobody will
@@ -376,7 +376,8 @@ static bool all_fits(const struct ff__space *space) {
 static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
-    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->reserved || all_fits(&engine->space))
+    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->reserved ||
+        all_fits(&engine->space, tier))
         return there;
     uint64_t reserved = engine->evict->reserved(engine->evict_state[tier], &engine->view, block);
     return there > reserved ? there - reserved : 0;
@@ -538,7 +539,7 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
         empty_spare_root(engine, tier, spare, job);
         return true;
     }
-    uint64_t missing = all_fits(space) ? 0 : missing_of(engine, tier);
+    uint64_t missing = all_fits(space, tier) ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing};

@@ -373,6 +373,50 @@ static void test_no_room_while_all_is_in_flight(void **state) {
     close_engine();
 }
 
+static uint32_t asks; /* how often the policy was asked */
+
+/* Answers the first time only. */
+static void answer_once(void *policy_state, const struct ff_view *view,
+                        const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    (void)policy_state, (void)group;
+    if (asks++ > 0)
+        return;
+    advice->prefetch = ff_mask_of_run(10, 20);
+    advice->throttle = ff_mask_of_run(5, 6);
+    advice->throttle_until_ns = view->now_ns + 5000;
+    advice->remote = ff_mask_of_run(6, 7);
+}
+
+static const struct ff_prefetch_policy answers_once = {
+    .base = {.name = "answers-once", .api = FF_POLICY_API}, .on_fault = answer_once};
+
+/* Faults that have to wait for room are not told the policy again, and its answer stays good. */
+static void test_no_room_asks_once(void **state) {
+    (void)state;
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &answers_once.base, NULL), 0);
+    open_engine("demand:prefetch=answers-once", 1);
+    engine.maps_remotely = true;
+    uint32_t block = add_range(1024);
+    asks = 1;
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+    struct ff_fault_group group = group_of(block + 1, 4, 8);
+    asks = 0;
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &other), FF__JOB_NO_ROOM);
+    assert_int_equal(ff__engine_fault_again(&engine, 1100, &group, &other), FF__JOB_NO_ROOM);
+    carry_out(&job);
+    assert_int_equal(ff__engine_fault_again(&engine, 2100, &group, &other), FF__JOB_RUN);
+    assert_int_equal(asks, 1);
+    struct ff_mask expected = ff_mask_of_run(10, 20);
+    ff_mask_set(&expected, 4);
+    ff_mask_set(&expected, 7);
+    assert_true(ff_mask_equal(&other.in.pages, &expected));
+    assert_true(ff_mask_count(&other.throttled) == 1 && ff_mask_test(&other.throttled, 5));
+    assert_int_equal(other.retry_ns, 6000);
+    assert_true(ff_mask_count(&other.remote) == 1 && ff_mask_test(&other.remote, 6));
+    carry_out(&other);
+    close_engine();
+}
+
 /* Blocks that share a root leave it together, and a short newcomer gives the rest back. */
 static void test_shared_root_goes_as_one(void **state) {
     (void)state;
@@ -580,6 +624,31 @@ static void test_restock(void **state) {
     close_engine();
 }
 
+/* What fits is what a device has room for of that which it uses itself. */
+static void test_restock_by_device(void **state) {
+    (void)state;
+    uint32_t range;
+    open_engine("demand", 4);
+    uint32_t block = add_range(4 * 512);
+    assert_int_equal(ff__engine_range_add(&engine, 4 * 512, 0, 2, &range), 0);
+    uint32_t second = engine.space.ranges[range].first_block;
+    for (uint32_t i = 0; i < 4; i++) {
+        bring(block + i, 0, 1);
+        bring(second + i, 0, 1);
+    }
+    assert_int_equal(engine.space.frames[1].free_count + engine.space.frames[2].free_count, 0);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 2, &job), FF__JOB_NONE);
+    /* the first device begins to use what the second one has */
+    struct ff_fault_group group = group_of(second, 1, 2);
+    group.tier = 1;
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_RUN);
+    carry_out(&job);
+    close_engine();
+}
+
 static void test_dead_pages_are_not_copied(void **state) {
     (void)state;
     open_engine("demand", 4);
@@ -717,6 +786,8 @@ int main(void) {
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
+        cmocka_unit_test(test_restock_by_device),
+        cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),
         cmocka_unit_test(test_learner_gets_events_in_order),

@@ -205,7 +205,14 @@ static void test_counts_allocated(void **state) {
     assert_int_equal(ff__range_add(&space, 100, 0, 1, &a), 0);
     assert_int_equal(ff__range_add(&space, 1000, 3, 2, &b), 0);
     assert_int_equal(space.ranges[b].home_tier, 2);
+    assert_true(space.used[1] == 100 && space.used[2] == 1000);
+    ff__range_use(&space, b, 1);
+    ff__range_use(&space, b, 1);
+    assert_true(space.used[1] == 1100 && space.used[2] == 1000);
+    ff__range_set_home(&space, b, 3);
+    assert_true(space.used[1] == 100 && space.used[2] == 0 && space.used[3] == 1000);
     ff__range_remove(&space, a);
+    assert_int_equal(space.used[1], 0);
     assert_int_equal(space.stats.allocated, 1000 * FF_PAGE_SIZE);
     assert_int_equal(space.stats.allocated_peak, 1100 * FF_PAGE_SIZE);
     ff__space_fini(&space);
