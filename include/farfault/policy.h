@@ -30,8 +30,20 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 6u
+#define FF_POLICY_API 7u
 #define FF_NONE       UINT32_MAX /* no block, range, launch or frame */
+
+/* Memory of a device is handed out in roots of 2 MiB and leaves of 64 KiB. */
+#define FF_ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
+
+/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
+ * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
+ * forgotten, and another ID gets its slot. A policy may keep an array by slot, and must then compare the ID:
+ * what it keeps under another one is of a kernel that may never come again. */
+#define FF_LAUNCH_SLOTS (1u << 20)
+static inline uint32_t ff_launch_slot(uint32_t launch) {
+    return launch % FF_LAUNCH_SLOTS;
+}
 
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
  * it). */
@@ -84,6 +96,7 @@ struct ff_range {
     uint32_t first_block, block_count;
     uint64_t page_count;
     uint32_t home_tier; /* the device that last used it: faults bring its pages there */
+    uint32_t users; /* bit t: its home is tier t, or pages of it have come there since it is not */
 };
 
 /* What the prefetch policy expects, for the policies of the other kinds: turns, which number the uses
@@ -151,8 +164,12 @@ struct ff_view {
      * one block may be under way. Otherwise by the block, and one at a time. */
     bool by_page;
     const uint32_t
-        *free_roots[FF_TIERS_MAX];   /* by tier; by block: whole 2 MiB pieces nobody holds */
-    const uint64_t *free_pages;      /* [tier]; by page: nobody's pages */
+        *free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
+    const uint64_t *free_pages;    /* [tier]; by page: nobody's pages */
+    /* By tier; by block: who holds the memory there. A root is 2 MiB of it; see ff_view_root_blocks() */
+    const uint32_t *root_used[FF_TIERS_MAX]; /* [root] a bit for each leaf that is in use */
+    const uint32_t
+        *leaf_owner[FF_TIERS_MAX];   /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     /* In on_access only: so many accesses follow the last one in the same array. They have not
      * happened, and what they will find is not known; a policy may fetch what it will need for them. */
@@ -209,6 +226,29 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
 /* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */
 static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
     return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
+}
+
+/* By block: the blocks that hold leaves of the root, by address; a block's leaves are one run. Returns how
+ * many there are. */
+static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t tier, uint32_t root,
+                                           uint32_t blocks[FF_ROOT_LEAVES]) {
+    const uint32_t *owner = view->leaf_owner[tier] + (size_t)root * FF_ROOT_LEAVES;
+    uint32_t used = view->root_used[tier][root], count = 0;
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
+        if ((used >> leaf & 1) && (count == 0 || blocks[count - 1] != owner[leaf]))
+            blocks[count++] = owner[leaf];
+    return count;
+}
+
+/* By block: the blocks that leave when `block`, which holds memory on the tier, does: all that share its
+ * root. Returns how many there are; a block of more than 31 leaves is alone. */
+static inline uint32_t ff_view_root_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
+                                          uint32_t blocks[FF_ROOT_LEAVES]) {
+    blocks[0] = block;
+    if (view->blocks[block].page_count > (FF_ROOT_LEAVES - 1) * FF_LEAF_PAGES)
+        return 1;
+    uint32_t root = ff_facts_frame(ff_view_facts(view, block), tier) / FF_ROOT_LEAVES;
+    return ff_view_root_blocks(view, tier, root, blocks);
 }
 
 /* Whether the block holds memory on the tier. */
@@ -436,8 +476,11 @@ struct ff_evict_policy {
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_event *event);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
     uint64_t (*stock)(void *state, const struct ff_view *view);
+    /* How many free pages a prefetch of the block must leave to faults; not asked while everything that
+     * the device uses fits. NULL: none. */
+    uint64_t (*reserved)(void *state, const struct ff_view *view, uint32_t block);
     /* Names victims, best first. Required. Where memory is handed out by the block, the engine takes
-     * the first block that can go, and all of it; where by the page, it takes the named pages in
+     * the first block that can go, all of it, and the blocks that share its root; where by the page, it takes the named pages in
      * turn until there is enough room. It falls back on the lowest evictable block if a fault
      * waits and the list helps nobody. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,

@@ -8,9 +8,9 @@
 #define FF_ENGINE_ENGINE_H
 
 #include "base/fetch.h"
-#include "base/map.h"
 #include "base/queue.h"
 #include "engine/backend.h"
+#include "engine/launch_ids.h"
 #include "policy/registry.h"
 #include "space/space.h"
 
@@ -26,7 +26,7 @@ enum ff__job_status {
     FF__JOB_DROPPED, /* advice that does not fit */
 };
 
-#define FF__OUTS_MAX (FF__ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
+#define FF__OUTS_MAX (FF_ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
 
 struct ff__job {
     bool has_in;
@@ -39,6 +39,8 @@ struct ff__job {
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
+    struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */
+    bool asked;                    /* it has been given */
     /* Set by who carries it out; what it leaves alone says that all went well. */
     struct ff_mask missed;               /* pages of `in` that did not come */
     struct ff_mask stayed[FF__OUTS_MAX]; /* pages of each out that did not leave */
@@ -50,13 +52,14 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory;    /* bytes a device */
-    bool by_page;       /* memory is handed out by the page, and jobs of one block may overlap */
-    bool separate;      /* a device does not reach what another one has */
-    bool maps_remotely; /* a device can use pages from where they are */
-    uint32_t stock;     /* roots to keep free ahead of need, once there is pressure */
-    uint32_t spare;     /* roots beyond the memory, for when what is there cannot leave */
-    uint32_t shows;     /* the backend's visibility */
+    uint64_t memory;       /* bytes a device */
+    bool by_page;          /* memory is handed out by the page, and jobs of one block may overlap */
+    bool separate;         /* a device does not reach what another one has */
+    bool maps_remotely;    /* a device can use pages from where they are */
+    uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */
+    uint32_t spare;        /* roots beyond the memory, for when what is there cannot leave */
+    uint32_t shows;        /* the backend's visibility */
+    uint32_t launch_limit; /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -111,8 +114,7 @@ struct ff__engine {
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
     uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
-    struct ff__map launches;           /* identity -> execution ID */
-    uint32_t launch_count;
+    struct ff__launch_ids launches;
     struct ff__queue events; /* to the correlator; only if a policy learns */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
@@ -130,6 +132,11 @@ void ff__engine_fini(struct ff__engine *engine);
  * NO_ROOM or WAIT; -EFAULT: no such block. */
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job);
+
+/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of that time: the
+ * policy is not asked again about faults that it has answered. */
+int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                           struct ff__job *job);
 
 /* A piece of advice. RUN or DROPPED. */
 int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
@@ -229,7 +236,7 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
 
 /* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be
- * remembered). */
+ * remembered). The end of one whose identity is not known, or not any more, is not told. */
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
                       bool begins);
 

@@ -131,6 +131,7 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
 static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
+    ff__range_use(&engine->space, engine->space.blocks[block].range, tier);
     struct ff_mask fetched = fetch_from_peers(engine, block, tier, pages, job);
     struct ff_mask content = ff_mask_or(&facts->tier[FF_TIER_HOST].resident, &fetched);
     job->has_in = true;
@@ -158,25 +159,29 @@ static void leave_out(const struct ff__engine *engine, uint32_t block, struct ff
     *wanted = ff_mask_minus(wanted, &facts->leaving);
 }
 
-/* Asks the policy about absent pages: which others to bring, which to use from where they are, which
+/* Asks the policy about absent pages, once: which others to bring, which to use from where they are, which
  * not to serve yet. */
 static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fault_group *absent,
                                    const struct ff_mask *present, struct ff__job *job) {
+    struct ff_fault_advice *answer = &job->answer;
     if (!engine->prefetch->on_fault)
         return absent->faulted;
-    struct ff_fault_advice advice = {0};
-    engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, &advice);
+    if (!job->asked) {
+        *answer = (struct ff_fault_advice){0};
+        engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, answer);
+        job->asked = true;
+    }
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
-    struct ff_mask wanted = ff_mask_and(&advice.prefetch, &block);
+    struct ff_mask wanted = ff_mask_and(&answer->prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);
     leave_out(engine, absent->block, &wanted);
     wanted = ff_mask_or(&wanted, &absent->faulted);
     if (engine->maps_remotely)
-        job->remote = ff_mask_and(&advice.remote, &absent->faulted);
-    if (advice.throttle_until_ns > engine->view.now_ns) {
-        job->throttled = ff_mask_and(&advice.throttle, &absent->faulted);
+        job->remote = ff_mask_and(&answer->remote, &absent->faulted);
+    if (answer->throttle_until_ns > engine->view.now_ns) {
+        job->throttled = ff_mask_and(&answer->throttle, &absent->faulted);
         job->throttled = ff_mask_minus(&job->throttled, &job->remote);
-        job->retry_ns = advice.throttle_until_ns;
+        job->retry_ns = answer->throttle_until_ns;
     }
     wanted = ff_mask_minus(&wanted, &job->remote);
     return ff_mask_minus(&wanted, &job->throttled);
@@ -246,8 +251,8 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
     return FF__JOB_RUN;
 }
 
-int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
-                     struct ff__job *job) {
+int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                           struct ff__job *job) {
     struct ff__space *space = &engine->space;
     uint32_t block = group->block;
     clear_job(job);
@@ -283,6 +288,12 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     if (!ff_mask_empty(&wanted))
         return begin_in(engine, &absent, &wanted, job);
     return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
+}
+
+int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
+                     struct ff__job *job) {
+    job->asked = false;
+    return ff__engine_fault_again(engine, now_ns, group, job);
 }
 
 static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {

@@ -217,7 +217,7 @@ static void give_up_frame(struct ff__engine *engine, const struct ff__job *job) 
         return; /* it was there before, and still is */
     release(engine, in->block, in->tier);
     if (job->took_root)
-        ff__frames_free_owner(frames, in->frame / FF__ROOT_LEAVES, in->block);
+        ff__frames_free_owner(frames, in->frame / FF_ROOT_LEAVES, in->block);
     else
         ff__frames_free(frames, in->frame, ff__engine_leaves(engine, in->block));
 }
@@ -242,22 +242,11 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     if (ff_mask_empty(&in->pages))
         give_up_frame(engine, job);
     else if (job->took_root)
-        ff__frames_trim_root(&space->frames[in->tier], in->frame / FF__ROOT_LEAVES,
+        ff__frames_trim_root(&space->frames[in->tier], in->frame / FF_ROOT_LEAVES,
                              ff__engine_leaves(engine, in->block));
 }
 
 /* ---- by the block ---- */
-
-/* The blocks in the root of this one, which mostly has it for itself. */
-static uint32_t owners_of(const struct ff__engine *engine, uint32_t tier, uint32_t block,
-                          uint32_t owners[FF__ROOT_LEAVES]) {
-    const struct ff__space *space = &engine->space;
-    owners[0] = block;
-    return ff__engine_leaves(engine, block) == FF__ROOT_LEAVES
-               ? 1
-               : ff__frames_owners(&space->frames[tier],
-                                   ff__frame(space, tier, block) / FF__ROOT_LEAVES, owners);
-}
 
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
                           uint32_t count, bool pinned_too) {
@@ -271,8 +260,8 @@ static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const 
 /* Whether every block in the root could leave now. */
 static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
                            bool pinned_too) {
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    uint32_t owners[FF_ROOT_LEAVES];
+    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
     return all_evictable(engine, tier, owners, count, pinned_too);
 }
 
@@ -298,7 +287,8 @@ static bool none_can_leave(const struct ff__engine *engine, uint32_t tier) {
     if (engine->refused_count == 0)
         return false;
     for (uint32_t root = 0; root < ff__frames_end(frames); root++) {
-        uint32_t owners[FF__ROOT_LEAVES], count = ff__frames_owners(frames, root, owners);
+        uint32_t owners[FF_ROOT_LEAVES],
+            count = ff_view_root_blocks(&engine->view, tier, root, owners);
         bool has_refused = false;
         for (uint32_t i = 0; i < count; i++)
             has_refused = has_refused || is_refused(engine, owners[i]);
@@ -317,59 +307,34 @@ static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
     return FF_NONE;
 }
 
-/* When any of those who share a root is needed again. Who has one alone has been judged by the policy. */
-static uint64_t next_of_root(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
-                             uint32_t count) {
-    uint64_t next = FF_TURN_NEVER;
-    for (uint32_t i = 0; i < count && count > 1 && engine->view.forecast.next_turn; i++) {
-        uint64_t turn = ff_view_next_turn(&engine->view, tier, owners[i]);
-        next = turn < next ? turn : next;
-    }
-    return next;
-}
-
-/* Whether a prefetch would evict what is needed no later than what it brings. */
-static bool is_too_soon(const struct ff__engine *engine, const struct ff_evict_request *request,
-                        uint64_t next) {
-    return request->cause == FF_EVICT_FOR_PREFETCH && next < FF_TURN_NEVER &&
-           next <= ff_view_next_turn(&engine->view, request->tier, request->for_block);
-}
-
-/* The blocks of the root that is to go: of those of the policy's victims the one that is needed last as
- * a whole. 0: nobody. */
+/* The blocks of the root that is to go: that of the first of the policy's victims who can go with all who
+ * share its root. 0: nobody. */
 static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
-                            uint32_t owners[FF__ROOT_LEAVES]) {
+                            uint32_t owners[FF_ROOT_LEAVES]) {
     struct ff_advice items[VICTIMS_MAX];
     struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
-    uint32_t tier = request->tier, best = 0;
-    uint64_t best_next = 0;
+    uint32_t tier = request->tier;
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
-    for (uint32_t i = 0; i < victims.count && best_next < FF_TURN_NEVER; i++) {
-        uint32_t block = items[i].block, mates[FF__ROOT_LEAVES];
+    for (uint32_t i = 0; i < victims.count; i++) {
+        uint32_t block = items[i].block;
         if (block == request->for_block || !is_victim(engine, tier, block))
             continue;
-        uint32_t count = owners_of(engine, tier, block, mates);
-        uint64_t next = next_of_root(engine, tier, mates, count);
-        if (!all_evictable(engine, tier, mates, count, false) || (best > 0 && next <= best_next))
-            continue;
-        memcpy(owners, mates, sizeof mates);
-        best = count;
-        best_next = next;
+        uint32_t count = ff_view_root_mates(&engine->view, tier, block, owners);
+        if (all_evictable(engine, tier, owners, count, false))
+            return count;
     }
-    if (best > 0)
-        return is_too_soon(engine, request, best_next) ? 0 : best;
     uint32_t root = request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
-    return root == FF_NONE ? 0 : ff__frames_owners(&engine->space.frames[tier], root, owners);
+    return root == FF_NONE ? 0 : ff_view_root_blocks(&engine->view, tier, root, owners);
 }
 
 /* Sends everything in one root away. The driver, too, evicts whole roots: all blocks that share one.
  * Returns the root, or FF_NONE. */
 static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
                            struct ff__job *job) {
-    uint32_t owners[FF__ROOT_LEAVES], count = choose_root(engine, request, owners);
+    uint32_t owners[FF_ROOT_LEAVES], count = choose_root(engine, request, owners);
     if (count == 0)
         return FF_NONE;
-    uint32_t root = ff__frame(&engine->space, request->tier, owners[0]) / FF__ROOT_LEAVES;
+    uint32_t root = ff__frame(&engine->space, request->tier, owners[0]) / FF_ROOT_LEAVES;
     for (uint32_t i = 0; i < count; i++)
         ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
     return root;
@@ -377,8 +342,8 @@ static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_requ
 
 static void empty_spare_root(struct ff__engine *engine, uint32_t tier, uint32_t root,
                              struct ff__job *job) {
-    uint32_t owners[FF__ROOT_LEAVES];
-    uint32_t count = ff__frames_owners(&engine->space.frames[tier], root, owners);
+    uint32_t owners[FF_ROOT_LEAVES];
+    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
     for (uint32_t i = 0; i < count; i++)
         ff__memory_leave(engine, owners[i], tier, NULL, NULL, job);
 }
@@ -401,30 +366,21 @@ static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     return there < stock ? stock - there : 0;
 }
 
-/* Whether everything that is allocated finds room at the same time. */
-static bool all_fits(const struct ff__space *space) {
-    return space->stats.allocated <= space->capacity * FF_PAGE_SIZE;
+/* Whether everything that the device uses finds room there at the same time. */
+static bool all_fits(const struct ff__space *space, uint32_t tier) {
+    return space->used[tier] <= space->capacity;
 }
 
-/* What the running kernel will fault on unless it comes first, and waits for a copy. */
-static bool saves_a_fault(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
-    const struct ff_view *view = &engine->view;
-    return view->forecast.this_turn &&
-           !ff_mask_empty(&ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident) &&
-           ff_view_next_launch(view, tier, block) == ff_view_this_turn(view, tier) >> 32;
-}
-
-/* What the taker finds free. Where there is a forecast, what is kept in stock is for faults: a prefetch
- * that took it would have it replaced by an eviction, which nobody has compared with what it brings. Not
- * so where it comes in the place of a fault. */
+/* What the taker finds free. A prefetch leaves what the policy reserves for faults, unless nobody will
+ * ever have to leave. */
 static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
-    if (cause != FF_EVICT_FOR_PREFETCH || !engine->view.forecast.next_turn ||
-        all_fits(&engine->space) || saves_a_fault(engine, tier, block))
+    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->reserved ||
+        all_fits(&engine->space, tier))
         return there;
-    uint64_t stock = stock_of(engine, tier);
-    return there > stock ? there - stock : 0;
+    uint64_t reserved = engine->evict->reserved(engine->evict_state[tier], &engine->view, block);
+    return there > reserved ? there - reserved : 0;
 }
 
 static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -434,7 +390,7 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (ff_view_holds(&engine->view, tier, block))
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
-    if (leaves < FF__ROOT_LEAVES || free_for(engine, tier, block, cause) > 0)
+    if (leaves < FF_ROOT_LEAVES || free_for(engine, tier, block, cause) > 0)
         frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
@@ -583,7 +539,7 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
         empty_spare_root(engine, tier, spare, job);
         return true;
     }
-    uint64_t missing = all_fits(space) ? 0 : missing_of(engine, tier);
+    uint64_t missing = all_fits(space, tier) ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing};

@@ -88,12 +88,13 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
     return !ff_mask_empty(&missed) && job->failure != -ENOENT && !pipeline->stop;
 }
 
-/* One group, with the lock held. Returns the last job status, or negative errno. */
+/* One group, with the lock held. Returns the last job status, or negative errno. The policy is asked once,
+ * and again if it throttles the faults of a thread that stays: those count as new when their time has come. */
 static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *group,
                         struct ff__job *job, bool stay) {
-    for (;;) {
+    for (job->asked = false;;) {
         uint64_t now = pipeline->backend->now(pipeline->self);
-        int status = ff__engine_fault(pipeline->engine, now, group, job);
+        int status = ff__engine_fault_again(pipeline->engine, now, group, job);
         switch (status) {
         case FF__JOB_RUN:
             if (!ff_mask_empty(&job->throttled) && !stay)
@@ -122,6 +123,7 @@ static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *gr
                 return status;
             }
             wait_for_progress(pipeline, job->retry_ns);
+            job->asked = pipeline->backend->now(pipeline->self) < job->retry_ns;
             continue;
         default: /* FF__JOB_NONE, -EFAULT */
             return status;

@@ -17,7 +17,7 @@ int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spa
     frames->spare_count = spare_count;
     size_t per_root = per_root_size(frames);
     frames->used = ff__lazy_map(per_root);
-    frames->owner = ff__lazy_map(per_root * FF__ROOT_LEAVES);
+    frames->owner = ff__lazy_map(per_root * FF_ROOT_LEAVES);
     frames->free = ff__lazy_map(per_root);
     frames->partial = ff__lazy_map(per_root);
     frames->partial_at = ff__lazy_map(per_root);
@@ -34,7 +34,7 @@ int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spa
 void ff__frames_fini(struct ff__frames *frames) {
     size_t per_root = per_root_size(frames);
     ff__lazy_unmap(frames->used, per_root);
-    ff__lazy_unmap(frames->owner, per_root * FF__ROOT_LEAVES);
+    ff__lazy_unmap(frames->owner, per_root * FF_ROOT_LEAVES);
     ff__lazy_unmap(frames->free, per_root);
     ff__lazy_unmap(frames->partial, per_root);
     ff__lazy_unmap(frames->partial_at, per_root);
@@ -79,7 +79,7 @@ static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
 }
 
 static uint32_t leaf_run(uint32_t first, uint32_t leaves) {
-    uint32_t run = leaves == FF__ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1;
+    uint32_t run = leaves == FF_ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1;
     return run << first;
 }
 
@@ -88,12 +88,12 @@ static uint32_t find_run(uint32_t used, uint32_t leaves) {
     uint32_t starts = ~used; /* bit i: a run of the length tried so far starts at i */
     for (uint32_t length = 1; length < leaves; length++)
         starts &= ~used >> length;
-    return starts ? (uint32_t)__builtin_ctz(starts) : FF__ROOT_LEAVES;
+    return starts ? (uint32_t)__builtin_ctz(starts) : FF_ROOT_LEAVES;
 }
 
 static uint32_t hand_out(struct ff__frames *frames, uint32_t root, uint32_t first, uint32_t leaves,
                          uint32_t block) {
-    uint32_t frame = root * FF__ROOT_LEAVES + first;
+    uint32_t frame = root * FF_ROOT_LEAVES + first;
     for (uint32_t i = 0; i < leaves; i++)
         frames->owner[frame + i] = block;
     set_used(frames, root, frames->used[root] | leaf_run(first, leaves));
@@ -103,11 +103,11 @@ static uint32_t hand_out(struct ff__frames *frames, uint32_t root, uint32_t firs
 /* ---- public to the library ---- */
 
 uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
-    if (leaves < FF__ROOT_LEAVES) {
+    if (leaves < FF_ROOT_LEAVES) {
         for (uint32_t i = 0; i < frames->partial_count; i++) {
             uint32_t root = frames->partial[i];
             uint32_t first = find_run(frames->used[root], leaves);
-            if (first + leaves <= FF__ROOT_LEAVES)
+            if (first + leaves <= FF_ROOT_LEAVES)
                 return hand_out(frames, root, first, leaves, block);
         }
     }
@@ -117,17 +117,17 @@ uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t b
 }
 
 void ff__frames_free(struct ff__frames *frames, uint32_t frame, uint32_t leaves) {
-    uint32_t root = frame / FF__ROOT_LEAVES;
-    set_used(frames, root, frames->used[root] & ~leaf_run(frame % FF__ROOT_LEAVES, leaves));
+    uint32_t root = frame / FF_ROOT_LEAVES;
+    set_used(frames, root, frames->used[root] & ~leaf_run(frame % FF_ROOT_LEAVES, leaves));
 }
 
 uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t block) {
-    return hand_out(frames, root, 0, FF__ROOT_LEAVES, block);
+    return hand_out(frames, root, 0, FF_ROOT_LEAVES, block);
 }
 
 void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves) {
-    if (leaves < FF__ROOT_LEAVES)
-        ff__frames_free(frames, root * FF__ROOT_LEAVES + leaves, FF__ROOT_LEAVES - leaves);
+    if (leaves < FF_ROOT_LEAVES)
+        ff__frames_free(frames, root * FF_ROOT_LEAVES + leaves, FF_ROOT_LEAVES - leaves);
 }
 
 uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
@@ -146,25 +146,13 @@ uint32_t ff__frames_end(const struct ff__frames *frames) {
 
 void ff__frames_give_back(struct ff__frames *frames, uint32_t frame, uint32_t leaves,
                           uint32_t block) {
-    hand_out(frames, frame / FF__ROOT_LEAVES, frame % FF__ROOT_LEAVES, leaves, block);
+    hand_out(frames, frame / FF_ROOT_LEAVES, frame % FF_ROOT_LEAVES, leaves, block);
 }
 
 void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block) {
     uint32_t used = frames->used[root];
-    for (uint32_t leaf = 0; leaf < FF__ROOT_LEAVES; leaf++)
-        if (frames->owner[root * FF__ROOT_LEAVES + leaf] == block)
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
+        if (frames->owner[root * FF_ROOT_LEAVES + leaf] == block)
             used &= ~(1u << leaf);
     set_used(frames, root, used);
-}
-
-uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,
-                           uint32_t owners[FF__ROOT_LEAVES]) {
-    uint32_t count = 0, used = frames->used[root];
-    for (uint32_t leaf = 0; leaf < FF__ROOT_LEAVES; leaf++) {
-        uint32_t owner = frames->owner[root * FF__ROOT_LEAVES + leaf];
-        /* one block's leaves are one run, so a new owner differs from the one before */
-        if ((used >> leaf & 1) && (count == 0 || owners[count - 1] != owner))
-            owners[count++] = owner;
-    }
-    return count;
 }

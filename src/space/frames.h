@@ -10,8 +10,6 @@
 
 #include <farfault/policy.h>
 
-#define FF__ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
-
 /* A frame is the index of its first leaf: root * 32 + leaf. */
 struct ff__frames {
     uint32_t root_count, free_count;
@@ -57,9 +55,5 @@ void ff__frames_give_back(struct ff__frames *frames, uint32_t frame, uint32_t le
 
 /* Frees all leaves of the root that are the block's. */
 void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block);
-
-/* The distinct owners of the root; returns how many there are (at most 32). */
-uint32_t ff__frames_owners(const struct ff__frames *frames, uint32_t root,
-                           uint32_t owners[FF__ROOT_LEAVES]);
 
 #endif

@@ -46,7 +46,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
-        roots > UINT32_MAX / FF__ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
+        roots > UINT32_MAX / FF_ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
         devices >= FF_TIERS_MAX)
         return -EINVAL;
     space->base = base;
@@ -141,7 +141,8 @@ int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, u
     if (first == FF_NONE)
         return -ENOMEM;
     *range = take_range_id(space);
-    space->ranges[*range] = (struct ff_range){first, blocks, page_count, home_tier};
+    space->ranges[*range] = (struct ff_range){first, blocks, page_count, home_tier, 0};
+    ff__range_use(space, *range, home_tier);
     uint64_t left = page_count;
     for (uint32_t i = 0; i < blocks; i++) {
         uint32_t skip = i == 0 ? lead : 0, room = FF_BLOCK_PAGES - skip;
@@ -155,8 +156,22 @@ int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, u
     return 0;
 }
 
+static void drop_users(struct ff__space *space, struct ff_range *range) {
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
+        if (range->users >> tier & 1)
+            space->used[tier] -= range->page_count;
+    range->users = 0;
+}
+
+void ff__range_set_home(struct ff__space *space, uint32_t range, uint32_t tier) {
+    drop_users(space, &space->ranges[range]);
+    space->ranges[range].home_tier = tier;
+    ff__range_use(space, range, tier);
+}
+
 void ff__range_remove(struct ff__space *space, uint32_t range) {
     struct ff_range *r = &space->ranges[range];
+    drop_users(space, r);
     for (uint32_t i = 0; i < r->block_count; i++)
         space->blocks[r->first_block + i] = (struct ff_block){.range = FF_NONE};
     ff__lazy_clear(ff__facts(space, r->first_block), r->block_count * space->facts_size);
@@ -244,17 +259,19 @@ static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t l
                         (unsigned long long)space->capacity);
     if (!space->by_page &&
         (leaves > frames->leaves_used ||
-         frames->leaves_used > (frames->root_count + frames->spare_used) * FF__ROOT_LEAVES))
+         frames->leaves_used > (frames->root_count + frames->spare_used) * FF_ROOT_LEAVES))
         return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u",
-                        tier, leaves, frames->leaves_used, frames->root_count * FF__ROOT_LEAVES);
+                        tier, leaves, frames->leaves_used, frames->root_count * FF_ROOT_LEAVES);
     return 0;
 }
 
 int ff__space_check(const struct ff__space *space, struct ff_error *error) {
     uint32_t leaves[FF_TIERS_MAX] = {0};
-    uint64_t resident[FF_TIERS_MAX] = {0}, pages = 0;
+    uint64_t resident[FF_TIERS_MAX] = {0}, used[FF_TIERS_MAX] = {0}, pages = 0;
     for (uint32_t range = 0; range < space->range_limit; range++) {
         const struct ff_range *r = &space->ranges[range];
+        for (uint32_t tier = 0; tier < space->tier_count; tier++)
+            used[tier] += r->users >> tier & 1 ? r->page_count : 0;
         for (uint32_t i = 0; i < r->block_count; i++) {
             int status = check_block(space, r->first_block + i, leaves, resident, error);
             if (status)
@@ -267,6 +284,11 @@ int ff__space_check(const struct ff__space *space, struct ff_error *error) {
                         (unsigned long long)pages, (unsigned long long)space->stats.allocated);
     int status = 0;
     for (uint32_t tier = 1; tier < space->tier_count && !status; tier++)
-        status = check_memory(space, tier, leaves[tier], resident[tier], error);
+        status =
+            used[tier] == space->used[tier]
+                ? check_memory(space, tier, leaves[tier], resident[tier], error)
+                : ff__fail(error, -EUCLEAN, "tier %u: its ranges hold %llu pages, %llu are counted",
+                           tier, (unsigned long long)used[tier],
+                           (unsigned long long)space->used[tier]);
     return status;
 }

@@ -31,6 +31,7 @@ struct ff__space {
     size_t facts_size;
     bool by_page;                           /* as in struct ff_view */
     uint64_t capacity;                      /* pages of a device */
+    uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
     uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that nobody holds */
     uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
@@ -52,6 +53,18 @@ void ff__space_fini(struct ff__space *space);
  * for tests), and makes their blocks. -EINVAL: no pages. -ENOMEM: no run of windows is free. */
 int ff__range_add(struct ff__space *space, uint64_t page_count, uint32_t lead, uint32_t home_tier,
                   uint32_t *range);
+
+/* Kernels will use the range on this tier, and on no other for now. */
+void ff__range_set_home(struct ff__space *space, uint32_t range, uint32_t tier);
+
+/* Pages of the range come to the tier. */
+static inline void ff__range_use(struct ff__space *space, uint32_t range, uint32_t tier) {
+    struct ff_range *r = &space->ranges[range];
+    if (r->users >> tier & 1)
+        return;
+    r->users |= 1u << tier;
+    space->used[tier] += r->page_count;
+}
 
 /* All its blocks must be idle and hold no frames. */
 void ff__range_remove(struct ff__space *space, uint32_t range);

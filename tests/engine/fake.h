@@ -50,7 +50,7 @@ static inline void fake_open(struct fake *fake, const struct ff__space *space, u
     fake->space = space;
     fake->random = ff__random_seeded(seed ^ 0xFA4E);
     fake->blocks = fake_zeroed(space->block_limit * sizeof *fake->blocks);
-    fake->leaf_count = space->frames[1].root_count * FF__ROOT_LEAVES;
+    fake->leaf_count = space->frames[1].root_count * FF_ROOT_LEAVES;
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
         fake->owner[tier] = fake_zeroed(fake->leaf_count * sizeof(uint32_t));
         memset(fake->owner[tier], 0xff, fake->leaf_count * sizeof(uint32_t));

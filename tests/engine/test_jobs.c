@@ -1,6 +1,7 @@
 /* The engine's calls one by one: what each answers, and what it leaves behind. */
 #include "engine/fake.h"
 #include "engine/rogues.h"
+#include "policy/evict/ahead.h"
 
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
 #define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
@@ -372,6 +373,50 @@ static void test_no_room_while_all_is_in_flight(void **state) {
     close_engine();
 }
 
+static uint32_t asks; /* how often the policy was asked */
+
+/* Answers the first time only. */
+static void answer_once(void *policy_state, const struct ff_view *view,
+                        const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    (void)policy_state, (void)group;
+    if (asks++ > 0)
+        return;
+    advice->prefetch = ff_mask_of_run(10, 20);
+    advice->throttle = ff_mask_of_run(5, 6);
+    advice->throttle_until_ns = view->now_ns + 5000;
+    advice->remote = ff_mask_of_run(6, 7);
+}
+
+static const struct ff_prefetch_policy answers_once = {
+    .base = {.name = "answers-once", .api = FF_POLICY_API}, .on_fault = answer_once};
+
+/* Faults that have to wait for room are not told the policy again, and its answer stays good. */
+static void test_no_room_asks_once(void **state) {
+    (void)state;
+    assert_int_equal(ff__policy_register(FF__PREFETCH, &answers_once.base, NULL), 0);
+    open_engine("demand:prefetch=answers-once", 1);
+    engine.maps_remotely = true;
+    uint32_t block = add_range(1024);
+    asks = 1;
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+    struct ff_fault_group group = group_of(block + 1, 4, 8);
+    asks = 0;
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &other), FF__JOB_NO_ROOM);
+    assert_int_equal(ff__engine_fault_again(&engine, 1100, &group, &other), FF__JOB_NO_ROOM);
+    carry_out(&job);
+    assert_int_equal(ff__engine_fault_again(&engine, 2100, &group, &other), FF__JOB_RUN);
+    assert_int_equal(asks, 1);
+    struct ff_mask expected = ff_mask_of_run(10, 20);
+    ff_mask_set(&expected, 4);
+    ff_mask_set(&expected, 7);
+    assert_true(ff_mask_equal(&other.in.pages, &expected));
+    assert_true(ff_mask_count(&other.throttled) == 1 && ff_mask_test(&other.throttled, 5));
+    assert_int_equal(other.retry_ns, 6000);
+    assert_true(ff_mask_count(&other.remote) == 1 && ff_mask_test(&other.remote, 6));
+    carry_out(&other);
+    close_engine();
+}
+
 /* Blocks that share a root leave it together, and a short newcomer gives the rest back. */
 static void test_shared_root_goes_as_one(void **state) {
     (void)state;
@@ -385,7 +430,7 @@ static void test_shared_root_goes_as_one(void **state) {
     assert_int_equal(fault(fifth, 0, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 4);
     assert_true(job.took_root);
-    assert_int_equal(engine.space.frames[1].leaves_used, FF__ROOT_LEAVES);
+    assert_int_equal(engine.space.frames[1].leaves_used, FF_ROOT_LEAVES);
     carry_out(&job);
     assert_int_equal(engine.space.frames[1].leaves_used, 6);
     bring(blocks[2], 0, 1);
@@ -439,29 +484,76 @@ static void name_one(void *policy_state, const struct ff_view *view,
     ff_advice_add(victims, &victim);
 }
 
-/* Whatever the evictor names, no prefetch takes the memory of what is needed sooner. */
+static void name_with_care(void *policy_state, const struct ff_view *view,
+                           const struct ff_evict_request *request, struct ff_advice_list *victims) {
+    name_one(policy_state, view, request, victims);
+    ff__ahead_judge_roots(view, request, victims);
+}
+
+static const struct ff_evict_policy names = {
+    .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
+static const struct ff_evict_policy names_with_care = {
+    .base = {.name = "names-with-care", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+    .pick = name_with_care};
+
+/* The engine evicts whom it is told to. DeepUM's evictors let no prefetch take the memory of what shares a
+ * root with the victim and is needed sooner. */
 static void test_shared_root_and_a_prefetch(void **state) {
     (void)state;
-    static const struct ff_evict_policy names = {
-        .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
     assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
+    assert_int_equal(ff__policy_register(FF__EVICT, &names_with_care.base, NULL), 0);
     know_foretells();
-    open_engine("demand:prefetch=foretells,evict=names", 1);
-    uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
-    const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
-    named = last;
-    foretold[last] = 100;
-    foretold[soon] = 3;
-    foretold[wished] = 10;
-    bring(last, 0, 100);
-    bring(soon, 0, 100);
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
-    foretold[soon] = 10;
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
-    foretold[soon] = 11;
+    for (int careful = 0; careful < 2; careful++) {
+        open_engine(careful ? "demand:prefetch=foretells,evict=names-with-care"
+                            : "demand:prefetch=foretells,evict=names",
+                    1);
+        uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
+        const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+        named = last;
+        foretold[last] = 100;
+        foretold[wished] = 10;
+        bring(last, 0, 100);
+        bring(soon, 0, 100);
+        for (foretold[soon] = 3; foretold[soon] <= 10 && careful; foretold[soon] += 7)
+            assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+        foretold[soon] = careful ? 11 : 3;
+        assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+        assert_int_equal(job.out_count, 2);
+        carry_out(&job);
+        close_engine();
+    }
+}
+
+static uint64_t reserved_pages;
+
+static uint64_t reserve(void *policy_state, const struct ff_view *view, uint32_t block) {
+    (void)policy_state, (void)view, (void)block;
+    return reserved_pages;
+}
+
+/* What the evictor reserves is for faults, once not everything fits. */
+static void test_reserve(void **state) {
+    (void)state;
+    static const struct ff_evict_policy reserves = {
+        .base = {.name = "reserves", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+        .pick = quiet_pick,
+        .reserved = reserve};
+    assert_int_equal(ff__policy_register(FF__EVICT, &reserves.base, NULL), 0);
+    open_engine("demand:evict=reserves", 4);
+    uint32_t block = add_range(4 * 512);
+    const struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    const struct ff_advice another = {block + 1, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    reserved_pages = 4 * 512;
     assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
-    assert_int_equal(job.out_count, 2);
     carry_out(&job);
+    add_range(512); /* it does not fit any more */
+    reserved_pages = 3 * 512;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_DROPPED);
+    reserved_pages = 2 * 512;
+    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_RUN);
+    carry_out(&job);
+    bring(block + 2, 0, 1);
+    bring(block + 3, 0, 1);
     close_engine();
 }
 
@@ -532,6 +624,31 @@ static void test_restock(void **state) {
     close_engine();
 }
 
+/* What fits is what a device has room for of that which it uses itself. */
+static void test_restock_by_device(void **state) {
+    (void)state;
+    uint32_t range;
+    open_engine("demand", 4);
+    uint32_t block = add_range(4 * 512);
+    assert_int_equal(ff__engine_range_add(&engine, 4 * 512, 0, 2, &range), 0);
+    uint32_t second = engine.space.ranges[range].first_block;
+    for (uint32_t i = 0; i < 4; i++) {
+        bring(block + i, 0, 1);
+        bring(second + i, 0, 1);
+    }
+    assert_int_equal(engine.space.frames[1].free_count + engine.space.frames[2].free_count, 0);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 2, &job), FF__JOB_NONE);
+    /* the first device begins to use what the second one has */
+    struct ff_fault_group group = group_of(second, 1, 2);
+    group.tier = 1;
+    assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_RUN);
+    carry_out(&job);
+    close_engine();
+}
+
 static void test_dead_pages_are_not_copied(void **state) {
     (void)state;
     open_engine("demand", 4);
@@ -570,6 +687,72 @@ static void test_launches_get_ids(void **state) {
     carry_out(&job);
     assert_int_equal(engine.space.stats.launches, 3);
     close_engine();
+}
+
+/* A program that makes new identities without end: those launched longest ago are forgotten, and no ID comes
+ * back under another kernel. */
+static void test_identities_without_end(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("deepum", 4);
+    struct ff_event events[64];
+    enum { LIMIT = 8, LAUNCHES = 100 };
+    uint32_t ids[LAUNCHES];
+    config.launch_limit = LIMIT;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    fake_open(&fake, &engine.space, 1);
+    uint32_t block = add_range(8 * 512);
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, true),
+                         0); /* is launched all the time */
+        assert_int_equal(engine.launch[1], 0);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, false), 0);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, true), 0);
+        ids[i] = engine.launch[1];
+        assert_int_equal(ff_launch_slot(ids[i]), 1 + i % (LIMIT - 1));
+        for (uint32_t before = 0; before < i; before++)
+            assert_int_not_equal(ids[before], ids[i]);
+        bring(block + i % 8, 0, 1);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, false), 0);
+        while (ff__engine_learn(&engine, i, events, 64) == 64)
+            ;
+    }
+    assert_int_equal(engine.launches.given, 1 + LAUNCHES);
+    assert_int_equal(engine.launches.slots.count, LIMIT - 1); /* and 0, which is kept apart */
+    for (uint32_t i = 0; i < LIMIT; i++)                      /* what is known keeps its ID */
+        assert_int_equal(ff__launch_ids_find(&engine.launches, 1000 + LAUNCHES - 1 - i),
+                         i < LIMIT - 1 ? ids[LAUNCHES - 1 - i] : FF_NONE);
+    close_engine();
+}
+
+/* The end of a launch that is not known any more is nobody's. */
+static void test_end_of_a_forgotten_launch(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("deepum", 4);
+    config.launch_limit = 1;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    fake_open(&fake, &engine.space, 1);
+    assert_int_equal(ff__engine_launch(&engine, 1, 1, 7, true), 0);
+    assert_int_equal(ff__engine_launch(&engine, 2, 1, 8, true), 0);
+    uint32_t id = engine.launch[1];
+    assert_int_equal(id, FF_LAUNCH_SLOTS);
+    assert_int_equal(ff__engine_launch(&engine, 3, 1, 7, false), 0);
+    assert_int_equal(engine.launch[1], id);
+    assert_int_equal(ff__engine_launch(&engine, 4, 1, 8, false), 0);
+    assert_int_equal(engine.launch[1], FF_NONE);
+    close_engine();
+}
+
+/* A slot can change hands more often than there are IDs for it. */
+static void test_ids_begin_anew(void **state) {
+    (void)state;
+    struct ff__launch_ids ids;
+    uint32_t id = 0, last = FF_NONE;
+    ff__launch_ids_init(&ids, 1);
+    for (uint32_t i = 0; i < 10000; i++, last = id) {
+        assert_int_equal(ff__launch_ids_launch(&ids, i, &id), 0);
+        assert_true(id != last && id < FF_NONE - 1 && ff_launch_slot(id) == 0);
+    }
+    ff__launch_ids_fini(&ids);
 }
 
 static void test_learner_gets_events_in_order(void **state) {
@@ -665,11 +848,17 @@ int main(void) {
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_root_goes_as_one),
         cmocka_unit_test(test_shared_root_and_a_prefetch),
+        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
+        cmocka_unit_test(test_restock_by_device),
+        cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),
+        cmocka_unit_test(test_identities_without_end),
+        cmocka_unit_test(test_end_of_a_forgotten_launch),
+        cmocka_unit_test(test_ids_begin_anew),
         cmocka_unit_test(test_learner_gets_events_in_order),
         cmocka_unit_test(test_event_queue_overflows),
         cmocka_unit_test(test_no_launch_is_lost),

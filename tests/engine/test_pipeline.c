@@ -371,6 +371,35 @@ static void test_advice_does_not_starve_throttled_faults(void **state) {
     assert_true(all_come_before_the_end(4));
 }
 
+static uint32_t asks;
+
+static void count_asks(void *policy_state, const struct ff_view *view,
+                       const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    (void)policy_state, (void)view, (void)group, (void)advice;
+    asks++;
+}
+
+static const struct ff_prefetch_policy asked_policy = {
+    .base = {.name = "asked", .summary = "counts questions", .api = FF_POLICY_API},
+    .on_fault = count_asks,
+};
+
+/* A fault that waits for room, through many turns, is one fault. */
+static void test_waiting_for_room_asks_once(void **state) {
+    (void)state;
+    live_open(&live,
+              &(struct live_shape){
+                  .system = "demand:prefetch=asked", .devices = 1, .roots = 1, .slow_us = 200000});
+    assert_int_equal(live_add(&live, 2 * 512, 1), 0);
+    struct ff_advice advice = {1, 1, FF_NONE, 0, ff_mask_of_run(0, 10)};
+    asks = 0;
+    assert_true(ff__pipeline_advise(&live.pipeline, &advice));
+    live_await_work(&live, 1);
+    assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
+    live_close(&live);
+    assert_int_equal(asks, 1);
+}
+
 /* ---- memory that comes and goes ---- */
 
 /* Makes a range, uses it, declares a part of it dead, and frees it, over and over. */
@@ -716,6 +745,7 @@ int main(void) {
         cmocka_unit_test(test_many_throttled_faults),
         cmocka_unit_test(test_stop_with_throttled_faults),
         cmocka_unit_test(test_advice_does_not_starve_throttled_faults),
+        cmocka_unit_test(test_waiting_for_room_asks_once),
         cmocka_unit_test(test_ranges_come_and_go),
         cmocka_unit_test(test_writes_past_the_device),
         cmocka_unit_test(test_fault_during_a_prefetch),
@@ -734,7 +764,8 @@ int main(void) {
     rogues_register();
     rogue_watches_time = false; /* but for the test of it */
     if (ff__policy_register(FF__PREFETCH, &pause_policy.base, NULL) ||
-        ff__policy_register(FF__PREFETCH, &babble_policy.base, NULL))
+        ff__policy_register(FF__PREFETCH, &babble_policy.base, NULL) ||
+        ff__policy_register(FF__PREFETCH, &asked_policy.base, NULL))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

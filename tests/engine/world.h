@@ -188,7 +188,7 @@ static inline void claim_job(struct world *world, const struct ff__job *job, boo
 static inline void check_new_job(struct world *world, const struct ff__job *job) {
     if (!job->has_in && job->out_count == 0)
         fake_blame(&world->fake, "a job without work");
-    if (job->out_count > FF__ROOT_LEAVES)
+    if (job->out_count > FF_ROOT_LEAVES)
         fake_blame(&world->fake, "%u evictions in a job", job->out_count);
     for (uint32_t i = 0; i < job->out_count && job->has_in; i++)
         if (job->out[i].tier != job->in.tier)

@@ -420,6 +420,58 @@ static void test_farthest(void **state) {
     close_evictor();
 }
 
+/* Blocks that share a root are judged by the one that is needed first. */
+static void test_shared_roots(void **state) {
+    (void)state;
+    const struct ff_evict_policy *const both[] = {&ff__evict_predicted, &ff__evict_farthest};
+    for (int i = 0; i < 2; i++) {
+        const struct ff_evict_policy *evict = both[i];
+        uint32_t used[BLOCKS], owner[BLOCKS * FF_ROOT_LEAVES];
+        open_evictor(evict);
+        for (uint32_t block = 0; block < BLOCKS; block++) {
+            fake_set_frame(&fake, 1, block, block * FF_ROOT_LEAVES);
+            owner[block * FF_ROOT_LEAVES] = block;
+            used[block] = 1;
+        }
+        fake.view.root_used[1] = used;
+        fake.view.leaf_owner[1] = owner;
+        /* the first to leave has the second leaf of the root of 3, which the running kernel uses */
+        fake.blocks[40].page_count = fake.blocks[3].page_count = FF_LEAF_PAGES;
+        fake_set_frame(&fake, 1, 40, 3 * FF_ROOT_LEAVES + 1);
+        owner[3 * FF_ROOT_LEAVES + 1] = 40;
+        used[3] = 3;
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 41);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), 41);
+        leave(evict, 41);
+        leave(evict, 50);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), evict == both[0] ? 40 : 23);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), FF_NONE);
+        close_evictor();
+    }
+}
+
+/* What is kept free is for faults, and for prefetches in the place of one. */
+static void test_reserved(void **state) {
+    (void)state;
+    const struct ff_evict_policy *const both[] = {&ff__evict_predicted, &ff__evict_farthest};
+    for (int i = 0; i < 2; i++) {
+        const struct ff_evict_policy *evict = both[i];
+        open_evictor(evict);
+        fake.view.capacity[1] = UINT64_C(64) * FF_BLOCK_PAGES;
+        uint64_t stock = evict->stock(evictor.state, &fake.view);
+        assert_int_equal(stock, 2 * FF_BLOCK_PAGES);
+        *fake_resident(&fake, FF_TIER_HOST, 1) = *fake_resident(&fake, FF_TIER_HOST, 11) =
+            ff_mask_of_run(0, 1);
+        assert_int_equal(evict->reserved(evictor.state, &fake.view, 1), 0);
+        assert_int_equal(evict->reserved(evictor.state, &fake.view, 2), stock); /* no copy */
+        assert_int_equal(evict->reserved(evictor.state, &fake.view, 11),
+                         stock); /* later kernel's */
+        fake.view.forecast = (struct ff_forecast){0};
+        assert_int_equal(evict->reserved(evictor.state, &fake.view, 11), 0);
+        close_evictor();
+    }
+}
+
 static void test_farthest_does_no_harm(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_farthest;
@@ -480,6 +532,8 @@ int main(void) {
         cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
+        cmocka_unit_test(test_shared_roots),
+        cmocka_unit_test(test_reserved),
         cmocka_unit_test(test_inactive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "space/frames.h"
 
 #define ROOTS     6u
-#define LEAVES    FF__ROOT_LEAVES
+#define LEAVES    FF_ROOT_LEAVES
 #define BLOCKS    120u
 #define HELD_NONE 0u
 
@@ -73,7 +73,8 @@ static uint32_t twin_owners(const struct twin *twin, uint32_t root, uint32_t own
 
 static void check_root(const struct ff__frames *frames, const struct twin *twin, uint32_t root) {
     uint32_t owners[LEAVES], expected[LEAVES];
-    uint32_t count = ff__frames_owners(frames, root, owners);
+    const struct ff_view view = {.root_used = {frames->used}, .leaf_owner = {frames->owner}};
+    uint32_t count = ff_view_root_blocks(&view, 0, root, owners);
     assert_int_equal(count, twin_owners(twin, root, expected));
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(owners[i], expected[i]);

@@ -205,7 +205,14 @@ static void test_counts_allocated(void **state) {
     assert_int_equal(ff__range_add(&space, 100, 0, 1, &a), 0);
     assert_int_equal(ff__range_add(&space, 1000, 3, 2, &b), 0);
     assert_int_equal(space.ranges[b].home_tier, 2);
+    assert_true(space.used[1] == 100 && space.used[2] == 1000);
+    ff__range_use(&space, b, 1);
+    ff__range_use(&space, b, 1);
+    assert_true(space.used[1] == 1100 && space.used[2] == 1000);
+    ff__range_set_home(&space, b, 3);
+    assert_true(space.used[1] == 100 && space.used[2] == 0 && space.used[3] == 1000);
     ff__range_remove(&space, a);
+    assert_int_equal(space.used[1], 0);
     assert_int_equal(space.stats.allocated, 1000 * FF_PAGE_SIZE);
     assert_int_equal(space.stats.allocated_peak, 1100 * FF_PAGE_SIZE);
     ff__space_fini(&space);
@@ -290,7 +297,7 @@ static void open_sound(struct ff__space *space) {
     uint32_t range;
     open_space(space, 2, 4);
     assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
-    ff__set_frame(space, 1, 0, ff__frames_alloc(&space->frames[1], FF__ROOT_LEAVES, 0));
+    ff__set_frame(space, 1, 0, ff__frames_alloc(&space->frames[1], FF_ROOT_LEAVES, 0));
     ff_mask_set_run(&ff__facts(space, 0)->tier[1].resident, 0, 100);
     ff_mask_set_run(&ff__facts(space, 0)->tier[FF_TIER_HOST].resident, 50, 200);
     check_holds(space);
@@ -307,7 +314,7 @@ static void put_device_page_beyond_end(struct ff__space *space) {
 }
 
 static void put_page_on_two_devices(struct ff__space *space) {
-    ff__set_frame(space, 2, 0, ff__frames_alloc(&space->frames[2], FF__ROOT_LEAVES, 0));
+    ff__set_frame(space, 2, 0, ff__frames_alloc(&space->frames[2], FF_ROOT_LEAVES, 0));
     ff_mask_set(&ff__facts(space, 0)->tier[2].resident, 99);
 }
 
@@ -324,11 +331,11 @@ static void share_memory(struct ff__space *space) {
 }
 
 static void free_memory_in_use(struct ff__space *space) {
-    ff__frames_free(&space->frames[1], ff__frame(space, 1, 0), FF__ROOT_LEAVES);
+    ff__frames_free(&space->frames[1], ff__frame(space, 1, 0), FF_ROOT_LEAVES);
 }
 
 static void hand_out_too_much(struct ff__space *space) {
-    space->frames[2].leaves_used = 4 * FF__ROOT_LEAVES + 1;
+    space->frames[2].leaves_used = 4 * FF_ROOT_LEAVES + 1;
 }
 
 static void lose_a_page(struct ff__space *space) {

@@ -536,7 +536,7 @@ static void set_home(struct ff_context *context, uint32_t id, uint32_t tier) {
     struct ff_range *range = &space->ranges[id];
     uint32_t first = range->first_block, count = range->block_count;
     bool changes = range->home_tier != tier;
-    range->home_tier = tier;
+    ff__range_set_home(space, id, tier);
     unlock(context);
     if (changes && context->soft.recorder)
         ff__record_home(context->soft.recorder, (uint64_t)first << FF_BLOCK_SHIFT, tier - 1);

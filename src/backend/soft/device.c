@@ -135,7 +135,7 @@ static size_t bytes_of(uint32_t first, uint32_t end) {
 }
 
 static uint32_t root_of(const struct ff__move *move) {
-    return move->frame / FF__ROOT_LEAVES;
+    return move->frame / FF_ROOT_LEAVES;
 }
 
 static char *root_in(char *const areas[], const struct ff__move *move) {
@@ -309,8 +309,8 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
     if (!soft->use_move || !__atomic_load_n(ready_of(soft, move), __ATOMIC_RELAXED))
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
-    uint32_t own = (leaves == FF__ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1)
-                   << move->frame % FF__ROOT_LEAVES;
+    uint32_t own = (leaves == FF_ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1)
+                   << move->frame % FF_ROOT_LEAVES;
     if (__atomic_fetch_and(ready_of(soft, move), ~own, __ATOMIC_RELAXED) & own)
         give_back(staging_at(soft, move, 0), leaves * FF_LEAF_SIZE);
 }

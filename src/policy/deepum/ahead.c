@@ -23,3 +23,58 @@ uint64_t ff__ahead_stock(const struct ff__ahead *ahead, const struct ff_view *vi
         return 0;
     return share < most ? share : most;
 }
+
+/* The running kernel will fault on the block unless it comes first, and wait for a copy. */
+static bool saves_a_fault(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return !ff_mask_empty(ff_view_resident(view, FF_TIER_HOST, block)) &&
+           ff_view_next_launch(view, tier, block) == ff_view_this_turn(view, tier) >> 32;
+}
+
+uint64_t ff__ahead_reserved(const struct ff__ahead *ahead, const struct ff_view *view,
+                            uint32_t block) {
+    if (!view->forecast.next_turn || saves_a_fault(view, ahead->tier, block))
+        return 0;
+    return ff__ahead_stock(ahead, view);
+}
+
+void ff__ahead_insert(uint32_t block, uint64_t turn, uint64_t turns[FF__AHEAD_NAMED], uint32_t most,
+                      struct ff_advice_list *victims) {
+    if (victims->count == most && turn <= turns[most - 1])
+        return;
+    uint32_t at = victims->count < most ? victims->count++ : most - 1;
+    for (; at > 0 && turns[at - 1] < turn; at--) {
+        turns[at] = turns[at - 1];
+        victims->items[at].block = victims->items[at - 1].block;
+    }
+    turns[at] = turn;
+    victims->items[at].block = block;
+}
+
+/* When the first of those who share the victim's root is needed again; FF_TURN_NEVER: it has it alone. */
+static uint64_t next_of_root(const struct ff_view *view, uint32_t tier, uint32_t victim) {
+    uint32_t mates[FF_ROOT_LEAVES], count = ff_view_root_mates(view, tier, victim, mates);
+    uint64_t next = FF_TURN_NEVER;
+    for (uint32_t i = 0; i < count && count > 1; i++) {
+        uint64_t turn = ff_view_next_turn(view, tier, mates[i]);
+        next = turn < next ? turn : next;
+    }
+    return next;
+}
+
+void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
+                           struct ff_advice_list *victims) {
+    uint64_t turns[FF__AHEAD_NAMED], needed = 0;
+    uint32_t tier = request->tier, count = victims->count;
+    if (view->by_page || !view->forecast.next_turn)
+        return;
+    if (request->cause == FF_EVICT_FOR_PREFETCH)
+        needed = ff_view_next_turn(view, tier, request->for_block);
+    victims->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t block = victims->items[i].block;
+        uint64_t turn = next_of_root(view, tier, block);
+        bool too_soon = request->cause == FF_EVICT_FOR_PREFETCH && turn <= needed;
+        if (turn == FF_TURN_NEVER || !too_soon)
+            ff__ahead_insert(block, turn, turns, FF__AHEAD_NAMED, victims);
+    }
+}

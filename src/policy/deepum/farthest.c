@@ -10,9 +10,8 @@
 
 #include "policy/registry.h"
 
-#define NAMED_MAX 16u
-#define RECENT    8u /* arrivals ago: in use, whatever the forecast says for want of time */
-#define ARRIVALS  (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
+#define RECENT   8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define ARRIVALS (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
 struct known {
@@ -95,6 +94,10 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return ff__ahead_stock(&((const struct farthest *)state)->ahead, view);
 }
 
+static uint64_t reserved(void *state, const struct ff_view *view, uint32_t block) {
+    return ff__ahead_reserved(&((const struct farthest *)state)->ahead, view, block);
+}
+
 /* Looks up again what the kernel has left behind. */
 static void refresh(struct farthest *farthest, const struct ff_view *view) {
     uint64_t now = ff_view_this_turn(view, farthest->ahead.tier);
@@ -117,14 +120,14 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
     return FF_NONE;
 }
 
-/* Names blocks from the farthest on, as many as it may: by the block the engine takes one, and the first
- * may share its root. Those for a prefetch only if a later kernel needs them than what it brings: places
+/* Names blocks from the farthest on, as many as it may: by the block the engine takes one root, and the
+ * first block may share its own. Those for a prefetch only if a later kernel needs them than what it brings: places
  * within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes
  * to see those behind them. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_advice_list *victims) {
     struct farthest *farthest = state;
-    uint32_t aside[NAMED_MAX], count = 0, block;
+    uint32_t aside[FF__AHEAD_NAMED], count = 0, block;
     struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
     uint64_t after = 0, key;
     refresh(farthest, view);
@@ -132,7 +135,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         after = ff_view_next_turn(view, request->tier, request->for_block) | UINT32_MAX;
     if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
         after = ARRIVALS - 1;
-    while (count < NAMED_MAX && victims->count < victims->capacity &&
+    while (count < FF__AHEAD_NAMED && victims->count < victims->capacity &&
            (block = top(farthest, view, &key)) != FF_NONE && key > after) {
         ff__heap_remove(&farthest->farthest, block);
         aside[count++] = block;
@@ -148,6 +151,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         if (only_recent && victim.block != request->for_block)
             ff_advice_add(victims, &victim);
     }
+    ff__ahead_judge_roots(view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_farthest = {
@@ -168,5 +172,6 @@ const struct ff_evict_policy ff__evict_farthest = {
     .on_discarded = on_discarded,
     .on_release = on_release,
     .stock = stock,
+    .reserved = reserved,
     .pick = pick,
 };

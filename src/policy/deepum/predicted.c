@@ -11,9 +11,9 @@
 
 #include "policy/registry.h"
 
-#define LOOK      512u /* blocks of the order that one pick looks at; ours */
-#define NAMED_MAX 16u  /* of one answer; who wants more asks again */
-#define CHOICES   4u   /* by the block: the engine takes one, and the first may share its root */
+#define LOOK 512u /* blocks of the order that one pick looks at; ours */
+#define CHOICES                                                                                    \
+    4u /* by the block: the engine takes one root, and the first block may share its own */
 
 /* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
  * expected, and which goes on and on, has to ask about few of them again. */
@@ -78,6 +78,10 @@ static uint64_t stock(void *state, const struct ff_view *view) {
     return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
 }
 
+static uint64_t reserved(void *state, const struct ff_view *view, uint32_t block) {
+    return ff__ahead_reserved(&((const struct predicted *)state)->ahead, view, block);
+}
+
 /* What is asked of every block of a search. */
 struct question {
     const struct ff_view *view;
@@ -116,7 +120,7 @@ static inline bool may_go(const struct ff__order *order, uint32_t block,
 }
 
 static uint32_t wanted_of(const struct ff_view *view, const struct ff_advice_list *victims) {
-    uint32_t wanted = view->by_page ? NAMED_MAX : CHOICES;
+    uint32_t wanted = view->by_page ? FF__AHEAD_NAMED : CHOICES;
     return victims->capacity < wanted ? victims->capacity : wanted;
 }
 
@@ -134,25 +138,11 @@ static void name_from(const struct ff__order *order, const struct question *ques
     }
 }
 
-/* Puts the block among those named, which are in the order of their next use, farthest first. */
-static void insert(uint32_t block, uint64_t turn, uint64_t *turns, uint32_t wanted,
-                   struct ff_advice_list *victims) {
-    if (victims->count == wanted && turn <= turns[wanted - 1])
-        return;
-    uint32_t at = victims->count < wanted ? victims->count++ : wanted - 1;
-    for (; at > 0 && turns[at - 1] < turn; at--) {
-        turns[at] = turns[at - 1];
-        victims->items[at].block = victims->items[at - 1].block;
-    }
-    turns[at] = turn;
-    victims->items[at].block = block;
-}
-
 /* Names the blocks that the running kernel is expected to need last; of those that are alike, the
  * least recently migrated. */
 static void name_last_needed(const struct ff__order *order, const struct question *question,
                              uint32_t for_block, struct ff_advice_list *victims) {
-    uint64_t turns[NAMED_MAX];
+    uint64_t turns[FF__AHEAD_NAMED];
     uint32_t looked = 0, wanted = wanted_of(question->view, victims);
     if (wanted == 0)
         return;
@@ -162,8 +152,8 @@ static void name_last_needed(const struct ff__order *order, const struct questio
          block = ff__order_next(order, block), looked++)
         if (block != for_block && may_go(order, block, question) &&
             !ff__order_is_recent(order, block))
-            insert(block, ff_view_next_turn(question->view, question->tier, block), turns, wanted,
-                   victims);
+            ff__ahead_insert(block, ff_view_next_turn(question->view, question->tier, block), turns,
+                             wanted, victims);
 }
 
 /* Moves the hand to a block that nobody expects. */
@@ -179,9 +169,8 @@ static void search(struct predicted *predicted, const struct question *question)
     }
 }
 
-static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
-    struct predicted *predicted = state;
+static void name_victims(struct predicted *predicted, const struct ff_view *view,
+                         const struct ff_evict_request *request, struct ff_advice_list *victims) {
     struct question question = question_of(view, request->tier);
     search(predicted, &question);
     name_from(&predicted->order, &question, request->for_block, predicted->hand.at, victims);
@@ -199,6 +188,12 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         name_last_needed(&predicted->order, &question, request->for_block, victims);
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
         name_from(&predicted->order, &question, request->for_block, first, victims);
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_advice_list *victims) {
+    name_victims(state, view, request, victims);
+    ff__ahead_judge_roots(view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
@@ -219,5 +214,6 @@ const struct ff_evict_policy ff__evict_predicted = {
     .on_discarded = on_discarded,
     .on_release = on_release,
     .stock = stock,
+    .reserved = reserved,
     .pick = pick,
 };
