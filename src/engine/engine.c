@@ -128,6 +128,17 @@ static size_t late_pages_size(const struct ff__engine *engine) {
            sizeof *engine->late_pages;
 }
 
+void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend) {
+    config->base = backend->base;
+    config->address_space = backend->address_space;
+    config->devices = backend->tier_count - 1;
+    config->memory = backend->tier[1].memory;
+    config->spare = backend->tier[1].spare;
+    config->separate = backend->separate;
+    config->maps_remotely = backend->controls & FF__CONTROLS_REMOTE;
+    config->shows = backend->shows;
+}
+
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
@@ -201,6 +212,13 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range) {
     return ff__range_add(&engine->space, page_count, lead, home_tier, range);
+}
+
+bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier) {
+    struct ff_range *r = &engine->space.ranges[range];
+    bool changes = r->home_tier != tier;
+    r->home_tier = tier;
+    return changes;
 }
 
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block) {

@@ -15,6 +15,7 @@
 
 #define LIVE_WINDOWS  160u
 #define LIVE_FAULTS   1024u
+#define LIVE_SHOWS    (uint32_t)(FF_SEES_FAULTS | FF_SEES_LAUNCHES)
 #define LIVE_PATIENCE 20u /* seconds until a fault counts as never answered */
 #define BLOCK_BYTES   ((uint64_t)FF_BLOCK_SIZE)
 
@@ -173,7 +174,6 @@ static inline void live_interrupt(void *self) {
 }
 
 static const struct ff__backend live_backend = {
-    .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
     .now = live_now,
     .wait = live_wait,
     .interrupt = live_interrupt,
@@ -212,16 +212,17 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .devices = shape->devices,
         .memory = shape->roots * BLOCK_BYTES,
         .stock = 1,
-        .shows = live_backend.shows,
+        .shows = LIVE_SHOWS,
         .check = true,
     };
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&live->engine, &config, &error))
         fail_msg("%s", error.message);
     fake_open(&live->fake, &live->engine.space, 1);
-    struct ff__log log = {live_log, live};
-    assert_int_equal(ff__pipeline_start(&live->pipeline, &live->engine, &live_backend, live, log),
-                     0);
+    struct ff__pipeline_config pipeline = {
+        .engine = &live->engine, .backend = &live_backend, .self = live, .log = {live_log, live}};
+    if (ff__pipeline_start(&live->pipeline, &pipeline, &error))
+        fail_msg("%s", error.message);
 }
 
 static inline void live_check(struct live *live) {

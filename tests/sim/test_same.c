@@ -12,7 +12,7 @@
 #include "trace/fixture.h"
 
 #include "backend/sim/sim.h"
-#include "backend/soft/context.h"
+#include "runtime/context.h"
 
 #define BUDGET     (UINT64_C(8) << 20)
 #define ARRAYS     4u

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -39,10 +40,20 @@ static int open_parts(struct ff__soft *soft, const struct ff_config *config,
     return 0;
 }
 
-int ff__soft_init(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error) {
-    memset(soft, 0, sizeof *soft);
-    soft->interrupt_fd = soft->pagemap_fd = soft->memory.host_fd = -1;
-    soft->log = (struct ff__log){config->log, config->log_user};
+static void soft_close(void *self);
+
+/* The memory of all devices is this machine's. */
+static int check_memory(const struct ff_config *config, struct ff_error *error) {
+    uint64_t phys = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (config->memory > phys / config->devices)
+        return ff__fail(
+            error, -ENOMEM, "memory=%llu for each of %u devices: this machine has %llu bytes",
+            (unsigned long long)config->memory, config->devices, (unsigned long long)phys);
+    return 0;
+}
+
+/* What there is by the time of a failure is for soft_close(). */
+static int open_all(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error) {
     bool move = config->mechanism != FF_MECHANISM_COPY;
     int status = ff__uffd_open(&soft->uffd, config->handler == FF_HANDLER_SIGBUS, move, error);
     if (status)
@@ -57,10 +68,40 @@ int ff__soft_init(struct ff__soft *soft, const struct ff_config *config, struct 
         status = open_parts(soft, config, error);
     for (uint32_t tier = 1; tier <= config->devices; tier++)
         soft->links[tier].speed = config->link;
+    soft->handler = config->handler;
     soft->spin_ns = config->handler == FF_HANDLER_ADAPTIVE ? config->spin_ns : 0;
-    if (status)
-        ff__soft_fini(soft);
     return status;
+}
+
+static int soft_open(const struct ff_config *config, void **self, struct ff_error *error) {
+    int status = check_memory(config, error);
+    if (status)
+        return status;
+    struct ff__soft *soft = calloc(1, sizeof *soft);
+    if (!soft)
+        return ff__fail(error, -ENOMEM, "no memory for the software device");
+    soft->interrupt_fd = soft->pagemap_fd = soft->memory.host_fd = -1;
+    soft->log = (struct ff__log){config->log, config->log_user};
+    status = open_all(soft, config, error);
+    if (status)
+        soft_close(soft);
+    else
+        *self = soft;
+    return status;
+}
+
+static int soft_attach(void *self, struct ff__pipeline *pipeline, struct ff_error *error) {
+    struct ff__soft *soft = self;
+    soft->pipeline = pipeline;
+    soft->space = &pipeline->engine->space;
+    int status = soft->handler == FF_HANDLER_SIGBUS ? ff__sigbus_attach(soft) : 0;
+    return status ? ff__fail(error, status, "cannot take over SIGBUS: %s", strerror(-status)) : 0;
+}
+
+static void soft_detach(void *self) {
+    struct ff__soft *soft = self;
+    if (soft->handler == FF_HANDLER_SIGBUS)
+        ff__sigbus_detach(soft);
 }
 
 static void soft_enter(void *self) {
@@ -94,7 +135,9 @@ static void close_used(const struct ff__soft *soft) {
     close_if_ours(soft->pagemap_fd, "/pagemap");
 }
 
-void ff__soft_hide(struct ff__soft *soft) {
+/* Now that the threads have the descriptors: takes them from the program, which could close them, or have
+ * them in the way of its own. With the SIGBUS handler its threads use one, and keep that. */
+static void hide(struct ff__soft *soft) {
     if (!soft->has_own_table)
         return;
     if (!soft->uffd.sigbus)
@@ -105,7 +148,14 @@ void ff__soft_hide(struct ff__soft *soft) {
     soft->hidden = true;
 }
 
-void ff__soft_fini(struct ff__soft *soft) {
+static void soft_started(void *self) {
+    struct ff__soft *soft = self;
+    hide(soft);
+    ff__soft_tell_limits(soft);
+}
+
+static void soft_close(void *self) {
+    struct ff__soft *soft = self;
     if (!soft->hidden || soft->uffd.sigbus)
         close_used(soft);
     if (soft->hidden) /* the numbers may be those of the program's files by now */
@@ -118,6 +168,7 @@ void ff__soft_fini(struct ff__soft *soft) {
     if (soft->moved)
         ff__lazy_unmap(soft->moved, soft->memory.size >> FF_BLOCK_SHIFT);
     ff__memory_fini(&soft->memory);
+    free(soft);
 }
 
 /* ---- places ---- */
@@ -215,15 +266,6 @@ static bool is_worth_another(struct ff__soft *soft, int status, uint32_t tries) 
 static void give_back(char *area, size_t size) {
     for (uint32_t tries = 0; madvise(area, size, MADV_DONTNEED) && tries < SETTLE_MAX; tries++)
         ff__clock_sleep(SETTLE_NS);
-}
-
-/* Before the move: the pages are there, or away, before the calls below return, and whoever goes on or
- * faults then must not be told of first. What then does not move is told of once more. */
-static void record(struct ff__soft *soft, enum ff_trace_kind kind, const struct ff__move *move,
-                   const struct ff_mask *pages) {
-    if (soft->recorder && !ff_mask_empty(pages))
-        ff__record_moves(soft->recorder, kind, move->tier - 1,
-                         ff__soft_offset(soft, move->block, 0), pages);
 }
 
 /* ---- in ---- */
@@ -383,10 +425,7 @@ static int bring(struct ff__soft *soft, const struct ff__move *move, struct ff_m
 static int soft_in(void *self, const struct ff__move *move, struct ff_mask *missed) {
     struct ff__soft *soft = self;
     *missed = move->pages;
-    record(soft, FF_TRACE_MIGRATE, move, &move->pages);
-    int status = bring(soft, move, missed);
-    record(soft, FF_TRACE_EVICT, move, missed);
-    return status;
+    return bring(soft, move, missed);
 }
 
 /* ---- out ---- */
@@ -580,9 +619,7 @@ static int soft_out(void *self, const struct ff__move *move, struct ff_mask *sta
     ff_mask_clear(stayed);
     if (ff_mask_empty(&move->pages))
         return 0;
-    record(soft, FF_TRACE_EVICT, move, &move->pages);
     int status = take_out(soft, move, stayed, copied);
-    record(soft, FF_TRACE_MIGRATE, move, stayed);
     return ff_mask_empty(stayed) ? 0 : status;
 }
 
@@ -625,11 +662,8 @@ static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint
 
 static int soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
     struct ff__soft *soft = self;
-    int count = timeout_ns > 0 ? wait_for_faults(soft, faults, capacity, timeout_ns)
-                               : look_for_faults(soft, faults, capacity);
-    if (soft->recorder && count > 0)
-        ff__record_faults(soft->recorder, faults, (uint32_t)count, (uintptr_t)soft->memory.managed);
-    return count;
+    return timeout_ns > 0 ? wait_for_faults(soft, faults, capacity, timeout_ns)
+                          : look_for_faults(soft, faults, capacity);
 }
 
 /* Wakes the whole window even for no pages, which costs no more: a thread that has no reason to go on faults again. */
@@ -655,13 +689,23 @@ static void soft_reject(void *self, const struct ff__fault *fault) {
 }
 
 const struct ff__backend ff__soft_backend = {
-    .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+    .open = soft_open,
+    .close = soft_close,
+    .describe = ff__soft_describe,
+    .attach = soft_attach,
     .enter = soft_enter,
+    .started = soft_started,
+    .detach = soft_detach,
+    .open_range = ff__soft_open_range,
+    .reserve_host = ff__soft_reserve_host,
+    .close_range = ff__soft_close_range,
+    .write_host = ff__soft_write_host,
+    .owns = ff__soft_owns,
     .now = soft_now,
     .wait = soft_wait,
     .interrupt = soft_interrupt,
-    .in = soft_in,
-    .out = soft_out,
     .replay = soft_replay,
     .reject = soft_reject,
+    .in = soft_in,
+    .out = soft_out,
 };
