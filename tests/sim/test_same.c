@@ -8,7 +8,7 @@
  * programs that bring no page more than twice, and with a lapse too short for anything to thrash. */
 #include "sim/touch.h"
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 #include "trace/fixture.h"
 
 #include "backend/sim/sim.h"

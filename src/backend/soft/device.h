@@ -58,7 +58,7 @@ void ff__soft_describe(void *self, struct ff__description *out);
 /* Tells what is weaker here than elsewhere (docs/architecture.md). */
 void ff__soft_tell_limits(const struct ff__soft *soft);
 
-/* ---- ranges.c: verbs ---- */
+/* ---- verbs: ranges.c, faults.c, in.c, out.c ---- */
 
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
@@ -66,6 +66,14 @@ int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count);
 void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                          const char *from);
 bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high);
+uint64_t ff__soft_now(void *self);
+int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
+void ff__soft_interrupt(void *self);
+void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
+void ff__soft_reject(void *self, const struct ff__fault *fault);
+int ff__soft_in(void *self, const struct ff__move *move, struct ff_mask *missed);
+int ff__soft_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
+                 struct ff_mask *copied);
 
 /* ---- sigbus.c ---- */
 

@@ -1,8 +1,8 @@
 /* Scenarios that may hang or end the process: each runs in a child of its own, against a deadline.
  *
  * A child uses CHECK: cmocka's assertions would jump into the parent's tests. */
-#ifndef FF_TESTS_SOFT_CHILD_H
-#define FF_TESTS_SOFT_CHILD_H
+#ifndef FF_TESTS_RUNTIME_CHILD_H
+#define FF_TESTS_RUNTIME_CHILD_H
 
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "base/cases.h"
 #include "base/clock.h"
 #include "runtime/context.h"
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB               (UINT64_C(1) << 20)
 #define PAGE             UINT64_C(4096)
