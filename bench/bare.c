@@ -1,5 +1,7 @@
 #include "bare.h"
 
+#include "touch.h"
+
 #include "backend/soft/uffd.h"
 #include "base/clock.h"
 
@@ -13,7 +15,8 @@
 
 struct bare {
     struct ff__uffd uffd;
-    pthread_t thread; /* serves, unless signals do */
+    pthread_t threads[BARE_HANDLERS_MAX]; /* serve, unless signals do */
+    unsigned handlers;
     char *area, *source;
     size_t size, unit;
     uint64_t spin_ns;
@@ -45,9 +48,10 @@ static void on_sigbus(int number, siginfo_t *info, void *context) {
 static void *serve(void *argument) {
     struct bare *bare = argument;
     struct ff__uffd_message messages[16];
+    uint32_t most = bare->handlers > 1 ? 1 : 16; /* what one takes, another one cannot serve */
     uint64_t last = 0;
     while (!bare->stop) {
-        int count = ff__uffd_read(&bare->uffd, messages, 16);
+        int count = ff__uffd_read(&bare->uffd, messages, most);
         for (int i = 0; i < count; i++)
             fill(bare, messages[i].fault.address);
         if (count > 0 && bare->spin_ns)
@@ -81,40 +85,53 @@ static void close_bare(struct bare *bare) {
     munmap(bare->source, bare->size);
 }
 
-struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns) {
+static void stop_handlers(struct bare *bare) {
+    bare->stop = true;
+    while (bare->handlers > 0)
+        pthread_join(bare->threads[--bare->handlers], NULL);
+}
+
+static int start_handlers(struct bare *bare, unsigned handlers) {
+    bare->handlers = handlers;
+    for (unsigned i = 0; i < handlers; i++) {
+        if (pthread_create(&bare->threads[i], NULL, serve, bare)) {
+            bare->handlers = i;
+            stop_handlers(bare);
+            return -EAGAIN;
+        }
+    }
+    return 0;
+}
+
+struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns,
+                       unsigned handlers) {
     struct bare *bare = calloc(1, sizeof *bare);
     bool sigbus = handler == FF_HANDLER_SIGBUS;
     if (!bare)
         return NULL;
     *bare = (struct bare){.unit = unit, .spin_ns = handler == FF_HANDLER_ADAPTIVE ? spin_ns : 0};
-    if (open_bare(bare, size, sigbus) ||
-        (!sigbus && pthread_create(&bare->thread, NULL, serve, bare))) {
+    if (open_bare(bare, size, sigbus) || (!sigbus && start_handlers(bare, handlers))) {
         free(bare);
         return NULL;
     }
     return bare;
 }
 
-double bare_fault_seconds(struct bare *bare) {
+double bare_fault_seconds(struct bare *bare, unsigned threads) {
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO}, before;
-    volatile char *touch = bare->area;
+    struct touching touching = {&bare->area, bare->size, 1, bare->unit};
     madvise(bare->area, bare->size, MADV_DONTNEED);
     in_signal = bare;
     if (bare->uffd.sigbus)
         sigaction(SIGBUS, &action, &before);
-    uint64_t start = ff__clock_ns();
-    for (size_t at = 0; at < bare->size; at += bare->unit)
-        (void)touch[at];
-    double seconds = (double)(ff__clock_ns() - start) * 1e-9;
+    double seconds = touch_seconds(&touching, threads);
     if (bare->uffd.sigbus)
         sigaction(SIGBUS, &before, NULL);
     return seconds;
 }
 
 void bare_close(struct bare *bare) {
-    bare->stop = true;
-    if (!bare->uffd.sigbus)
-        pthread_join(bare->thread, NULL);
+    stop_handlers(bare);
     close_bare(bare);
     free(bare);
 }

@@ -5,12 +5,17 @@
 
 #include <farfault/farfault.h>
 
-/* `size` bytes that are faulted in by `unit`, each fault served by one UFFDIO_COPY of `unit` bytes from
- * another area. NULL on failure. */
-struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns);
+/* As many threads as farfault has that read of faults and serve them: the fault handling and the migration
+ * thread. */
+#define BARE_HANDLERS_MAX 2u
 
-/* Drops what is there, then seconds for touching every unit. */
-double bare_fault_seconds(struct bare *bare);
+/* `size` bytes that are faulted in by `unit`, each fault served by one UFFDIO_COPY of `unit` bytes from
+ * another area, by one of `handlers` threads, unless signals tell of it. NULL on failure. */
+struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64_t spin_ns,
+                       unsigned handlers);
+
+/* Drops what is there, then seconds for so many threads to touch every unit. */
+double bare_fault_seconds(struct bare *bare, unsigned threads);
 void bare_close(struct bare *bare);
 
 /* Seconds for filling `size` bytes by UFFDIO_COPY, `unit` at a time, without faults. */

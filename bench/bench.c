@@ -16,14 +16,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <jansson.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define MB (UINT64_C(1) << 20)
 
 static struct {
     const char *output, *only;
@@ -52,8 +49,7 @@ void report(const char *name, const char *unit, const struct series *series) {
                                     largest(series->value, series->count), "runs", series->count));
 }
 
-static struct ff_context *open_context(const char *system, uint64_t memory,
-                                       enum ff_handler handler) {
+struct ff_context *open_context(const char *system, uint64_t memory, enum ff_handler handler) {
     struct ff_config config;
     struct ff_context *context;
     struct ff_error error;
@@ -69,7 +65,7 @@ static struct ff_context *open_context(const char *system, uint64_t memory,
     return context;
 }
 
-static char *alloc(struct ff_context *context, size_t size) {
+char *alloc_managed(struct ff_context *context, size_t size) {
     void *pointer = NULL;
     if (ff_mem_alloc(context, size, &pointer)) {
         fprintf(stderr, "farfault-bench: cannot allocate %zu bytes\n", size);
@@ -78,121 +74,8 @@ static char *alloc(struct ff_context *context, size_t size) {
     return pointer;
 }
 
-static double seconds_since(uint64_t start) {
+double seconds_since(uint64_t start) {
     return (double)(ff__clock_ns() - start) * 1e-9;
-}
-
-static double touch(const char *data, size_t size, size_t stride) {
-    const volatile char *at = data;
-    uint64_t start = ff__clock_ns();
-    for (size_t i = 0; i < size; i += stride)
-        (void)at[i];
-    return seconds_since(start);
-}
-
-/* ---- faults ---- */
-
-#define PASSES 5 /* a run */
-
-/* Memory that the host holds, a fault every `unit` bytes; it all fits, so that nothing is evicted.
- * Units below a block are allocations of their own, so that one fault brings exactly one unit. */
-struct faulting {
-    struct ff_context *context;
-    struct bare *bare;
-    size_t unit, range_size, count;
-    char **ranges;
-};
-
-static void run_on(unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
-
-/* Handing over costs several times as much to an idle CPU as to the same one, and where the kernel puts
- * a thread is chance: the handlers, ours and the floor's, get one CPU and who faults another. */
-static void open_faulting(struct faulting *faulting, size_t size, size_t unit,
-                          enum ff_handler handler) {
-    struct ff_config standard;
-    run_on(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0);
-    ff_config_init(&standard);
-    faulting->unit = unit;
-    faulting->range_size = unit == FF_LEAF_SIZE ? FF_LEAF_SIZE : size;
-    faulting->count = size / faulting->range_size;
-    faulting->context =
-        open_context(unit == FF_PAGE_SIZE ? "demand" : "nvidia-1", size + 8 * MB, handler);
-    faulting->bare = bare_open(size, unit, handler, standard.spin_ns);
-    faulting->ranges = calloc(faulting->count, sizeof *faulting->ranges);
-    if (!faulting->bare || !faulting->ranges) {
-        fprintf(stderr, "farfault-bench: no memory or no userfaultfd for the floor\n");
-        exit(1);
-    }
-    run_on(0);
-    for (size_t i = 0; i < faulting->count; i++) {
-        faulting->ranges[i] = alloc(faulting->context, faulting->range_size);
-        memset(faulting->ranges[i], 1, faulting->range_size);
-    }
-}
-
-static void close_faulting(struct faulting *faulting) {
-    free(faulting->ranges);
-    bare_close(faulting->bare);
-    ff_close(faulting->context);
-}
-
-static double fault_seconds(struct faulting *faulting) {
-    double seconds = 0;
-    for (size_t i = 0; i < faulting->count; i++)
-        ff_mem_advise(faulting->context, faulting->ranges[i], faulting->range_size, FF_ADVISE_EVICT,
-                      0);
-    for (size_t i = 0; i < faulting->count; i++)
-        seconds += touch(faulting->ranges[i], faulting->range_size, faulting->unit);
-    return seconds;
-}
-
-/* The two take turns in one process, on pages that go back and forth between them: memory that is new
- * to a virtual machine costs far more than a fault. */
-static void bench_fault(const char *name, size_t size, size_t unit, enum ff_handler handler) {
-    struct faulting faulting;
-    struct series series = {.count = 0};
-    double faults = (double)(size / unit) * PASSES;
-    open_faulting(&faulting, size, unit, handler);
-    for (int run = -1; run < bench.runs; run++) {
-        double floor = 0, ours = 0;
-        for (int pass = 0; pass < PASSES; pass++) {
-            floor += bare_fault_seconds(faulting.bare);
-            ours += fault_seconds(&faulting);
-        }
-        if (run >= 0)
-            series_add(&series, ours / faults * 1e6, floor / faults * 1e6);
-    }
-    report(name, "us", &series);
-    close_faulting(&faulting);
-}
-
-static void bench_faults(void) {
-    static const struct {
-        const char *name;
-        size_t unit, size;
-    } sizes[] = {{"4k", FF_PAGE_SIZE, 16 * MB},
-                 {"64k", FF_LEAF_SIZE, 32 * MB},
-                 {"2m", FF_BLOCK_SIZE, 128 * MB}};
-    static const struct {
-        const char *suffix;
-        enum ff_handler handler;
-    } modes[] = {
-        {"", FF_HANDLER_ADAPTIVE}, {".sleep", FF_HANDLER_SLEEP}, {".sigbus", FF_HANDLER_SIGBUS}};
-    cpu_set_t before;
-    sched_getaffinity(0, sizeof before, &before);
-    for (int s = 0; s < 3; s++) {
-        for (int m = 0; m < 3; m++) {
-            char name[64];
-            snprintf(name, sizeof name, "fault.%s%s", sizes[s].name, modes[m].suffix);
-            bench_fault(name, sizes[s].size, sizes[s].unit, modes[m].handler);
-        }
-    }
-    sched_setaffinity(0, sizeof before, &before);
 }
 
 /* ---- bulk migration ---- */
@@ -213,7 +96,7 @@ static double bring_in(struct ff_context *context, const char *data, size_t size
 static void bench_migration(void) {
     size_t size = 512 * MB;
     struct ff_context *context = open_context("nvidia-1", size + 8 * MB, FF_HANDLER_ADAPTIVE);
-    char *data = alloc(context, size);
+    char *data = alloc_managed(context, size);
     memset(data, 1, size);
     ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0);
     struct series in = {.count = 0}, in_copy = {.count = 0}, out = {.count = 0};
@@ -273,7 +156,7 @@ static void bench_scan(void) {
     for (int run = -1; run < bench.runs; run++) {
         struct ff_context *context = open_context("nvidia-1", 170 * MB, FF_HANDLER_ADAPTIVE);
         struct ff_stream *stream;
-        struct scan scan = {.data = alloc(context, size)};
+        struct scan scan = {.data = alloc_managed(context, size)};
         memset((char *)(uintptr_t)scan.data, 1, size);
         if (ff_stream_create(context, 0, &stream))
             exit(1);
@@ -336,7 +219,7 @@ static void bench_resident(void) {
         exit(1);
     double *m[3], *o[3];
     for (int i = 0; i < 3; i++) {
-        m[i] = (double *)(void *)alloc(context, size);
+        m[i] = (double *)(void *)alloc_managed(context, size);
         memset(m[i], 1, size);
         o[i] = ordinary(size);
     }
@@ -487,11 +370,11 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},       {"migrate", bench_migration, false},
-    {"scan", bench_scan, false},          {"overhead", bench_resident, false},
-    {"policy", bench_policy, false},      {"learn", bench_prediction, false},
-    {"sim.policy", bench_untimed, false}, {"sim.timing", bench_timed, false},
-    {"sim.scale", bench_scale, true},
+    {"fault", bench_faults, false},      {"fault.parallel", bench_parallel_faults, false},
+    {"migrate", bench_migration, false}, {"scan", bench_scan, false},
+    {"overhead", bench_resident, false}, {"policy", bench_policy, false},
+    {"learn", bench_prediction, false},  {"sim.policy", bench_untimed, false},
+    {"sim.timing", bench_timed, false},  {"sim.scale", bench_scale, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -517,7 +400,8 @@ int main(int argc, char **argv) {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
         {"group", 'g', "NAME", 0,
-         "only fault, migrate, scan, overhead, policy, learn, sim.policy, sim.timing or sim.scale",
+         "only fault, fault.parallel, migrate, scan, overhead, policy, learn, sim.policy, "
+         "sim.timing or sim.scale",
          0},
         {0},
     };

@@ -4,11 +4,27 @@
 
 #include "measure.h"
 
+#include <farfault/farfault.h>
+
+#define MB (UINT64_C(1) << 20)
+
 /* Runs of each benchmark, as asked for on the command line. */
 int bench_runs(void);
 
 /* Prints a line and keeps it for the JSON. */
 void report(const char *name, const char *unit, const struct series *series);
+
+/* ---- for benchmarks of managed memory; what fails ends the process ---- */
+
+/* Everything but the arguments is the default. */
+struct ff_context *open_context(const char *system, uint64_t memory, enum ff_handler handler);
+char *alloc_managed(struct ff_context *context, size_t size);
+double seconds_since(uint64_t start_ns);
+
+/* ---- fault.c: faults, by one thread and by several at once ---- */
+
+void bench_faults(void);
+void bench_parallel_faults(void);
 
 /* ---- sim.c: the simulator ---- */
 

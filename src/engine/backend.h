@@ -1,10 +1,11 @@
-/* What carries out the engine's commands: the software device, later the simulator and CUDA
- * devices.
+/* What carries out the engine's commands for programs that run: the software device, later CUDA devices.
+ * The runtime and the pipeline know a backend by this table only (backend/live.h lists them).
  *
- * Pre-conditions hold for every verb: the block is live; the engine has marked it busy, so that
+ * Pre-conditions hold for every verb that names a block: the block is live; the engine has marked it busy, so that
  * no two calls for one block run at the same time; pages are within the block. Calls for
  * different blocks may run at the same time, from different threads. Moves complete before the
- * call returns.
+ * call returns. In verbs of ranges, blocks are those of one range, whose first page is the first of its first
+ * block.
  *
  * A move ends in one of:
  *   0                  done
@@ -17,7 +18,39 @@
 #ifndef FF_ENGINE_BACKEND_H
 #define FF_ENGINE_BACKEND_H
 
+#include <farfault/farfault.h>
 #include <farfault/policy.h>
+
+struct ff__pipeline;
+
+/* ---- what a backend says of itself ---- */
+
+/* What of a device's work the engine decides; what is missing here, the device's own driver does. */
+enum ff__control {
+    FF__CONTROLS_FAULTS = 1u << 0,  /* the engine is asked before a fault is served */
+    FF__CONTROLS_VICTIMS = 1u << 1, /* the engine chooses what leaves a full device */
+    FF__CONTROLS_REMOTE = 1u << 2,  /* the engine can let a device use pages from where they are */
+};
+
+struct ff__tier_description {
+    uint64_t memory; /* bytes; 0: not limited, as the host */
+    uint32_t spare;  /* roots beyond that, for when what is there cannot leave */
+};
+
+struct ff__description {
+    uint64_t base, address_space; /* managed addresses; bytes */
+    uint32_t tier_count;          /* the host and the devices */
+    struct ff__tier_description tier[FF_TIERS_MAX];
+    struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
+    uint32_t shows;                                  /* enum ff_visibility, or-ed */
+    uint32_t controls;                               /* enum ff__control, or-ed */
+    bool separate;      /* a device does not reach what another one has */
+    bool reserves_host; /* a new range needs reserve_host, too */
+    bool serves_here;   /* the program's threads serve their faults themselves */
+    char text[160];     /* for reports: what was chosen, in words */
+};
+
+/* ---- what it is told ---- */
 
 /* Pages of one block on their way between the host and a device. */
 struct ff__move {
@@ -40,19 +73,74 @@ struct ff__fault {
 };
 
 struct ff__backend {
-    uint32_t shows; /* enum ff_visibility, or-ed */
+    /* ---- making and unmaking: from any thread, one at a time ---- */
 
-    uint64_t (*now)(void *self);
+    /* Takes the devices and addresses that the configuration asks for; *self is for all other verbs, until
+     * `close`. The configuration is borrowed for the call. Negative errno, with a line that says what is wrong:
+     * then there is nothing to close. */
+    int (*open)(const struct ff_config *config, void **self, struct ff_error *error);
+    void (*close)(void *self);
+    void (*describe)(void *self, struct ff__description *out);
+
+    /* ---- the pipeline starts and stops; each may be NULL ---- */
+
+    /* Called before all verbs below. The pipeline is borrowed until `close`: its space says where blocks lie,
+     * and ff__pipeline_serve_here() serves a fault in the thread that meets it. Negative errno, with a line:
+     * then `detach` follows. */
+    int (*attach)(void *self, struct ff__pipeline *pipeline, struct ff_error *error);
 
     /* Called first of all on the first of the threads that will call the verbs, which start the
      * others: a place to take what must not depend on the program's threads. */
     void (*enter)(void *self);
+
+    /* All these threads have started. */
+    void (*started)(void *self);
+
+    /* They are about to end: no thread of the program may serve its faults itself any more. */
+    void (*detach)(void *self);
+
+    /* ---- ranges ---- */
+
+    /* Makes the addresses of a new range usable; they read as zeros. From any thread. -ENOMEM: they are as they
+     * were. */
+    int (*open_range)(void *self, uint32_t first_block, uint64_t page_count);
+
+    /* Makes sure that the host tier can take the range. Within a call of the pipeline; only where the
+     * description says so. -ENOSPC: close_range follows. */
+    int (*reserve_host)(void *self, uint32_t first_block, uint64_t page_count);
+
+    /* Makes the addresses of a range unusable and gives its host memory back. No page of it is on a device.
+     * Within a call of the pipeline. -EADDRINUSE: the program has mapped something else at some of them; they must
+     * never be given out again. */
+    int (*close_range)(void *self, uint32_t first_block, uint64_t page_count);
+
+    /* Sets the host's copy of these pages, which are on no device and of a block that is busy; `from` is the
+     * content of the block's page `first`, and of those behind it. Must not touch memory that can fault but
+     * `from`. From any thread. */
+    void (*write_host)(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
+                       const char *from);
+
+    /* Whether any of [low, high) is an address that the backend has taken. From any thread. */
+    bool (*owns)(void *self, uintptr_t low, uintptr_t high);
+
+    /* ---- faults ---- */
+
+    uint64_t (*now)(void *self);
 
     /* Waits for faults at most `timeout_ns` (0: only looks) and returns how many there were, or
      * negative errno. Woken early, with 0, by `interrupt`. Only one thread at a time waits; any
      * may look. A backend without faults of this kind may still have to be asked. */
     int (*wait)(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
     void (*interrupt)(void *self);
+
+    /* Lets threads that wait for pages of the block try again. `pages` are on a device; one that the
+     * program has dropped meanwhile is there again, as zeros. */
+    void (*replay)(void *self, uint32_t block, const struct ff_mask *pages);
+
+    /* A fault outside every range: an error of the program, unless the range has been freed since. */
+    void (*reject)(void *self, const struct ff__fault *fault);
+
+    /* ---- moves ---- */
 
     /* Brings the pages to the device and lets the threads that wait for them go on. Sets *missed
      * to those that did not come. */
@@ -63,13 +151,6 @@ struct ff__backend {
      * still there, and *copied to those whose bytes went to the host. */
     int (*out)(void *self, const struct ff__move *move, struct ff_mask *stayed,
                struct ff_mask *copied);
-
-    /* Lets threads that wait for pages of the block try again. `pages` are on a device; one that the
-     * program has dropped meanwhile is there again, as zeros. */
-    void (*replay)(void *self, uint32_t block, const struct ff_mask *pages);
-
-    /* A fault outside every range: the access is an error of the program. */
-    void (*reject)(void *self, const struct ff__fault *fault);
 };
 
 #endif

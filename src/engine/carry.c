@@ -25,6 +25,29 @@ static bool is_worth_another(struct ff__pipeline *pipeline, const char *what, in
     return true;
 }
 
+static void tell(struct ff__pipeline *pipeline, const struct ff__move *move,
+                 const struct ff_mask *pages, bool arrive) {
+    const struct ff__observer *observer = &pipeline->observer;
+    if (observer->moves && !ff_mask_empty(pages))
+        observer->moves(observer->user, move, pages, arrive);
+}
+
+static int send_out(struct ff__pipeline *pipeline, const struct ff__move *move,
+                    struct ff_mask *stayed, struct ff_mask *copied) {
+    tell(pipeline, move, &move->pages, false);
+    int status = pipeline->backend->out(pipeline->self, move, stayed, copied);
+    tell(pipeline, move, stayed, true);
+    return status;
+}
+
+static int bring_in(struct ff__pipeline *pipeline, const struct ff__move *move,
+                    struct ff_mask *missed) {
+    tell(pipeline, move, &move->pages, true);
+    int status = pipeline->backend->in(pipeline->self, move, missed);
+    tell(pipeline, move, missed, false);
+    return status;
+}
+
 /* Sends away what can leave. Another victim may go instead, unless the range is freed. */
 static void carry_out_of_device(struct ff__pipeline *pipeline, struct ff__job *job,
                                 uint32_t index) {
@@ -33,7 +56,7 @@ static void carry_out_of_device(struct ff__pipeline *pipeline, struct ff__job *j
     int status;
     ff_mask_clear(&job->copied[index]);
     for (uint32_t tries = 0;; tries++) {
-        status = pipeline->backend->out(pipeline->self, &rest, &job->stayed[index], &copied);
+        status = send_out(pipeline, &rest, &job->stayed[index], &copied);
         job->copied[index] = ff_mask_or(&job->copied[index], &copied);
         rest.pages = job->stayed[index];
         rest.held = ff_mask_and(&rest.held, &rest.pages);
@@ -48,7 +71,7 @@ static void carry_in(struct ff__pipeline *pipeline, struct ff__job *job) {
     struct ff__move rest = job->in;
     bool must = !ff_mask_empty(&job->faulted);
     for (uint32_t tries = 0;; tries++) {
-        job->failure = pipeline->backend->in(pipeline->self, &rest, &job->missed);
+        job->failure = bring_in(pipeline, &rest, &job->missed);
         rest.whole = rest.whole && ff_mask_equal(&rest.pages, &job->missed);
         rest.pages = job->missed;
         rest.held = ff_mask_and(&rest.held, &rest.pages);

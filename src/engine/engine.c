@@ -130,6 +130,17 @@ static size_t late_pages_size(const struct ff__engine *engine) {
            sizeof *engine->late_pages;
 }
 
+void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend) {
+    config->base = backend->base;
+    config->address_space = backend->address_space;
+    config->devices = backend->tier_count - 1;
+    config->memory = backend->tier[1].memory;
+    config->spare = backend->tier[1].spare;
+    config->separate = backend->separate;
+    config->maps_remotely = backend->controls & FF__CONTROLS_REMOTE;
+    config->shows = backend->shows;
+}
+
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
@@ -155,13 +166,13 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         engine->launch[tier] = FF_NONE;
     engine->late_head = FF_NONE;
-    ff__launch_ids_init(&engine->launches,
-                        config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    status = ff__launch_ids_init(&engine->launches,
+                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
-    status = engine->late && engine->late_pages && engine->stay
+    status = !status && engine->late && engine->late_pages && engine->stay
                  ? make_policies(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
@@ -205,6 +216,12 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range) {
     return ff__range_add(&engine->space, page_count, lead, home_tier, range);
+}
+
+bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier) {
+    bool changes = engine->space.ranges[range].home_tier != tier;
+    ff__range_set_home(&engine->space, range, tier);
+    return changes;
 }
 
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block) {

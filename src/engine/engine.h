@@ -120,6 +120,9 @@ struct ff__engine {
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
 
+/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike. */
+void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
+
 /* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. */
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error);
@@ -210,6 +213,10 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
+
+/* Kernels will use the range on this device: its faults bring pages there. True: its home was another one, and
+ * what lies on that is to be evicted, so that it faults to the new home. */
+bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier);
 
 /* Keeps the block, which must be idle, from every further job until its range is removed. */
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block);

@@ -1,22 +1,25 @@
 #include "engine/launch_ids.h"
 
+#include "base/lazy.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 64u
 #define NONE_LEFT                                                                                  \
     (UINT32_MAX - UINT32_MAX % FF_LAUNCH_SLOTS) /* IDs from here on would reach FF_NONE */
 
-void ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit) {
+int ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit) {
     memset(ids, 0, sizeof *ids);
     ids->limit = limit;
     ids->oldest = ids->newest = FF_NONE;
+    ids->at = ff__lazy_map(limit * sizeof *ids->at);
+    return ids->at ? 0 : -ENOMEM;
 }
 
 void ff__launch_ids_fini(struct ff__launch_ids *ids) {
     ff__map_fini(&ids->slots);
-    free(ids->at);
+    if (ids->at)
+        ff__lazy_unmap(ids->at, ids->limit * sizeof *ids->at);
     memset(ids, 0, sizeof *ids);
 }
 
@@ -46,19 +49,6 @@ static void join_order(struct ff__launch_ids *ids, uint32_t slot) {
 
 /* ---- slots ---- */
 
-static bool has_room(struct ff__launch_ids *ids) {
-    if (ids->count < ids->capacity)
-        return true;
-    uint32_t capacity = ids->capacity ? 2 * ids->capacity : FIRST_SLOTS;
-    capacity = capacity < ids->limit ? capacity : ids->limit;
-    struct ff__launch_slot *at = realloc(ids->at, capacity * sizeof *at);
-    if (!at)
-        return false;
-    ids->at = at;
-    ids->capacity = capacity;
-    return true;
-}
-
 /* The ID of the slot's next owner. After 4095 owners it begins anew: of so long ago nobody knows anything. */
 static uint32_t next_id(uint32_t id) {
     uint32_t next = id + FF_LAUNCH_SLOTS;
@@ -68,8 +58,6 @@ static uint32_t next_id(uint32_t id) {
 /* A slot for a new identity: one that nobody had, or the oldest one's. */
 static int take_slot(struct ff__launch_ids *ids, uint64_t identity, uint32_t *slot) {
     bool is_full = ids->count == ids->limit;
-    if (!is_full && !has_room(ids))
-        return -ENOMEM;
     *slot = is_full ? ids->oldest : ids->count;
     if (ff__map_put(&ids->slots, identity, *slot))
         return -ENOMEM;

@@ -20,14 +20,15 @@ struct ff__launch_slot {
 
 struct ff__launch_ids {
     struct ff__map slots;       /* identity -> slot */
-    struct ff__launch_slot *at; /* [capacity] */
-    uint32_t count, capacity, limit;
+    struct ff__launch_slot *at; /* [limit], paid for as touched */
+    uint32_t count, limit;
     uint32_t oldest, newest; /* slots, by their last launch */
     uint64_t given;          /* IDs so far */
 };
 
-/* `limit`: how many identities are known at a time, at most FF_LAUNCH_SLOTS and at least 1. */
-void ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit);
+/* `limit`: how many identities are known at a time, at most FF_LAUNCH_SLOTS and at least 1. 0, or -ENOMEM, after
+ * which fini may follow. */
+int ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit);
 void ff__launch_ids_fini(struct ff__launch_ids *ids);
 
 /* The ID of an identity that is launched now. 0, or -ENOMEM: nothing has changed. */

@@ -1,6 +1,7 @@
 #include "engine/pipeline.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/lazy.h"
 #include "base/thread.h"
 
@@ -197,11 +198,20 @@ static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults,
         ff__pipeline_serve(pipeline, &groups[i], false);
 }
 
+/* As the backend's verb. */
+static int wait_for_faults(struct ff__pipeline *pipeline, struct ff__fault faults[BATCH_MAX],
+                           uint64_t timeout_ns) {
+    int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, timeout_ns);
+    if (count > 0 && pipeline->observer.faults)
+        pipeline->observer.faults(pipeline->observer.user, faults, (uint32_t)count);
+    return count;
+}
+
 static void handle_faults(struct ff__pipeline *pipeline) {
     struct ff__fault faults[BATCH_MAX];
     bool warned = false;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
-        int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, IDLE_NS);
+        int count = wait_for_faults(pipeline, faults, IDLE_NS);
         if (count > 0)
             serve_batch(pipeline, faults, (uint32_t)count, true);
         if (count >= 0)
@@ -267,7 +277,7 @@ static bool step_faults(struct ff__pipeline *pipeline) {
 /* Takes new faults itself: the fault handling thread may be in the middle of a copy. */
 static bool step_new_faults(struct ff__pipeline *pipeline) {
     struct ff__fault faults[BATCH_MAX];
-    int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, 0);
+    int count = wait_for_faults(pipeline, faults, 0);
     if (count <= 0)
         return false;
     serve_batch(pipeline, faults, (uint32_t)count, false);
@@ -454,7 +464,7 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
     return queued;
 }
 
-/* ---- evicting on demand, launches ---- */
+/* ---- evicting on demand ---- */
 
 static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
                          const struct ff_mask *dead, bool close) {
@@ -486,36 +496,6 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
     pthread_mutex_unlock(&pipeline->lock);
     if (has_late)
         ff__pipeline_serve(pipeline, &late, false);
-}
-
-bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block) {
-    pthread_mutex_lock(&pipeline->lock);
-    struct ff_facts *facts = ff__facts(&pipeline->engine->space, block);
-    bool idle = !facts->busy;
-    facts->busy = 1;
-    pthread_mutex_unlock(&pipeline->lock);
-    return idle;
-}
-
-void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
-                          const struct ff_mask *held) {
-    pthread_mutex_lock(&pipeline->lock);
-    ff__engine_release_block(pipeline->engine, block, held);
-    pthread_cond_broadcast(&pipeline->progress);
-    if (pipeline->migration_sleeps && pipeline->engine->late_head != FF_NONE)
-        pthread_cond_signal(&pipeline->work);
-    pthread_mutex_unlock(&pipeline->lock);
-}
-
-int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
-                        bool begins) {
-    pthread_mutex_lock(&pipeline->lock);
-    uint64_t now = pipeline->backend->now(pipeline->self);
-    int status = ff__engine_launch(pipeline->engine, now, tier, identity, begins);
-    if (pipeline->has_learner)
-        pthread_cond_signal(&pipeline->news);
-    pthread_mutex_unlock(&pipeline->lock);
-    return status;
 }
 
 /* ---- starting and stopping ---- */
@@ -581,32 +561,55 @@ static int start_threads(struct ff__pipeline *pipeline) {
     return status ? status : pipeline->start_status;
 }
 
-int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
-                       const struct ff__backend *backend, void *self, struct ff__log log) {
-    memset(pipeline, 0, sizeof *pipeline);
-    pipeline->engine = engine;
-    pipeline->backend = backend;
-    pipeline->self = self;
-    pipeline->log = log;
-    pipeline->calls_end = &pipeline->calls;
-    pipeline->has_learner = engine->events.items != NULL;
-    pipeline->has_planner = engine->prefetch->plan != NULL;
-    pipeline->delayed_head = FF_NONE;
-    init_locks(pipeline);
-    pipeline->delayed = ff__lazy_map(engine->space.block_limit * sizeof *pipeline->delayed);
+static int make_queues(struct ff__pipeline *pipeline) {
+    pipeline->delayed =
+        ff__lazy_map(pipeline->engine->space.block_limit * sizeof *pipeline->delayed);
     int status = pipeline->delayed ? 0 : -ENOMEM;
     if (!status)
         status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
     if (!status)
         status = ff__queue_init(&pipeline->prefetches, PREFETCH_QUEUE, sizeof(struct ff_advice));
-    if (!status)
-        status = start_threads(pipeline);
+    return status;
+}
+
+static int start_all(struct ff__pipeline *pipeline, struct ff_error *error) {
+    const struct ff__backend *backend = pipeline->backend;
+    int status = make_queues(pipeline);
+    if (status)
+        return ff__fail(error, status, "no memory for the queues of faults and prefetches");
+    status = backend->attach ? backend->attach(pipeline->self, pipeline, error) : 0;
+    if (status)
+        return status;
+    status = start_threads(pipeline);
+    if (status)
+        return ff__fail(error, status, "cannot start threads: %s", strerror(-status));
+    if (backend->started)
+        backend->started(pipeline->self);
+    return 0;
+}
+
+int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_config *config,
+                       struct ff_error *error) {
+    memset(pipeline, 0, sizeof *pipeline);
+    pipeline->engine = config->engine;
+    pipeline->backend = config->backend;
+    pipeline->self = config->self;
+    pipeline->log = config->log;
+    pipeline->observer = config->observer;
+    pipeline->calls_end = &pipeline->calls;
+    pipeline->has_learner = config->engine->events.items != NULL;
+    pipeline->has_planner = config->engine->prefetch->plan != NULL;
+    pipeline->delayed_head = FF_NONE;
+    init_locks(pipeline);
+    int status = start_all(pipeline, error);
     if (status)
         ff__pipeline_stop(pipeline);
     return status;
 }
 
 void ff__pipeline_stop(struct ff__pipeline *pipeline) {
+    if (pipeline->backend->detach)
+        pipeline->backend->detach(pipeline->self);
     pthread_mutex_lock(&pipeline->lock);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&pipeline->progress);

@@ -37,11 +37,35 @@ struct ff__call {
     bool done;
 };
 
+/* Who is told what happens, such as a recording; from any thread, and from handlers of signals. */
+struct ff__observer {
+    void *user;
+
+    /* Faults as the backend saw them; NULL: not wanted. */
+    void (*faults)(void *user, const struct ff__fault *faults, uint32_t count);
+
+    /* Pages of the move are about to arrive on its device, or to leave it. Told before that is so, because
+     * whoever goes on or faults then must not be told of first; what then does not move is told of once more, the
+     * other way round. NULL: not wanted. */
+    void (*moves)(void *user, const struct ff__move *move, const struct ff_mask *pages,
+                  bool arrive);
+};
+
+/* All is borrowed until the pipeline has stopped. */
+struct ff__pipeline_config {
+    struct ff__engine *engine;
+    const struct ff__backend *backend;
+    void *self; /* the backend's */
+    struct ff__log log;
+    struct ff__observer observer;
+};
+
 struct ff__pipeline {
     struct ff__engine *engine;
     const struct ff__backend *backend;
     void *self; /* the backend's */
     struct ff__log log;
+    struct ff__observer observer;
     pthread_mutex_t lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
@@ -64,9 +88,10 @@ struct ff__pipeline {
     uint32_t thread_count;
 };
 
-/* Starts the threads. The pipeline borrows all its arguments. */
-int ff__pipeline_start(struct ff__pipeline *pipeline, struct ff__engine *engine,
-                       const struct ff__backend *backend, void *self, struct ff__log log);
+/* Attaches the backend and starts the threads. Negative errno, with a line that says why: then nothing is
+ * left to stop. */
+int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_config *config,
+                       struct ff_error *error);
 
 /* Stops and joins them. */
 void ff__pipeline_stop(struct ff__pipeline *pipeline);
@@ -95,19 +120,43 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
 /* Waits until nobody is at work on the block. The lock is held. */
 void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 
+/* Carries out a job; in carry.c. The lock is not held. */
+void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
+
+/* ---- requests.c: what is asked on behalf of the program, and moves no pages itself ---- */
+
+/* Serves a fault in the thread that has met it. Returns when the page is there. -EFAULT: no such block. */
+int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__fault *fault);
+
 /* Marks a block busy that is not, for a caller who will write to the host's copy of it, and touches no
- * memory meanwhile that might fault. False: somebody is at work on it. */
-bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block);
+ * memory meanwhile that might fault. Takes out of *pages those that are on a device. False: somebody is at work
+ * on the block. */
+bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages);
 
 /* Ends that: the host holds these pages now. */
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
                           const struct ff_mask *held);
 
-/* Carries out a job; in carry.c. The lock is not held. */
-void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
+/* The program will overwrite these pages before it reads them: what is on no device is forgotten, unless
+ * the block is at work, and comes with what it held. */
+void ff__pipeline_overwrite(struct ff__pipeline *pipeline, uint32_t block,
+                            const struct ff_mask *pages);
 
-/* Tells the policies about a launch. */
+/* As ff__engine_set_inactive(). What is in use again is so when this returns: a block that is just leaving
+ * drops what was inactive, and the program goes on, and writes, when it has left. */
+void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
+                               const struct ff_mask *pages, bool inactive);
+
+/* As ff__engine_set_home(). */
+bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier);
+
+/* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
-                        bool begins);
+                        bool begins, uint64_t demanded);
+
+struct ff_stats ff__pipeline_stats(struct ff__pipeline *pipeline);
+
+/* The first invariant that broke, now or, with checks on, at any time before. */
+int ff__pipeline_check(struct ff__pipeline *pipeline, struct ff_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* Loaded before libfarfault: every context that is opened begins with a broken invariant, one page too many counted. */
-#include "backend/soft/context.h"
+#include "runtime/context.h"
 
 #include <dlfcn.h>
 

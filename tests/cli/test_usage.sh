@@ -88,7 +88,7 @@ mistake 2 'farfault: the environment has FARFAULT_QWERTYUIOP, which nothing read
 unset FARFAULT_QWERTYUIOP
 variables=$(grep -rhoE '"FARFAULT_[A-Z_]+"' "$source/src" "$source/tests" --include=*.c --include=*.h | tr -d '"' | sort -u)
 in_scripts=$(grep -rhoE '[$][{]?FARFAULT_[A-Z_]+' "$source/scripts" "$source/tests" --include=*.sh | tr -d '${' | sort -u)
-settings=$(sed -n 's/^    ENTRY("\([a-z_]*\)".*/FARFAULT_\1/p' "$source/src/backend/soft/config.c" | tr a-z A-Z)
+settings=$(sed -n 's/^    ENTRY("\([a-z_]*\)".*/FARFAULT_\1/p' "$source/src/runtime/config.c" | tr a-z A-Z)
 for name in $variables $in_scripts $settings; do
     [ "$name" = FARFAULT_ ] || (export "$name=x" && "$farfault" list gpus >out 2>err) || fail "$name: $(cat err)"
 done

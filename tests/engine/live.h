@@ -15,6 +15,7 @@
 
 #define LIVE_WINDOWS  160u
 #define LIVE_FAULTS   1024u
+#define LIVE_SHOWS    (uint32_t)(FF_SEES_FAULTS | FF_SEES_LAUNCHES)
 #define LIVE_PATIENCE 20u /* seconds until a fault counts as never answered */
 #define BLOCK_BYTES   ((uint64_t)FF_BLOCK_SIZE)
 
@@ -48,6 +49,9 @@ struct live {
     bool interrupted, closed, somebody_waits;
     uint64_t failures, warnings, rejections, replays;
     uint32_t tries; /* to move the block of shape.fail_block */
+    /* What the observer has been told: where pages are, and how many faults there were. */
+    struct ff_mask told[FF_TIERS_MAX][LIVE_WINDOWS];
+    uint64_t told_faults, taken_faults;
 };
 
 /* ---- the backend ---- */
@@ -159,6 +163,7 @@ static inline int live_wait(void *self, struct ff__fault *faults, uint32_t capac
     uint32_t count = live->fault_count < capacity ? live->fault_count : capacity;
     memcpy(faults, live->faults, count * sizeof *faults);
     live->fault_count -= count;
+    live->taken_faults += count;
     memmove(live->faults, live->faults + count, live->fault_count * sizeof *faults);
     pthread_mutex_unlock(&live->lock);
     return (int)count;
@@ -173,7 +178,6 @@ static inline void live_interrupt(void *self) {
 }
 
 static const struct ff__backend live_backend = {
-    .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
     .now = live_now,
     .wait = live_wait,
     .interrupt = live_interrupt,
@@ -182,6 +186,23 @@ static const struct ff__backend live_backend = {
     .replay = live_replay,
     .reject = live_reject,
 };
+
+/* ---- the observer ---- */
+
+static inline void live_see_faults(void *user, const struct ff__fault *faults, uint32_t count) {
+    struct live *live = user;
+    (void)faults;
+    __atomic_fetch_add(&live->told_faults, count, __ATOMIC_RELAXED);
+}
+
+static inline void live_see_moves(void *user, const struct ff__move *move,
+                                  const struct ff_mask *pages, bool arrive) {
+    struct live *live = user;
+    struct ff_mask *told = &live->told[move->tier][move->block];
+    pthread_mutex_lock(&live->lock);
+    *told = arrive ? ff_mask_or(told, pages) : ff_mask_minus(told, pages);
+    pthread_mutex_unlock(&live->lock);
+}
 
 /* ---- opening and closing ---- */
 
@@ -212,28 +233,43 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .devices = shape->devices,
         .memory = shape->roots * BLOCK_BYTES,
         .stock = 1,
-        .shows = live_backend.shows,
+        .shows = LIVE_SHOWS,
         .check = true,
     };
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&live->engine, &config, &error))
         fail_msg("%s", error.message);
     fake_open(&live->fake, &live->engine.space, 1);
-    struct ff__log log = {live_log, live};
-    assert_int_equal(ff__pipeline_start(&live->pipeline, &live->engine, &live_backend, live, log),
-                     0);
+    struct ff__pipeline_config pipeline = {.engine = &live->engine,
+                                           .backend = &live_backend,
+                                           .self = live,
+                                           .log = {live_log, live},
+                                           .observer = {live, live_see_faults, live_see_moves}};
+    if (ff__pipeline_start(&live->pipeline, &pipeline, &error))
+        fail_msg("%s", error.message);
+}
+
+/* Whether the observer knows where an idle block's pages are. */
+static inline void live_check_told(struct live *live, uint32_t block) {
+    for (uint32_t tier = 1; tier < live->engine.space.tier_count; tier++)
+        if (!ff_mask_equal(&live->told[tier][block], &live->fake.blocks[block].on[tier]))
+            fake_blame(&live->fake, "block %u: the observer is wrong about tier %u", block, tier);
 }
 
 static inline void live_check(struct live *live) {
     struct ff_error error = {""};
     struct ff__space *space = &live->engine.space;
     ff__engine_check(&live->engine, &error);
-    for (uint32_t block = 0; block < LIVE_WINDOWS; block++)
-        if (space->blocks[block].page_count > 0 && !ff__facts(space, block)->busy)
-            fake_compare(&live->fake, block);
+    for (uint32_t block = 0; block < LIVE_WINDOWS; block++) {
+        if (space->blocks[block].page_count == 0 || ff__facts(space, block)->busy)
+            continue;
+        fake_compare(&live->fake, block);
+        live_check_told(live, block);
+    }
     assert_string_equal(live->fake.violation, "");
     assert_string_equal(live->engine.failure.message, "");
     assert_string_equal(error.message, "");
+    assert_int_equal(live->told_faults, live->taken_faults);
     const struct ff_stats *stats = &space->stats;
     assert_int_equal(stats->pages_in, live->fake.in);
     assert_int_equal(stats->populated, live->fake.populated);
@@ -370,11 +406,11 @@ static inline enum touch live_fault(struct live *live, uint32_t block, uint32_t 
         live_sleep(live, &waiter);
         return waiter.rejected ? TOUCH_REJECTED : waiter.woken ? TOUCHED : TOUCH_LOST;
     }
-    struct ff_fault_group group = {.block = block, .tier = FF_NONE, .launch = FF_NONE};
-    ff_mask_set(&group.faulted, page);
+    struct ff__fault fault = {live_address(block, page), write, 1};
     pthread_mutex_unlock(&live->lock);
-    int status = ff__pipeline_serve(&live->pipeline, &group, true);
+    int status = ff__pipeline_serve_here(&live->pipeline, &fault);
     pthread_mutex_lock(&live->lock);
+    live->taken_faults += status == 0;
     return status < 0 ? TOUCH_REJECTED : TOUCHED;
 }
 

@@ -1,7 +1,7 @@
 /* The engine's calls one by one: what each answers, and what it leaves behind. */
 #include "engine/fake.h"
 #include "engine/rogues.h"
-#include "policy/evict/ahead.h"
+#include "policy/deepum/ahead.h"
 
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
 #define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
@@ -103,6 +103,46 @@ static void test_bad_shapes(void **state) {
     assert_int_equal(ff__engine_init(&engine, &bad, &error), -EINVAL);
     bad = good, bad.base += 4096;
     assert_int_equal(ff__engine_init(&engine, &bad, NULL), -EINVAL);
+}
+
+/* The engine's shape is the backend's; what is nobody's but the engine's stays. */
+static void test_shape_of_a_backend(void **state) {
+    (void)state;
+    struct ff__description device = {
+        .base = FAKE_BASE,
+        .address_space = 16 * (uint64_t)FF_BLOCK_SIZE,
+        .tier_count = 3,
+        .shows = FF_SEES_FAULTS,
+        .controls = FF__CONTROLS_FAULTS | FF__CONTROLS_VICTIMS,
+    };
+    device.tier[1] = device.tier[2] = (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2};
+    struct ff__engine_config config = config_for("demand", 1);
+    ff__engine_configure(&config, &device);
+    assert_int_equal(config.stock, 1);
+    assert_non_null(config.system.policy[FF__PREFETCH]);
+    assert_false(config.separate || config.maps_remotely);
+    assert_int_equal(config.shows, FF_SEES_FAULTS);
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    assert_int_equal(engine.space.base, FAKE_BASE);
+    assert_int_equal(engine.space.tier_count, 3);
+    assert_int_equal(engine.space.capacity, 4 * FF_BLOCK_PAGES);
+    assert_int_equal(engine.space.block_limit, 16);
+    ff__engine_fini(&engine);
+    device.controls |= FF__CONTROLS_REMOTE;
+    device.separate = true;
+    ff__engine_configure(&config, &device);
+    assert_true(config.separate && config.maps_remotely);
+}
+
+static void test_homes(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t range = engine.space.blocks[add_range(600)].range;
+    assert_false(ff__engine_set_home(&engine, range, 1));
+    assert_true(ff__engine_set_home(&engine, range, 2));
+    assert_false(ff__engine_set_home(&engine, range, 2));
+    assert_int_equal(engine.space.ranges[range].home_tier, 2);
+    ff__engine_fini(&engine);
 }
 
 static int init_fails(void *state, const struct ff_policy_env *env) {
@@ -747,7 +787,7 @@ static void test_ids_begin_anew(void **state) {
     (void)state;
     struct ff__launch_ids ids;
     uint32_t id = 0, last = FF_NONE;
-    ff__launch_ids_init(&ids, 1);
+    assert_int_equal(ff__launch_ids_init(&ids, 1), 0);
     for (uint32_t i = 0; i < 10000; i++, last = id) {
         assert_int_equal(ff__launch_ids_launch(&ids, i, &id), 0);
         assert_true(id != last && id < FF_NONE - 1 && ff_launch_slot(id) == 0);
@@ -834,6 +874,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_visibility),
         cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_shape_of_a_backend),
+        cmocka_unit_test(test_homes),
         cmocka_unit_test(test_policy_that_cannot_start),
         cmocka_unit_test(test_only_what_started_is_ended),
         cmocka_unit_test(test_fault_brings_pages),

@@ -84,7 +84,7 @@ static void test_many_threads(void **state) {
         assert_int_equal(ff__system_parse(row->name, &system, NULL), 0);
         bool visible = true;
         for (int slot = 0; slot < FF__SLOTS; slot++)
-            visible = visible && !(system.policy[slot]->needs & ~live_backend.shows);
+            visible = visible && !(system.policy[slot]->needs & ~LIVE_SHOWS);
         if (!visible)
             continue;
         check_users(
@@ -365,7 +365,8 @@ static void test_stop_with_throttled_faults(void **state) {
 static void test_advice_does_not_starve_throttled_faults(void **state) {
     (void)state;
     open_with_blocks("demand:prefetch=babble", 64, 8);
-    assert_int_equal(ff__pipeline_launch(&live.pipeline, 1, 1, true), 0); /* something to plan on */
+    assert_int_equal(ff__pipeline_launch(&live.pipeline, 1, 1, true, 0),
+                     0); /* something to plan on */
     usleep(20000);
     post_one_fault_a_block(0, 4);
     assert_true(all_come_before_the_end(4));
@@ -456,20 +457,11 @@ static void test_ranges_come_and_go(void **state) {
 static void *write_past(void *argument) {
     struct user *user = argument;
     struct ff__random random = ff__random_seeded(user->number + 90);
-    struct ff__space *space = &live.engine.space;
     for (uint32_t i = 0; i < user->touches; i++) {
         uint32_t block = ff__random_below(&random, user->blocks);
         uint32_t first = ff__random_below(&random, FF_BLOCK_PAGES);
         struct ff_mask pages = ff_mask_of_run(first, first + 20 < 512 ? first + 20 : 512);
-        pthread_mutex_lock(&live.pipeline.lock);
-        bool idle = !ff__facts(space, block)->busy;
-        if (idle) {
-            struct ff_mask present = ff__block_present(space, block);
-            pages = ff_mask_minus(&pages, &present);
-            ff__facts(space, block)->busy = 1;
-        }
-        pthread_mutex_unlock(&live.pipeline.lock);
-        if (idle) {
+        if (ff__pipeline_claim(&live.pipeline, block, &pages)) {
             pthread_mutex_lock(&live.lock);
             fake_write_host(&live.fake, block, &pages);
             pthread_mutex_unlock(&live.lock);
@@ -545,9 +537,7 @@ static void test_fault_during_a_write_from_outside(void **state) {
     struct user user = {.number = 0};
     struct ff_mask pages = ff_mask_of_run(0, 10);
     open_slow();
-    pthread_mutex_lock(&live.pipeline.lock);
-    ff__facts(&live.engine.space, 2)->busy = 1;
-    pthread_mutex_unlock(&live.pipeline.lock);
+    assert_true(ff__pipeline_claim(&live.pipeline, 2, &pages));
     assert_int_equal(pthread_create(&user.thread, NULL, touch_block_2, &user), 0);
     usleep(SLOW_US);
     pthread_mutex_lock(&live.lock);
@@ -678,7 +668,8 @@ static void test_launches(void **state) {
     rogue_finding[0] = '\0';
     for (int i = 0; i < 500; i++) {
         uint32_t tier = 1 + (uint32_t)i % 2;
-        assert_int_equal(ff__pipeline_launch(&live.pipeline, tier, (uint64_t)i % 7, i % 4 < 2), 0);
+        assert_int_equal(ff__pipeline_launch(&live.pipeline, tier, (uint64_t)i % 7, i % 4 < 2, 0),
+                         0);
     }
     pthread_mutex_lock(&live.pipeline.lock);
     assert_int_equal(live.engine.space.stats.launches, 250);

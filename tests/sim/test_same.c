@@ -8,11 +8,11 @@
  * programs that bring no page more than twice, and with a lapse too short for anything to thrash. */
 #include "sim/touch.h"
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 #include "trace/fixture.h"
 
 #include "backend/sim/sim.h"
-#include "backend/soft/context.h"
+#include "runtime/context.h"
 
 #define BUDGET     (UINT64_C(8) << 20)
 #define ARRAYS     4u

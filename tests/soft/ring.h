@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define RING_ENTRIES 4u
 

@@ -1,6 +1,6 @@
 /* Every registered system and policy on the software device: those that see enough there keep the
  * program's data under pressure, the others are refused with what they would have to see. */
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #include "policy/registry.h"
 

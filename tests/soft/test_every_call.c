@@ -5,7 +5,7 @@
  * In every system, with every handler, if FARFAULT_TEST_REPEATS is set (`make stress`). */
 #include <sys/mman.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 #include "soft/shim.h"
 
 #define BUDGET    (4 * MB)

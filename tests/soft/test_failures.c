@@ -20,7 +20,7 @@
 
 #include "base/cases.h"
 #include "policy/registry.h"
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB (UINT64_C(1) << 20)
 

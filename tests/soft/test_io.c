@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define BUDGET (8 * MB)
 

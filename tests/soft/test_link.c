@@ -7,7 +7,7 @@
 
 #include "backend/soft/link.h"
 #include "base/clock.h"
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB      (UINT64_C(1) << 20)
 #define PAGE    UINT64_C(4096)

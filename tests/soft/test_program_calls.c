@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 #include "soft/shim.h"
 
 #define BUDGET (8 * MB)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define BUDGET (4 * MB)
 #define SIZE   (8 * MB)

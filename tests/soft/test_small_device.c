@@ -2,7 +2,7 @@
  * a device must hold. With as many, any number of threads gets on. */
 #include <pthread.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 
 /* ---- one block is refused ---- */
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "base/random.h"
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define BUDGET (8 * MB)
 

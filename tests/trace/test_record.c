@@ -1,7 +1,7 @@
 /* Recording live runs on the software device. */
 #include "trace/fixture.h"
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #include "trace/model/replay.h"
 

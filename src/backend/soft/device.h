@@ -18,14 +18,13 @@
 #ifndef FF_SOFT_DEVICE_H
 #define FF_SOFT_DEVICE_H
 
+#include "backend/live.h"
 #include "backend/soft/changes.h"
 #include "backend/soft/link.h"
 #include "backend/soft/memory.h"
 #include "backend/soft/stray.h"
 #include "backend/soft/uffd.h"
-#include "engine/backend.h"
-#include "space/space.h"
-#include "trace/record.h"
+#include "engine/pipeline.h"
 
 struct ff__soft {
     struct ff__uffd uffd;
@@ -33,8 +32,10 @@ struct ff__soft {
     struct ff__changes changes;
     struct ff__strays strays;
     struct ff__link links[FF_TIERS_MAX];
-    const struct ff__space *space; /* for the blocks' places; set once the engine exists */
+    struct ff__pipeline *pipeline; /* set by `attach`, */
+    const struct ff__space *space; /* and its space, for the blocks' places */
     uint8_t *moved;                /* [block] it came as a whole root */
+    enum ff_handler handler;
     bool use_move;
     bool has_own_table; /* of descriptors, with ours: the threads' */
     bool hidden;        /* and there alone */
@@ -44,23 +45,43 @@ struct ff__soft {
     bool served;      /* the last wait found faults; who waits alone uses it */
     bool said_locked; /* that managed memory stays pageable */
     struct ff__log log;
-    struct ff__recorder *recorder; /* NULL: nothing is recorded */
 };
-
-extern const struct ff__backend ff__soft_backend;
-
-/* Opens the kernel's side and reserves all memory. */
-int ff__soft_init(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error);
-void ff__soft_fini(struct ff__soft *soft);
-
-/* Once the threads have the descriptors: takes them from the program, which could close them, or have
- * them in the way of its own. With the SIGBUS handler its threads use one, and keep that. */
-void ff__soft_hide(struct ff__soft *soft);
 
 /* Where a page of a block is in the managed and the host area. */
 static inline uint64_t ff__soft_offset(const struct ff__soft *soft, uint32_t block, uint32_t page) {
     return ((uint64_t)block << FF_BLOCK_SHIFT) +
            (uint64_t)(soft->space->blocks[block].lead + page) * FF_PAGE_SIZE;
 }
+
+/* ---- describe.c ---- */
+
+void ff__soft_describe(void *self, struct ff__description *out);
+
+/* Tells what is weaker here than elsewhere (docs/architecture.md). */
+void ff__soft_tell_limits(const struct ff__soft *soft);
+
+/* ---- verbs: ranges.c, faults.c, in.c, out.c ---- */
+
+int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
+int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
+int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count);
+void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
+                         const char *from);
+bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high);
+uint64_t ff__soft_now(void *self);
+int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
+void ff__soft_interrupt(void *self);
+void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
+void ff__soft_reject(void *self, const struct ff__fault *fault);
+int ff__soft_in(void *self, const struct ff__move *move, struct ff_mask *missed);
+int ff__soft_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
+                 struct ff_mask *copied);
+
+/* ---- sigbus.c ---- */
+
+/* Faults of the device's memory are served by the threads that meet them. -EBUSY: too many such
+ * devices. */
+int ff__sigbus_attach(struct ff__soft *soft);
+void ff__sigbus_detach(struct ff__soft *soft);
 
 #endif

@@ -1,5 +1,5 @@
 /* Faults as signals: the thread that meets an absent page serves it itself, without a hand-over. */
-#include "backend/soft/context.h"
+#include "backend/soft/device.h"
 #include "backend/soft/room.h"
 
 #include <errno.h>
@@ -8,22 +8,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CONTEXTS_MAX 16
+#define DEVICES_MAX 16
 
-/* Read by signal handlers without a lock: an entry is published after the context is complete. */
-static struct ff_context *attached[CONTEXTS_MAX];
+/* Read by signal handlers without a lock: an entry is published after the device is complete. */
+static struct ff__soft *attached[DEVICES_MAX];
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 static unsigned attached_count;
 
-static struct ff_context *find_context(uint64_t address) {
-    for (int i = 0; i < CONTEXTS_MAX; i++) {
-        struct ff_context *context = __atomic_load_n(&attached[i], __ATOMIC_ACQUIRE);
-        if (!context)
+static struct ff__soft *find_device(uint64_t address) {
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        struct ff__soft *soft = __atomic_load_n(&attached[i], __ATOMIC_ACQUIRE);
+        if (!soft)
             continue;
-        uint64_t base = (uintptr_t)context->soft.memory.managed;
-        if (address >= base && address - base < context->soft.memory.size)
-            return context;
+        uint64_t base = (uintptr_t)soft->memory.managed;
+        if (address >= base && address - base < soft->memory.size)
+            return soft;
     }
     return NULL;
 }
@@ -49,49 +49,28 @@ static void pass_on(int signal_number, siginfo_t *info, void *ucontext) {
 
 /* A fault that a signal has told of. */
 struct met {
-    struct ff_context *context;
+    struct ff__soft *soft;
     uint64_t address;
-    struct ff_fault_group group;
 };
-
-/* Whether there is managed memory at the address. */
-static bool find(struct met *met, uint64_t address) {
-    struct ff_context *context = find_context(address);
-    uint32_t page = 0;
-    if (!context)
-        return false;
-    *met = (struct met){.context = context, .address = address};
-    met->group = (struct ff_fault_group){
-        .tier = FF_NONE, .launch = FF_NONE, .thread = (uint32_t)syscall(SYS_gettid)};
-    pthread_mutex_lock(&context->pipeline.lock);
-    met->group.block = ff__space_find(&context->engine.space, address, &page);
-    pthread_mutex_unlock(&context->pipeline.lock);
-    if (met->group.block == FF_NONE)
-        return false;
-    ff_mask_set(&met->group.faulted, page);
-    return true;
-}
 
 static int serve(void *argument) {
     struct met *met = argument;
-    struct ff_context *context = met->context;
-    if (context->soft.recorder) /* the signal does not tell reads from writes */
-        ff__record_faults(context->soft.recorder, &(struct ff__fault){.address = met->address}, 1,
-                          (uintptr_t)context->soft.memory.managed);
-    return ff__pipeline_serve(&context->pipeline, &met->group, true);
+    struct ff__fault fault = {.address = met->address, .thread = (int32_t)syscall(SYS_gettid)};
+    return ff__pipeline_serve_here(met->soft->pipeline, &fault);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     int saved_errno = errno, status = -EFAULT;
-    struct met met;
-    if (!was_sent(info) && find(&met, (uintptr_t)info->si_addr))
+    uint64_t address = (uintptr_t)info->si_addr;
+    struct met met = {was_sent(info) ? NULL : find_device(address), address};
+    if (met.soft)
         status = ff__room_is_short(ucontext) ? ff__room_call(serve, &met) : serve(&met);
     if (status < 0)
         pass_on(signal_number, info, ucontext);
     errno = saved_errno;
 }
 
-/* With the first context. */
+/* With the first device. */
 static int take_over(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -111,26 +90,26 @@ static void give_back(void) {
     ff__rooms_unmake();
 }
 
-int ff__sigbus_attach(struct ff_context *context) {
+int ff__sigbus_attach(struct ff__soft *soft) {
     int status = -EBUSY;
     pthread_mutex_lock(&attaching);
-    for (int i = 0; i < CONTEXTS_MAX && status; i++) {
+    for (int i = 0; i < DEVICES_MAX && status; i++) {
         if (attached[i])
             continue;
         status = attached_count == 0 ? take_over() : 0;
         if (status)
             break;
         attached_count++;
-        __atomic_store_n(&attached[i], context, __ATOMIC_RELEASE);
+        __atomic_store_n(&attached[i], soft, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&attaching);
     return status;
 }
 
-void ff__sigbus_detach(struct ff_context *context) {
+void ff__sigbus_detach(struct ff__soft *soft) {
     pthread_mutex_lock(&attaching);
-    for (int i = 0; i < CONTEXTS_MAX; i++) {
-        if (attached[i] != context)
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        if (attached[i] != soft)
             continue;
         __atomic_store_n(&attached[i], NULL, __ATOMIC_RELEASE);
         if (--attached_count == 0)

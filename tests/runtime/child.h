@@ -1,8 +1,8 @@
 /* Scenarios that may hang or end the process: each runs in a child of its own, against a deadline.
  *
  * A child uses CHECK: cmocka's assertions would jump into the parent's tests. */
-#ifndef FF_TESTS_SOFT_CHILD_H
-#define FF_TESTS_SOFT_CHILD_H
+#ifndef FF_TESTS_RUNTIME_CHILD_H
+#define FF_TESTS_RUNTIME_CHILD_H
 
 #include <poll.h>
 #include <signal.h>
@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/soft/context.h"
 #include "base/cases.h"
 #include "base/clock.h"
-#include "soft/fixture.h"
+#include "runtime/context.h"
+#include "runtime/fixture.h"
 
 #define MB               (UINT64_C(1) << 20)
 #define PAGE             UINT64_C(4096)
@@ -194,12 +194,12 @@ static inline bool keeps_pinned_pages(const struct ff_config *config) {
 
 /* Bytes of the context's managed addresses that have memory, as the kernel counts (/proc/self/pagemap). */
 static inline uint64_t managed_rss(const struct ff_context *context) {
-    const struct ff__memory *memory = &context->soft.memory;
+    const struct ff__description *device = &context->description;
     const uint64_t present = UINT64_C(1) << 63;
     uint64_t entries[512], pages = 0;
     FILE *file = fopen("/proc/self/pagemap", "r");
-    CHECK(file && fseek(file, (long)((uintptr_t)memory->managed / PAGE * sizeof *entries), 0) == 0);
-    for (uint64_t at = 0; at < memory->size; at += FF_BLOCK_SIZE) {
+    CHECK(file && fseek(file, (long)(device->base / PAGE * sizeof *entries), 0) == 0);
+    for (uint64_t at = 0; at < device->address_space; at += FF_BLOCK_SIZE) {
         CHECK(fread(entries, sizeof *entries, 512, file) == 512);
         for (unsigned i = 0; i < 512; i++)
             pages += (entries[i] & present) != 0;

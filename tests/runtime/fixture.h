@@ -1,7 +1,7 @@
-/* What tests of the software device share: contexts in every configuration, and a skip where the
+/* What tests of live backends share: contexts in every configuration, and a skip where the
  * kernel says no. */
-#ifndef FF_TESTS_SOFT_FIXTURE_H
-#define FF_TESTS_SOFT_FIXTURE_H
+#ifndef FF_TESTS_RUNTIME_FIXTURE_H
+#define FF_TESTS_RUNTIME_FIXTURE_H
 
 #include <farfault/farfault.h>
 

@@ -1,4 +1,4 @@
-/* The software device as a program meets it, through farfault.h alone: both mechanisms, every
+/* What a program meets through farfault.h alone, on the software device: both mechanisms, every
  * handler. */
 #include <farfault/farfault.h>
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB (UINT64_C(1) << 20)
 

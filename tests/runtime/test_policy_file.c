@@ -2,7 +2,7 @@
  * work. */
 #include <string.h>
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB (UINT64_C(1) << 20)
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "base/random.h"
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define BUDGET  (4 * MB)
 #define RANGES  256u

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "soft/fixture.h"
+#include "runtime/fixture.h"
 
 #define MB (UINT64_C(1) << 20)
 

@@ -3,7 +3,7 @@
  * Each stream is a queue of launches of which only the first runs. Workers take chunks of streams'
  * first launches, of one stream after the other; whoever finishes a launch's last chunk takes it off
  * and wakes the others. */
-#include "backend/soft/context.h"
+#include "runtime/context.h"
 
 #include "base/map.h"
 #include "base/thread.h"

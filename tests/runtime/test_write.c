@@ -2,7 +2,7 @@
  * host, and in the block that another thread writes from this one. */
 #include <pthread.h>
 
-#include "soft/child.h"
+#include "runtime/child.h"
 
 #define BLOCK (2 * MB)
 

@@ -1,0 +1,53 @@
+/* What the software device says of itself. */
+#include "backend/soft/device.h"
+
+#include <stdio.h>
+
+static void describe_in_words(const struct ff__soft *soft, char *text, size_t size) {
+    static const char *const handlers[] = {"adaptive handler", "sleeping handler",
+                                           "SIGBUS handler"};
+    snprintf(text, size, "%s, %s%s%s%s", soft->use_move ? "MOVE" : "COPY", handlers[soft->handler],
+             soft->links[1].speed.bytes_per_second > 0 ? ", paced link" : "",
+             soft->memory.host_fd >= 0 ? ", host tier in a file" : "",
+             soft->uffd.user_mode_only
+                 ? ", user-mode faults only: system calls on absent pages fail"
+             : soft->uffd.sigbus ? ": system calls on absent pages fail"
+                                 : "");
+}
+
+/* A link that is not paced is as fast as this machine copies, which nobody has measured. */
+void ff__soft_describe(void *self, struct ff__description *out) {
+    const struct ff__soft *soft = self;
+    const struct ff__memory *memory = &soft->memory;
+    *out = (struct ff__description){
+        .base = (uintptr_t)memory->managed,
+        .address_space = memory->size,
+        .tier_count = memory->tier_count,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+        .controls = FF__CONTROLS_FAULTS | FF__CONTROLS_VICTIMS,
+        .reserves_host = memory->host_fd >= 0,
+        .serves_here = soft->uffd.sigbus,
+    };
+    for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
+        out->tier[tier] =
+            (struct ff__tier_description){memory->device_size, ff__memory_spare(memory)};
+        out->link[FF_TIER_HOST][tier] = out->link[tier][FF_TIER_HOST] = soft->links[tier].speed;
+    }
+    describe_in_words(soft, out->text, sizeof out->text);
+}
+
+void ff__soft_tell_limits(const struct ff__soft *soft) {
+    if (soft->uffd.user_mode_only)
+        ff__log_line(
+            &soft->log, FF_LOG_WARNING,
+            "only user-mode faults are permitted here: system calls that meet absent pages "
+            "fail with EFAULT");
+    if (!soft->use_move)
+        ff__log_line(
+            &soft->log, FF_LOG_INFO,
+            "mechanism COPY: what direct input (O_DIRECT, io_uring) writes to a page while it "
+            "is evicted is lost, and dropped content may come back");
+    if (soft->uffd.sigbus)
+        ff__log_line(&soft->log, FF_LOG_WARNING,
+                     "handler SIGBUS: system calls that meet absent pages fail with EFAULT");
+}

@@ -1,0 +1,84 @@
+/* Faults: reading of them, and letting those go on who have met them. */
+#include "backend/soft/move.h"
+
+#include "base/clock.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void ff__soft_interrupt(void *self) {
+    struct ff__soft *soft = self;
+    uint64_t one = 1;
+    if (write(soft->interrupt_fd, &one, sizeof one) < 0)
+        return; /* the counter is full: it is awake anyway */
+}
+
+uint64_t ff__soft_now(void *self) {
+    (void)self;
+    return ff__clock_ns();
+}
+
+static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
+    struct pollfd fds[2] = {{.fd = soft->uffd.fd, .events = POLLIN},
+                            {.fd = soft->interrupt_fd, .events = POLLIN}};
+    struct timespec timeout = {(time_t)(timeout_ns / 1000000000u),
+                               (long)(timeout_ns % 1000000000u)};
+    ppoll(fds, 2, &timeout, NULL);
+    uint64_t count;
+    if (fds[1].revents && read(soft->interrupt_fd, &count, sizeof count) < 0)
+        return;
+}
+
+static int look_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint32_t capacity) {
+    return ff__changes_read(&soft->changes, &soft->uffd, faults, capacity);
+}
+
+/* Spins a while after faults were served, for the next are likely to follow; then sleeps. */
+static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint32_t capacity,
+                           uint64_t timeout_ns) {
+    uint64_t end = soft->served ? ff__clock_ns() + soft->spin_ns : 0;
+    int count;
+    while ((count = look_for_faults(soft, faults, capacity)) == 0 && ff__clock_ns() < end)
+        ff__cpu_relax();
+    if (count == 0) {
+        sleep_for_faults(soft, timeout_ns);
+        count = look_for_faults(soft, faults, capacity);
+    }
+    soft->served = count > 0 && soft->spin_ns > 0;
+    return count;
+}
+
+int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
+    struct ff__soft *soft = self;
+    return timeout_ns > 0 ? wait_for_faults(soft, faults, capacity, timeout_ns)
+                          : look_for_faults(soft, faults, capacity);
+}
+
+/* Wakes the whole window even for no pages, which costs no more: a thread that has no reason to go on faults again. */
+void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages) {
+    struct ff__soft *soft = self;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        if (!soft->use_move) /* it may be protected still, if to lift that has failed */
+            ff__uffd_protect(&soft->uffd, ff__soft_managed_at(soft, block, page), FF_PAGE_SIZE,
+                             false);
+        if (ff__uffd_fill(&soft->uffd, ff__soft_managed_at(soft, block, page), soft->memory.zeros))
+            ff__changes_filled(&soft->changes, block, page);
+    }
+    char *window = soft->memory.managed + ((size_t)block << FF_BLOCK_SHIFT);
+    ff__uffd_wake(&soft->uffd, window, FF_BLOCK_SIZE);
+}
+
+void ff__soft_reject(void *self, const struct ff__fault *fault) {
+    struct ff__soft *soft = self;
+    uint64_t page = fault->address & ~(uint64_t)(FF_PAGE_SIZE - 1);
+    ff__uffd_wake(&soft->uffd, (void *)(uintptr_t)page, FF_PAGE_SIZE);
+    if (!ff__stray_is_mistake(&soft->strays, fault, ff__clock_ns()))
+        return;
+    /* the access is what a segmentation fault is on other memory */
+    if (fault->thread)
+        syscall(SYS_tgkill, getpid(), fault->thread, SIGSEGV);
+    else
+        kill(getpid(), SIGSEGV);
+}

@@ -1,0 +1,175 @@
+/* The way in: a whole block as a root that moves into place, anything else as copies. */
+#include "backend/soft/move.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; whoever has UFFDIO_MOVE has it */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PIECE_PAGES 32u /* arrive at a time; that long no messages are read */
+
+static char *root_in(char *const areas[], const struct ff__move *move) {
+    return areas[move->tier] + (size_t)ff__soft_root(move) * FF_BLOCK_SIZE;
+}
+
+static void zero_pages(char *root, const struct ff_mask *pages) {
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        ff__zero_pages(root + (size_t)run.first * FF_PAGE_SIZE, run.end - run.first);
+    }
+}
+
+/* Fills a whole root with the block's content; pages without content are zeroed if the root was
+ * used before. */
+static void fill_root(struct ff__soft *soft, char *root, const struct ff__move *move, bool used) {
+    FF_MASK_FOR_EACH_RUN(&move->held, run) {
+        ff__copy_pages(root + (size_t)run.first * FF_PAGE_SIZE,
+                       ff__soft_host_at(soft, move->block, run.first), run.end - run.first);
+    }
+    struct ff_mask fresh = ff_mask_minus(&move->pages, &move->held);
+    if (used)
+        zero_pages(root, &fresh);
+}
+
+/* Memory for a block that takes a whole root; NULL: there is none now. */
+static char *take_root(struct ff__soft *soft, const struct ff__move *move) {
+    struct ff__memory *memory = &soft->memory;
+    char *frames = root_in(memory->frames, move);
+    if (ff__soft_is_ready(soft, move))
+        return frames;
+    if (*ff__soft_ready(soft, move))
+        ff__soft_give_back(frames, FF_BLOCK_SIZE);
+    *ff__soft_ready(soft, move) = 0;
+    /* memory fresh from the kernel is zero, but must be there to be moved */
+    char *root = root_in(memory->nursery, move);
+    if (mprotect(root, FF_BLOCK_SIZE, PROT_READ | PROT_WRITE))
+        return NULL;
+    return madvise(root, FF_BLOCK_SIZE, MADV_POPULATE_WRITE) ? NULL : root;
+}
+
+/* Gives what has not moved back to the kernel. */
+static void return_root(struct ff__soft *soft, const struct ff__move *move, char *root) {
+    ff__soft_give_back(root, FF_BLOCK_SIZE);
+    if (!ff__soft_is_ready(soft, move))
+        mprotect(root, FF_BLOCK_SIZE, PROT_NONE);
+}
+
+/* Moves the filled root under the block's addresses; how far it came. */
+static size_t move_root(struct ff__soft *soft, const struct ff__move *move, char *root) {
+    size_t all = 0;
+    int status = -EAGAIN;
+    for (uint32_t tries = 0; status && all < FF_BLOCK_SIZE; tries++) {
+        size_t moved;
+        struct ff_mask dropped = ff__changes_begin_arrival(&soft->changes, move->block);
+        zero_pages(root, &dropped);
+        status = ff__uffd_move_in(&soft->uffd, ff__soft_managed_at(soft, move->block, 0) + all,
+                                  root + all, FF_BLOCK_SIZE - all, &moved);
+        ff__changes_end_arrival(&soft->changes);
+        all += moved;
+        if (status && !ff__soft_is_worth_another(soft, status, tries + 1))
+            break;
+    }
+    return all;
+}
+
+/* Takes the pages that came out of *missed. */
+static void in_moved(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
+    uint64_t start = ff__clock_ns();
+    char *root = take_root(soft, move);
+    if (!root)
+        return;
+    fill_root(soft, root, move, ff__soft_is_ready(soft, move));
+    ff__soft_wait_for_link(soft, move->tier, FF__LINK_IN, &move->held, start);
+    size_t moved = move_root(soft, move, root);
+    struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
+    *missed = ff_mask_minus(missed, &came);
+    soft->moved[move->block] = moved == FF_BLOCK_SIZE;
+    if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
+        return_root(soft, move, root);
+    *ff__soft_ready(soft, move) = 0;
+}
+
+/* The kernel allocates anew: it gets back first what waits in the block's leaves of the root. */
+static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
+    if (!soft->use_move || !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
+        return;
+    uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
+    uint32_t own = (leaves == FF_ROOT_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
+                   << move->frame % FF_ROOT_LEAVES;
+    if (__atomic_fetch_and(ff__soft_ready(soft, move), ~own, __ATOMIC_RELAXED) & own)
+        ff__soft_give_back(ff__soft_staging_at(soft, move, 0), leaves * FF_LEAF_SIZE);
+}
+
+/* Copies the pages [first, end) in, `held` from the host, else zeros; *end becomes how far it came. */
+static int copy_piece(struct ff__soft *soft, const struct ff__move *move, uint32_t first,
+                      uint32_t *end, bool held) {
+    size_t copied;
+    struct ff_mask piece = ff_mask_of_run(first, *end);
+    struct ff_mask dropped = ff__changes_begin_arrival(&soft->changes, move->block);
+    dropped = ff_mask_and(&dropped, &piece);
+    if (held && !ff_mask_empty(&dropped)) { /* the first page alone, which is dropped or is not */
+        *end = first + 1;
+        held = !ff_mask_test(&dropped, first);
+    }
+    const char *from = held ? ff__soft_host_at(soft, move->block, first) : soft->memory.zeros;
+    int status = ff__uffd_copy(&soft->uffd, ff__soft_managed_at(soft, move->block, first), from,
+                               ff__soft_bytes(first, *end), &copied);
+    ff__changes_end_arrival(&soft->changes);
+    *end = first + (uint32_t)(copied / FF_PAGE_SIZE);
+    return status;
+}
+
+/* Takes the pages that came out of *missed. */
+static int copy_run(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
+                    bool held, struct ff_mask *missed) {
+    uint32_t at = run.first, tries = 0;
+    while (at < run.end) {
+        uint32_t end = run.end - at < PIECE_PAGES ? run.end : at + PIECE_PAGES;
+        int status = copy_piece(soft, move, at, &end, held);
+        struct ff_mask came = ff_mask_of_run(at, end);
+        *missed = ff_mask_minus(missed, &came);
+        tries = end > at ? 0 : tries + 1;
+        at = end;
+        if (status && !ff__soft_is_worth_another(soft, status, tries))
+            return status;
+    }
+    return 0;
+}
+
+static int in_copied(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
+    int status = 0;
+    give_back_leaves(soft, move);
+    struct ff_mask held = ff_mask_and(missed, &move->held);
+    struct ff_mask fresh = ff_mask_minus(missed, &move->held);
+    ff__soft_wait_for_link(soft, move->tier, FF__LINK_IN, &held, ff__clock_ns());
+    FF_MASK_FOR_EACH_RUN(&held, run) {
+        if ((status = copy_run(soft, move, run, true, missed)) < 0)
+            return status;
+    }
+    FF_MASK_FOR_EACH_RUN(&fresh, run) {
+        if ((status = copy_run(soft, move, run, false, missed)) < 0)
+            return status;
+    }
+    return 0;
+}
+
+static int bring(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
+    struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
+    gone = ff_mask_and(&gone, missed);
+    *missed = ff_mask_minus(missed, &gone);
+    ff__changes_begin_in(&soft->changes, move->block, missed);
+    if (soft->use_move && move->whole && ff_mask_count(missed) == FF_BLOCK_PAGES)
+        in_moved(soft, move, missed);
+    int status = ff_mask_empty(missed) ? 0 : in_copied(soft, move, missed);
+    *missed = ff_mask_or(missed, &gone);
+    return status == 0 && !ff_mask_empty(&gone) ? -ENOENT : status;
+}
+
+int ff__soft_in(void *self, const struct ff__move *move, struct ff_mask *missed) {
+    struct ff__soft *soft = self;
+    *missed = move->pages;
+    return bring(soft, move, missed);
+}

@@ -1,0 +1,58 @@
+#include "backend/soft/move.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define SETTLE_NS  20000u /* between tries while the program changes its memory, */
+#define SETTLE_MAX 100u   /* of which there are so many */
+
+void ff__soft_wait_for_link(struct ff__soft *soft, uint32_t tier, enum ff__direction direction,
+                            const struct ff_mask *pages, uint64_t start_ns) {
+    struct ff__link *link = &soft->links[tier];
+    if (link->speed.bytes_per_second > 0)
+        ff__link_wait(ff__link_reserve(link, direction, start_ns,
+                                       (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE));
+}
+
+static bool has_locked_memory(void) {
+    FILE *status = fopen("/proc/self/status", "re");
+    char line[128];
+    unsigned long locked = 0;
+    while (status && locked == 0 && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmLck: %lu", &locked) != 1)
+            locked = 0;
+    if (status)
+        fclose(status);
+    return locked > 0;
+}
+
+void ff__soft_unlock_memory(struct ff__soft *soft) {
+    bool was_locked = has_locked_memory();
+    ff__memory_unlock(&soft->memory);
+    if (was_locked && !__atomic_exchange_n(&soft->said_locked, true, __ATOMIC_RELAXED))
+        ff__log_line(&soft->log, FF_LOG_WARNING,
+                     "the program has locked its memory (mlock, mlockall): managed memory stays "
+                     "pageable by farfault");
+}
+
+bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries) {
+    if (status == -EINVAL && tries == 1) {
+        ff__soft_unlock_memory(soft);
+        return true;
+    }
+    if (status != -EAGAIN || tries >= SETTLE_MAX)
+        return false;
+    ff__changes_settle(&soft->changes, &soft->uffd);
+    if (__atomic_load_n(&soft->changes.backlog_count, __ATOMIC_RELAXED) > 0)
+        ff__soft_interrupt(soft);
+    ff__clock_sleep(SETTLE_NS);
+    return true;
+}
+
+void ff__soft_give_back(char *area, size_t size) {
+    for (uint32_t tries = 0; madvise(area, size, MADV_DONTNEED) && tries < SETTLE_MAX; tries++)
+        ff__clock_sleep(SETTLE_NS);
+}

@@ -1,0 +1,60 @@
+/* What pages that come to the device and pages that leave it have in common: places, and what to do
+ * about the kernel's refusals. */
+#ifndef FF_SOFT_MOVE_H
+#define FF_SOFT_MOVE_H
+
+#include "backend/soft/device.h"
+
+#define FF__SOFT_ALL_LEAVES UINT32_MAX
+
+/* ---- places ---- */
+
+static inline char *ff__soft_managed_at(const struct ff__soft *soft, uint32_t block,
+                                        uint32_t page) {
+    return soft->memory.managed + ff__soft_offset(soft, block, page);
+}
+
+static inline char *ff__soft_host_at(const struct ff__soft *soft, uint32_t block, uint32_t page) {
+    return soft->memory.host + ff__soft_offset(soft, block, page);
+}
+
+static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {
+    return (size_t)(end - first) * FF_PAGE_SIZE;
+}
+
+static inline uint32_t ff__soft_root(const struct ff__move *move) {
+    return move->frame / FF_ROOT_LEAVES;
+}
+
+/* Where the block's pages go when they leave: its own leaves of the root. */
+static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
+                                        uint32_t page) {
+    return soft->memory.frames[move->tier] + (size_t)move->frame * FF_LEAF_SIZE +
+           (size_t)page * FF_PAGE_SIZE;
+}
+
+static inline uint32_t *ff__soft_ready(struct ff__soft *soft, const struct ff__move *move) {
+    return &soft->memory.ready[move->tier][ff__soft_root(move)];
+}
+
+/* The block takes the whole root: nobody else changes what is ready of it. */
+static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__move *move) {
+    return *ff__soft_ready(soft, move) == FF__SOFT_ALL_LEAVES;
+}
+
+/* ---- what both ways need: move.c ---- */
+
+/* Waits until a paced link has had the time for these pages since `start_ns`. */
+void ff__soft_wait_for_link(struct ff__soft *soft, uint32_t tier, enum ff__direction direction,
+                            const struct ff_mask *pages, uint64_t start_ns);
+
+/* A program that has locked its memory has locked ours with it, which keeps pages from moving. */
+void ff__soft_unlock_memory(struct ff__soft *soft);
+
+/* What may help after an ioctl has failed for the `tries`th time. False: nothing does. */
+bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries);
+
+/* Gives pages that nobody uses back to the kernel, which hardly ever has a reason to refuse. */
+void ff__soft_give_back(char *area, size_t size);
+
+#endif

@@ -1,0 +1,203 @@
+/* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY). */
+#include "backend/soft/move.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Copies to the host what changed of these pages; `from` is the block's first page, wherever it is
+ * now. */
+static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *move,
+                                 const struct ff_mask *pages, const char *from) {
+    struct ff_mask live = ff_mask_minus(pages, &move->dead);
+    uint64_t start = ff__clock_ns();
+    struct ff_mask copied = ff__copy_changed(ff__soft_host_at(soft, move->block, 0), from, &live,
+                                             &move->held, soft->memory.sums[move->block]);
+    ff__changes_end_out(&soft->changes, move->block, pages);
+    ff__soft_wait_for_link(soft, move->tier, FF__LINK_OUT, &copied, start);
+    return copied;
+}
+
+/* Which pages of the run are there. Drops are not told of without MOVE, and who reads what is absent would
+ * wait for itself. */
+static struct ff_mask present_in(const struct ff__soft *soft, uint32_t block, struct ff_run run) {
+    uint64_t entries[FF_BLOCK_PAGES];
+    struct ff_mask present = {{0}};
+    uint64_t first = (uintptr_t)ff__soft_managed_at(soft, block, run.first) / FF_PAGE_SIZE;
+    ssize_t size = pread(soft->pagemap_fd, entries, (run.end - run.first) * sizeof entries[0],
+                         (off_t)(first * sizeof entries[0]));
+    for (uint32_t i = 0; i < run.end - run.first; i++)
+        if (size < (ssize_t)((i + 1) * sizeof entries[0]) || entries[i] >> 62)
+            ff_mask_set(&present, run.first + i);
+    return present;
+}
+
+static bool is_hole(const struct ff__soft *soft, uint32_t block, uint32_t page) {
+    struct ff_mask there = present_in(soft, block, (struct ff_run){page, page + 1});
+    return ff_mask_empty(&there);
+}
+
+/* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, *stayed loses
+ * those and what the program has dropped. */
+static int move_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
+                        struct ff_mask *there, struct ff_mask *stayed) {
+    uint32_t at = run.first, tries = 0;
+    while (at < run.end) {
+        size_t moved;
+        int status = ff__uffd_move_out(&soft->uffd, ff__soft_staging_at(soft, move, at),
+                                       ff__soft_managed_at(soft, move->block, at),
+                                       ff__soft_bytes(at, run.end), &moved);
+        uint32_t end = at + (uint32_t)(moved / FF_PAGE_SIZE);
+        ff_mask_set_run(there, at, end);
+        if (status == -ENOENT && is_hole(soft, move->block, end)) /* there is nothing any more */
+            end++;
+        else if (status == -ENOENT)
+            status = -EAGAIN;
+        struct ff_mask left = ff_mask_of_run(at, end);
+        *stayed = ff_mask_minus(stayed, &left);
+        tries = end > at ? 0 : tries + 1;
+        at = end;
+        if (status && status != -ENOENT && !ff__soft_is_worth_another(soft, status, tries))
+            return status;
+    }
+    return 0;
+}
+
+/* What is pinned in a freed range is let go of: whoever has pinned it keeps it for itself. Its content
+ * is nobody's. Nothing is told of the drop, as nobody might be there to read of it. */
+static void let_go(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed) {
+    FF_MASK_FOR_EACH_RUN(stayed, run) {
+        char *area = ff__soft_managed_at(soft, move->block, run.first);
+        size_t size = ff__soft_bytes(run.first, run.end);
+        ff__uffd_unregister(&soft->uffd, area, size);
+        ff__soft_give_back(area, size);
+        ff__uffd_register(&soft->uffd, area, size);
+    }
+    ff_mask_clear(stayed);
+}
+
+/* A root that left in one piece, and is part of the device's memory, waits for the next block; anything
+ * else is the kernel's again. */
+static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
+                          const struct ff_mask *there) {
+    bool is_whole = soft->moved[move->block] && ff_mask_count(there) == FF_BLOCK_PAGES;
+    if (is_whole && (uint64_t)ff__soft_root(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
+        *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
+        return;
+    }
+    FF_MASK_FOR_EACH_RUN(there, run) {
+        ff__soft_give_back(ff__soft_staging_at(soft, move, run.first),
+                           ff__soft_bytes(run.first, run.end));
+    }
+}
+
+static int out_moved(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
+                     struct ff_mask *copied) {
+    struct ff_mask there = {{0}}, going = *stayed;
+    int status = 0;
+    FF_MASK_FOR_EACH_RUN(&going, run) {
+        int ended = move_run_out(soft, move, run, &there, stayed);
+        status = ended ? ended : status;
+    }
+    *copied = write_back(soft, move, &there, ff__soft_staging_at(soft, move, 0));
+    clear_staging(soft, move, &there);
+    return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
+}
+
+/* Whether all pages that are there can be read, and the program has not protected some: who tries to
+ * would get its signal. */
+static bool is_readable(const struct ff__soft *soft, uint32_t block, const struct ff_mask *pages) {
+    struct iovec from[FF_BLOCK_PAGES], to;
+    char bytes[FF_BLOCK_PAGES];
+    uint32_t count = 0;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        from[count++] = (struct iovec){ff__soft_managed_at(soft, block, page), 1};
+    }
+    to = (struct iovec){bytes, count};
+    return process_vm_readv(getpid(), &to, 1, from, count, 0) == (ssize_t)count;
+}
+
+static int drop_run(struct ff__soft *soft, char *area, size_t size) {
+    if (madvise(area, size, MADV_DONTNEED) == 0)
+        return 0;
+    ff__soft_unlock_memory(soft);
+    return madvise(area, size, MADV_DONTNEED) ? -errno : 0;
+}
+
+static int protect_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
+                           struct ff_mask *stayed, struct ff_mask *copied) {
+    char *area = ff__soft_managed_at(soft, move->block, run.first);
+    size_t size = ff__soft_bytes(run.first, run.end);
+    struct ff_mask left = ff_mask_of_run(run.first, run.end), back = {{0}}, kept = left;
+    int status = ff__uffd_protect(&soft->uffd, area, size, true);
+    struct ff_mask there = present_in(soft, move->block, run);
+    if (status == 0 && !is_readable(soft, move->block, &there))
+        status = -EBUSY;
+    if (status == 0) {
+        back = write_back(soft, move, &there, ff__soft_managed_at(soft, move->block, 0));
+        status = drop_run(soft, area, size);
+        kept = status ? present_in(soft, move->block, run) : (struct ff_mask){{0}};
+    }
+    if (status)
+        ff__uffd_protect(&soft->uffd, area, size, false);
+    ff__uffd_wake(&soft->uffd, area, size); /* writers that waited now fault on absent pages */
+    left = ff_mask_minus(&left, &kept);
+    back = ff_mask_and(&back, &left);
+    *stayed = ff_mask_minus(stayed, &left);
+    *copied = ff_mask_or(copied, &back);
+    struct ff_mask lost = ff_mask_minus(&left, &there);
+    ff__memory_zero_host(&soft->memory, move->block, &lost); /* dropped, so it reads as zeros */
+    return status;
+}
+
+static int out_protected(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
+                         struct ff_mask *copied) {
+    struct ff_mask going = *stayed;
+    int status = 0;
+    FF_MASK_FOR_EACH_RUN(&going, run) {
+        int ended = protect_run_out(soft, move, run, stayed, copied);
+        status = ended ? ended : status;
+    }
+    return status == -EINVAL ? -EBUSY : status;
+}
+
+/* Pages that the program has just dropped, or only offered, and which are still there. */
+static struct ff_mask unsettled(struct ff__soft *soft, const struct ff__move *move) {
+    struct ff_mask pages = ff__changes_unsettled(&soft->changes, move->block), there = {{0}};
+    if (move->freed)
+        ff_mask_clear(&pages);
+    FF_MASK_FOR_EACH_RUN(&pages, run) {
+        struct ff_mask some = present_in(soft, move->block, run);
+        there = ff_mask_or(&there, &some);
+    }
+    return ff_mask_and(&there, &move->pages);
+}
+
+static int take_out(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
+                    struct ff_mask *copied) {
+    struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
+    struct ff_mask waiting = unsettled(soft, move);
+    *stayed = ff_mask_minus(&move->pages, &gone);
+    *stayed = ff_mask_minus(stayed, &waiting);
+    int status = soft->use_move ? out_moved(soft, move, stayed, copied)
+                                : out_protected(soft, move, stayed, copied);
+    *stayed = ff_mask_or(stayed, &waiting);
+    if (move->freed)
+        let_go(soft, move, stayed);
+    soft->moved[move->block] = 0;
+    return status == 0 && !ff_mask_empty(&waiting) ? -EBUSY : status;
+}
+
+int ff__soft_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
+                 struct ff_mask *copied) {
+    struct ff__soft *soft = self;
+    ff_mask_clear(copied);
+    ff_mask_clear(stayed);
+    if (ff_mask_empty(&move->pages))
+        return 0;
+    int status = take_out(soft, move, stayed, copied);
+    return ff_mask_empty(stayed) ? 0 : status;
+}

@@ -1,0 +1,73 @@
+/* What the runtime asks of the device's addresses and of its host tier, by range. */
+#include "backend/soft/device.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The windows of a range, in the managed and the host area. */
+static uint64_t window_offset(uint32_t first_block) {
+    return (uint64_t)first_block << FF_BLOCK_SHIFT;
+}
+
+static uint32_t window_count(uint64_t page_count) {
+    return (uint32_t)((page_count + FF_BLOCK_PAGES - 1) / FF_BLOCK_PAGES);
+}
+
+static int set_access(struct ff__soft *soft, uint32_t first_block, uint64_t page_count, bool open) {
+    return ff__memory_open(&soft->memory, window_offset(first_block),
+                           window_offset(window_count(page_count)), open);
+}
+
+int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count) {
+    int status = set_access(self, first_block, page_count, true);
+    if (status)
+        set_access(self, first_block, page_count, false);
+    return status;
+}
+
+int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count) {
+    struct ff__soft *soft = self;
+    return ff__memory_reserve_host(&soft->memory, window_offset(first_block),
+                                   page_count * FF_PAGE_SIZE);
+}
+
+int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) {
+    struct ff__soft *soft = self;
+    uint32_t count = window_count(page_count);
+    bool ours = true;
+    ff__memory_release_host(&soft->memory, window_offset(first_block), window_offset(count));
+    for (uint32_t i = 0; i < count; i++)
+        ours = ff__changes_restore(&soft->changes, &soft->uffd, first_block + i) && ours;
+    if (!ours)
+        return -EADDRINUSE;
+    set_access(soft, first_block, page_count, false);
+    return 0;
+}
+
+void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
+                         const char *from) {
+    struct ff__soft *soft = self;
+    struct ff__memory *memory = &soft->memory;
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        memcpy(memory->host + ff__soft_offset(soft, block, run.first),
+               from + (size_t)(run.first - first) * FF_PAGE_SIZE,
+               (size_t)(run.end - run.first) * FF_PAGE_SIZE);
+        memset(&memory->sums[block][run.first], 0, (run.end - run.first) * sizeof(struct ff__sum));
+    }
+}
+
+static bool overlaps(const char *area, uint64_t area_size, uintptr_t low, uintptr_t high) {
+    return area && low < (uintptr_t)area + area_size && high > (uintptr_t)area;
+}
+
+bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high) {
+    const struct ff__soft *soft = self;
+    const struct ff__memory *memory = &soft->memory;
+    bool owns = overlaps(memory->managed, memory->size, low, high) ||
+                overlaps(memory->host, memory->size, low, high) ||
+                overlaps(memory->zeros, FF_BLOCK_SIZE, low, high);
+    for (uint32_t tier = 1; tier < memory->tier_count && !owns; tier++)
+        owns = overlaps(memory->frames[tier], memory->frames_size, low, high) ||
+               overlaps(memory->nursery[tier], memory->frames_size, low, high);
+    return owns;
+}

@@ -1,0 +1,101 @@
+/* What is asked of the pipeline on behalf of the program, and moves no pages itself. */
+#include "engine/pipeline.h"
+
+#include <errno.h>
+
+/* ---- faults ---- */
+
+int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__fault *fault) {
+    uint32_t page = 0;
+    struct ff_fault_group group = {
+        .tier = FF_NONE, .launch = FF_NONE, .thread = (uint32_t)fault->thread};
+    pthread_mutex_lock(&pipeline->lock);
+    group.block = ff__space_find(&pipeline->engine->space, fault->address, &page);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (group.block == FF_NONE)
+        return -EFAULT;
+    ff_mask_set(&group.faulted, page);
+    if (fault->write)
+        ff_mask_set(&group.written, page);
+    if (pipeline->observer.faults)
+        pipeline->observer.faults(pipeline->observer.user, fault, 1);
+    return ff__pipeline_serve(pipeline, &group, true);
+}
+
+/* ---- blocks ---- */
+
+bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages) {
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff_mask present = ff__block_present(&pipeline->engine->space, block);
+    struct ff_facts *facts = ff__facts(&pipeline->engine->space, block);
+    bool idle = !facts->busy;
+    facts->busy = 1;
+    pthread_mutex_unlock(&pipeline->lock);
+    *pages = ff_mask_minus(pages, &present);
+    return idle;
+}
+
+void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
+                          const struct ff_mask *held) {
+    pthread_mutex_lock(&pipeline->lock);
+    ff__engine_release_block(pipeline->engine, block, held);
+    pthread_cond_broadcast(&pipeline->progress);
+    if (pipeline->migration_sleeps && pipeline->engine->late_head != FF_NONE)
+        pthread_cond_signal(&pipeline->work);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+void ff__pipeline_overwrite(struct ff__pipeline *pipeline, uint32_t block,
+                            const struct ff_mask *pages) {
+    pthread_mutex_lock(&pipeline->lock);
+    if (!ff__facts(&pipeline->engine->space, block)->busy)
+        ff__engine_discard(pipeline->engine, block, pages);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
+                               const struct ff_mask *pages, bool inactive) {
+    pthread_mutex_lock(&pipeline->lock);
+    if (!inactive)
+        ff__pipeline_wait_idle(pipeline, block);
+    ff__engine_set_inactive(pipeline->engine, block, pages, inactive);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+/* ---- ranges, launches ---- */
+
+bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier) {
+    pthread_mutex_lock(&pipeline->lock);
+    bool changes = ff__engine_set_home(pipeline->engine, range, tier);
+    pthread_mutex_unlock(&pipeline->lock);
+    return changes;
+}
+
+int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
+                        bool begins, uint64_t demanded) {
+    pthread_mutex_lock(&pipeline->lock);
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    pipeline->engine->space.stats.demanded += demanded;
+    int status = ff__engine_launch(pipeline->engine, now, tier, identity, begins);
+    if (pipeline->has_learner)
+        pthread_cond_signal(&pipeline->news);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status;
+}
+
+/* ---- what has become of all that ---- */
+
+struct ff_stats ff__pipeline_stats(struct ff__pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff_stats stats = pipeline->engine->space.stats;
+    pthread_mutex_unlock(&pipeline->lock);
+    return stats;
+}
+
+int ff__pipeline_check(struct ff__pipeline *pipeline, struct ff_error *error) {
+    pthread_mutex_lock(&pipeline->lock);
+    *error = pipeline->engine->failure;
+    int status = error->message[0] ? -EUCLEAN : ff__engine_check(pipeline->engine, error);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status;
+}

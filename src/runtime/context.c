@@ -1,0 +1,126 @@
+/* Opening and closing contexts. */
+#include "runtime/context.h"
+
+#include "backend/live.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY_MIN  (2 * FF_BLOCK_SIZE)
+#define STOCK_SHARE 32u /* ours: pre-evict to keep a 32nd of the roots free, */
+#define STOCK_MAX   4u  /* but no more than this */
+
+static int check_config(const struct ff_config *config, struct ff_error *error) {
+    if (config->memory < MEMORY_MIN)
+        return ff__fail(
+            error, -EINVAL,
+            "memory=%llu: a device needs at least 4M, for an access across a 2M boundary "
+            "needs two blocks",
+            (unsigned long long)config->memory);
+    if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
+        return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
+                        FF_TIERS_MAX - 1);
+    if (config->address_space < FF_BLOCK_SIZE || config->address_space > UINT64_C(1) << 44)
+        return ff__fail(error, -EINVAL, "address_space=%llu: must be 2M to 16T",
+                        (unsigned long long)config->address_space);
+    return 0;
+}
+
+/* ---- parts, each above the one before ---- */
+
+static int open_backend(struct ff_context *context, struct ff_error *error) {
+    context->backend = &ff__soft_backend;
+    int status = context->backend->open(&context->config, &context->self, error);
+    if (!status)
+        context->backend->describe(context->self, &context->description);
+    return status;
+}
+
+static int open_engine(struct ff_context *context, struct ff_error *error) {
+    const struct ff_config *config = &context->config;
+    struct ff__engine_config engine = {.seed = config->seed, .check = config->check};
+    ff__engine_configure(&engine, &context->description);
+    uint64_t stock = (engine.memory >> FF_BLOCK_SHIFT) / STOCK_SHARE;
+    engine.stock = stock < STOCK_MAX ? (uint32_t)stock : STOCK_MAX;
+    int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
+    if (!status)
+        status = ff__system_parse(config->system, &engine.system, error);
+    return status ? status : ff__engine_init(&context->engine, &engine, error);
+}
+
+static int open_pipeline(struct ff_context *context, struct ff_error *error) {
+    const struct ff__pipeline_config pipeline = {
+        .engine = &context->engine,
+        .backend = context->backend,
+        .self = context->self,
+        .log = {context->config.log, context->config.log_user},
+        .observer = ff__context_observer(context),
+    };
+    return ff__pipeline_start(&context->pipeline, &pipeline, error);
+}
+
+static int start(struct ff_context *context, struct ff_error *error) {
+    int status = ff__context_open_recorder(context, error);
+    if (status)
+        return status;
+    status = open_pipeline(context, error);
+    if (status)
+        ff__recorder_abandon(context->recorder);
+    return status;
+}
+
+static int open_parts(struct ff_context *context, struct ff_error *error) {
+    int status = open_backend(context, error);
+    if (status)
+        return status;
+    status = open_engine(context, error);
+    if (!status) {
+        status = start(context, error);
+        if (status)
+            ff__engine_fini(&context->engine);
+    }
+    if (status)
+        context->backend->close(context->self);
+    return status;
+}
+
+/* ---- contexts ---- */
+
+int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error) {
+    struct ff_error unwanted;
+    error = error ? error : &unwanted;
+    error->message[0] = '\0';
+    int status = check_config(config, error);
+    if (status)
+        return status;
+    struct ff_context *context = aligned_alloc(64, (sizeof *context + 63) / 64 * 64);
+    if (!context)
+        return ff__fail(error, -ENOMEM, "no memory for a context");
+    memset(context, 0, sizeof *context);
+    context->config = *config;
+    context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
+    context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
+    status = open_parts(context, error);
+    if (status) {
+        free(context);
+        return status;
+    }
+    pthread_mutex_init(&context->making_workers, NULL);
+    *out = context;
+    return 0;
+}
+
+void ff_close(struct ff_context *context) {
+    if (!context)
+        return;
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
+        ff__workers_destroy(context->workers[tier]);
+    ff__pipeline_stop(&context->pipeline);
+    ff__recorder_close(context->recorder);
+    ff__engine_fini(&context->engine);
+    context->backend->close(context->self);
+    pthread_mutex_destroy(&context->making_workers);
+    free(context);
+}

@@ -1,0 +1,34 @@
+/* What an ff_context is made of; shared by the files that implement farfault.h. */
+#ifndef FF_RUNTIME_CONTEXT_H
+#define FF_RUNTIME_CONTEXT_H
+
+#include "engine/pipeline.h"
+#include "trace/record.h"
+
+struct ff__workers;
+
+struct ff_context {
+    const struct ff__backend *backend;
+    void *self; /* the backend's */
+    struct ff__description description;
+    struct ff__engine engine;
+    struct ff__pipeline pipeline;
+    struct ff__recorder *recorder; /* NULL: nothing is recorded */
+    struct ff_config config;
+    struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
+    pthread_mutex_t making_workers;
+};
+
+/* ---- record.c ---- */
+
+/* Makes the recorder that the configuration asks for. Negative errno, with a line. */
+int ff__context_open_recorder(struct ff_context *context, struct ff_error *error);
+
+/* What has the pipeline tell the recorder. */
+struct ff__observer ff__context_observer(struct ff_context *context);
+
+/* ---- stream.c ---- */
+
+void ff__workers_destroy(struct ff__workers *workers);
+
+#endif

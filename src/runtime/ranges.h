@@ -1,0 +1,53 @@
+/* Ranges by their addresses, and pieces of them by block. */
+#ifndef FF_RUNTIME_RANGES_H
+#define FF_RUNTIME_RANGES_H
+
+#include "runtime/context.h"
+
+/* A live range. Its first page is the first of its first block. */
+struct ff__span {
+    uint32_t id, first_block, block_count;
+    uint64_t page_count;
+};
+
+/* The range that `pointer` lies in. False: it is in none. */
+bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out);
+
+/* The range that [pointer, pointer + size) lies in. False: it is not in one. */
+bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
+                        struct ff__span *out);
+
+/* Has pages moved for the program, and returns when that is done: on its own thread where such threads move pages
+ * anyway, because its caches then have what it touches next. */
+void ff__context_move(struct ff_context *context, void (*run)(void *argument), void *argument);
+
+/* Makes `tier` the home of the range; if it was another one, what lies there is evicted. */
+void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier);
+
+/* The first managed address of a block's window. */
+static inline char *ff__window_address(const struct ff_context *context, uint32_t block) {
+    return (char *)(uintptr_t)context->description.base + ((size_t)block << FF_BLOCK_SHIFT);
+}
+
+/* ---- pieces ---- */
+
+/* Called for each block that some bytes touch, with those of it: [first, end) of its window. */
+typedef void (*ff__piece_fn)(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                             void *argument);
+
+/* For [pointer, pointer + size), which lies in a range. */
+void ff__for_each_piece(struct ff_context *context, const void *pointer, size_t size,
+                        ff__piece_fn call, void *argument);
+
+/* The pages that lie wholly in [first, end), and those that are touched at all. */
+static inline struct ff_mask ff__pages_inside(size_t first, size_t end) {
+    return ff_mask_of_run((uint32_t)((first + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE),
+                          (uint32_t)(end / FF_PAGE_SIZE));
+}
+
+static inline struct ff_mask ff__pages_touched(size_t first, size_t end) {
+    return ff_mask_of_run((uint32_t)(first / FF_PAGE_SIZE),
+                          (uint32_t)((end + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE));
+}
+
+#endif

@@ -1,0 +1,16 @@
+#!/bin/sh
+# test_layers.sh SRC: no folder includes one above it, and the runtime knows a backend by its verbs alone.
+set -eu
+cd "$1"
+layers='base space policy engine backend runtime preload cli'
+failed=0
+above=" $layers "
+for folder in $layers; do
+    above=${above#* $folder}
+    for higher in $above; do
+        ! grep -rn "#include \"$higher/" "$folder" || failed=1
+    done
+done
+! grep -rn '#include "backend/' runtime | grep -v '"backend/live.h"' || failed=1
+! grep -rniE 'uffd|userfault' runtime || failed=1
+[ "$failed" = 0 ] || { echo 'the lines above know something that they should not' >&2; exit 1; }
