@@ -290,6 +290,32 @@ static void test_freed(void **state) {
     close_policy();
 }
 
+/* Nor does another block's row name it any more, as what comes next or as where the kernel ends. */
+static void test_freed_successor(void **state) {
+    (void)state;
+    open_policy("chain", 0);
+    run(0, LIST(11, 12, 13));
+    run(0, LIST(11, 12, 13));
+    hooks()->base.block_freed(policy.state, 12);
+    run(0, LIST(11, 13, 14, 12)); /* what has the number now comes last */
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 11);
+    expect(LIST(13, 14, 12));
+    close_policy();
+
+    open_policy("chain", 0);
+    instance_close(&policy);
+    instance_set(&policy, "pairs", 1);
+    instance_open(&policy, &fake.view, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 11);
+    tell(FF_EVENT_FAULT, 0, 12); /* the end of this execution */
+    hooks()->base.block_freed(policy.state, 12);
+    run(0, LIST(11, 12, 13, 11));
+    expect(LIST(12, 13));
+    close_policy();
+}
+
 /* Two processors, each with its half of the data. The halves were learned one after the other, because
  * each was there while the other was missing. */
 static void test_order_is_learned_anew(void **state) {
@@ -476,6 +502,7 @@ int main(void) {
         cmocka_unit_test(test_order_is_learned_anew),
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_freed_successor),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_farthest),

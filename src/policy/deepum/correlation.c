@@ -280,7 +280,9 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
     uint64_t turn = foresight->sequences[event->tier].now;
     struct ff__table *ended = ff__launch_table(foresight, event->tier, turn);
     if (ended && device->last_block != FF_NONE)
-        ended->end = device->last_block;
+        ended->end = ff__row_find(&foresight->tables, ended, device->last_block) == FF_NONE
+                         ? FF_NONE /* it has been freed */
+                         : device->last_block;
     device->last_block = FF_NONE;
     bool right = ff__foresight_launch(foresight, event->tier, event->launch);
     turn++;

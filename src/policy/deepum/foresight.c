@@ -45,16 +45,29 @@ static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t tu
     }
 }
 
-/* Takes rows of blocks that are gone out of a table. */
+/* Takes blocks that are gone since `swept` out of a row's successors. */
+static void forget_successors(const struct ff__foresight *foresight, struct ff__row *row,
+                              uint32_t swept) {
+    uint32_t kept = 0, count = foresight->tables.successors;
+    for (uint32_t i = 0; i < count && row->successor[i] != FF_NONE; i++)
+        if (foresight->blocks[row->successor[i]].freed <= swept)
+            row->successor[kept++] = row->successor[i];
+    while (kept < count)
+        row->successor[kept++] = FF_NONE;
+}
+
+/* Takes rows of blocks that are gone, and what others name as their successors, out of a table. */
 static void sweep(const struct ff__foresight *foresight, struct ff__table *table) {
     const struct ff__tables *tables = &foresight->tables;
     if (table->swept == foresight->frees)
         return;
     for (uint32_t row = table->first; row != FF_NONE;) {
-        const struct ff__row *at = ff__row_at(tables, table, row);
+        struct ff__row *at = ff__row_at(tables, table, row);
         uint32_t after = at->after;
         if (foresight->blocks[at->block].freed > table->swept)
             ff__table_remove(tables, table, row);
+        else
+            forget_successors(foresight, at, table->swept);
         row = after;
     }
     table->swept = foresight->frees;
