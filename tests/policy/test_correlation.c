@@ -316,6 +316,19 @@ static void test_freed_successor(void **state) {
     close_policy();
 }
 
+/* What is kept by block has room for the devices there are, not for all there could be. */
+static void test_record_size(void **state) {
+    (void)state;
+    open_policy("beyond", 1);
+    for (int lap = 0; lap < 2; lap++)
+        run(0, LIST(0, 1, BLOCKS - 2, BLOCKS - 1));
+    struct ff_fault_group group = {.block = BLOCKS - 1, .tier = 1, .faulted = mask_of("0-511")};
+    struct ff_fault_advice advice = {0};
+    hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+    assert_in_range(instance_written(&policy, &fake.view), (BLOCKS - 1) * 64 + 1, BLOCKS * 128);
+    close_policy();
+}
+
 /* Two processors, each with its half of the data. The halves were learned one after the other, because
  * each was there while the other was missing. */
 static void test_order_is_learned_anew(void **state) {
@@ -503,6 +516,7 @@ int main(void) {
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_freed),
         cmocka_unit_test(test_freed_successor),
+        cmocka_unit_test(test_record_size),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_farthest),
