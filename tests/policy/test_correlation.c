@@ -290,6 +290,45 @@ static void test_freed(void **state) {
     close_policy();
 }
 
+/* Nor does another block's row name it any more, as what comes next or as where the kernel ends. */
+static void test_freed_successor(void **state) {
+    (void)state;
+    open_policy("chain", 0);
+    run(0, LIST(11, 12, 13));
+    run(0, LIST(11, 12, 13));
+    hooks()->base.block_freed(policy.state, 12);
+    run(0, LIST(11, 13, 14, 12)); /* what has the number now comes last */
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 11);
+    expect(LIST(13, 14, 12));
+    close_policy();
+
+    open_policy("chain", 0);
+    instance_close(&policy);
+    instance_set(&policy, "pairs", 1);
+    instance_open(&policy, &fake.view, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 11);
+    tell(FF_EVENT_FAULT, 0, 12); /* the end of this execution */
+    hooks()->base.block_freed(policy.state, 12);
+    run(0, LIST(11, 12, 13, 11));
+    expect(LIST(12, 13));
+    close_policy();
+}
+
+/* What is kept by block has room for the devices there are, not for all there could be. */
+static void test_record_size(void **state) {
+    (void)state;
+    open_policy("beyond", 1);
+    for (int lap = 0; lap < 2; lap++)
+        run(0, LIST(0, 1, BLOCKS - 2, BLOCKS - 1));
+    struct ff_fault_group group = {.block = BLOCKS - 1, .tier = 1, .faulted = mask_of("0-511")};
+    struct ff_fault_advice advice = {0};
+    hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+    assert_in_range(instance_written(&policy, &fake.view), (BLOCKS - 1) * 64 + 1, BLOCKS * 128);
+    close_policy();
+}
+
 /* Two processors, each with its half of the data. The halves were learned one after the other, because
  * each was there while the other was missing. */
 static void test_order_is_learned_anew(void **state) {
@@ -528,6 +567,8 @@ int main(void) {
         cmocka_unit_test(test_order_is_learned_anew),
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_freed_successor),
+        cmocka_unit_test(test_record_size),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_farthest),

@@ -1,37 +1,30 @@
 #include "policy/common/migration_order.h"
 
-static void unlink_block(struct ff__order *order, uint32_t block) {
+static struct ff__recency *list_of(struct ff__order *order, uint32_t list) {
+    return &order->lists[list - FF__ORDER_DISCARDED];
+}
+
+static void take_out(struct ff__order *order, uint32_t block) {
     struct ff__order_link *link = ff__order_at(order, block);
     if (link->list == FF__ORDER_NONE)
         return;
-    if (link->prev == FF_NONE)
-        order->head[link->list] = link->next;
-    else
-        ff__order_at(order, link->prev)->next = link->next;
-    if (link->next == FF_NONE)
-        order->tail[link->list] = link->prev;
-    else
-        ff__order_at(order, link->next)->prev = link->prev;
+    ff__recency_remove(list_of(order, link->list), block);
     link->list = FF__ORDER_NONE;
 }
 
 static void move_to_tail(struct ff__order *order, uint32_t block, enum ff__order_list list) {
-    unlink_block(order, block);
-    uint32_t last = order->tail[list];
-    *ff__order_at(order, block) = (struct ff__order_link){FF_NONE, last, list, ++order->clock};
-    order->tail[list] = block;
-    if (last == FF_NONE)
-        order->head[list] = block;
-    else
-        ff__order_at(order, last)->next = block;
+    struct ff__order_link *link = ff__order_at(order, block);
+    if (link->list != list)
+        take_out(order, block);
+    ff__recency_touch(list_of(order, list), block);
+    link->list = list;
+    link->when = ++order->clock;
 }
 
 void ff__order_start(struct ff__order *order, void *links, size_t stride) {
-    order->links = links;
-    order->stride = stride;
     order->clock = FF__ORDER_RECENT;
-    for (int list = 0; list < FF__ORDER_LISTS; list++)
-        order->head[list] = order->tail[list] = FF_NONE;
+    for (uint32_t list = FF__ORDER_DISCARDED; list < FF__ORDER_LISTS; list++)
+        *list_of(order, list) = (struct ff__recency){.links = links, .stride = stride};
 }
 
 void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t block) {
@@ -59,21 +52,20 @@ void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t bl
 
 void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block) {
     (void)view;
-    unlink_block(order, block);
+    take_out(order, block);
 }
 
 void ff__order_block_freed(void *order, uint32_t block) {
-    unlink_block(order, block);
+    take_out(order, block);
 }
 
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block) {
-    uint32_t next = FF_NONE;
-    int list = FF__ORDER_DISCARDED;
+    uint32_t next = 0, list = FF__ORDER_DISCARDED; /* next: plus one, 0 is nobody */
     if (block != FF_NONE) {
-        next = ff__order_at(order, block)->next;
-        list = (int)ff__order_at(order, block)->list + 1;
+        next = ff__order_at(order, block)->link.next;
+        list = ff__order_at(order, block)->list + 1;
     }
-    for (; next == FF_NONE && list < FF__ORDER_LISTS; list++)
-        next = order->head[list];
-    return next;
+    for (; next == 0 && list < FF__ORDER_LISTS; list++)
+        next = order->lists[list - FF__ORDER_DISCARDED].head;
+    return next == 0 ? FF_NONE : next - 1;
 }

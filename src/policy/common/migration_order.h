@@ -12,6 +12,8 @@
 #ifndef FF_POLICY_COMMON_MIGRATION_ORDER_H
 #define FF_POLICY_COMMON_MIGRATION_ORDER_H
 
+#include "policy/common/recency.h"
+
 #include <farfault/policy.h>
 
 enum ff__order_list {
@@ -22,24 +24,22 @@ enum ff__order_list {
 }; /* searched in this order */
 
 struct ff__order_link {
-    uint32_t next, prev;
+    struct ff__link link; /* on its list */
     uint32_t list;
     uint32_t when; /* of its last service */
 };
 
 /* The head of every such policy's state. */
 struct ff__order {
-    unsigned char *links; /* one by block, zero at first */
-    size_t stride;
-    uint32_t clock; /* services so far */
-    uint32_t head[FF__ORDER_LISTS], tail[FF__ORDER_LISTS];
+    struct ff__recency lists[FF__ORDER_LISTS - FF__ORDER_DISCARDED]; /* they share their links */
+    uint32_t clock;                                                  /* services so far */
 };
 
 static inline struct ff__order_link *ff__order_at(const struct ff__order *order, uint32_t block) {
-    return (struct ff__order_link *)(void *)(order->links + block * order->stride);
+    return (struct ff__order_link *)(void *)ff__recency_link(&order->lists[0], block);
 }
 
-/* `links`: the one of block 0, `stride` bytes before that of block 1. */
+/* `links`: the one of block 0, zero at first, `stride` bytes before that of block 1. */
 void ff__order_start(struct ff__order *order, void *links, size_t stride);
 
 /* Hooks, for a policy whose state begins with the order. */

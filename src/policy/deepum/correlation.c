@@ -98,8 +98,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     correlation->reach = (uint32_t)value[REACH];
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         correlation->devices[tier].last_block = FF_NONE;
-    return ff__foresight_start(&correlation->foresight, env->arena, env->arena_size, &shape,
-                               env->block_state);
+    return ff__foresight_start(&correlation->foresight, env, &shape);
 }
 
 static void block_freed(void *state, uint32_t block) {
@@ -222,7 +221,7 @@ static struct ff_mask pages_of(const struct correlation *correlation, const stru
     struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
     struct ff_mask there = ff_view_expected(view, tier, block);
     if (!correlation->whole)
-        pages = ff_mask_and(&pages, &correlation->foresight.blocks[block].touched);
+        pages = ff_mask_and(&pages, &ff__foreseen_at(&correlation->foresight, block)->touched);
     return ff_mask_minus(&pages, &there);
 }
 
@@ -280,7 +279,9 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
     uint64_t turn = foresight->sequences[event->tier].now;
     struct ff__table *ended = ff__launch_table(foresight, event->tier, turn);
     if (ended && device->last_block != FF_NONE)
-        ended->end = device->last_block;
+        ended->end = ff__row_find(&foresight->tables, ended, device->last_block) == FF_NONE
+                         ? FF_NONE /* it has been freed */
+                         : device->last_block;
     device->last_block = FF_NONE;
     bool right = ff__foresight_launch(foresight, event->tier, event->launch);
     turn++;
@@ -361,7 +362,7 @@ static void learn(void *state, const struct ff_view *view, const struct ff_event
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct correlation *correlation = state;
-    struct ff_mask *touched = &correlation->foresight.blocks[group->block].touched;
+    struct ff_mask *touched = &ff__foreseen_at(&correlation->foresight, group->block)->touched;
     *touched = ff_mask_or(touched, &group->faulted);
     if (correlation->whole)
         advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
@@ -393,7 +394,7 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .state_size = sizeof(struct correlation),
-            .block_state_size = sizeof(struct ff__foreseen),
+            .block_state_size = FF__FORESEEN_SIZE(FF_TIERS_MAX),
             .arena_size = arena_size,
             .params = params,
             .init = init,

@@ -9,29 +9,36 @@
 #define FADES         16u /* parts of what lasts longer, of which an execution takes one */
 #define OVER          (UINT32_MAX / 2) /* progress of a kernel that has ended */
 
-int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
-                        const struct ff__tables_shape *shape, struct ff__foreseen *blocks) {
-    size_t history = size / HISTORY_SHARE / 64 * 64;
+int ff__foresight_start(struct ff__foresight *foresight, const struct ff_policy_env *env,
+                        const struct ff__tables_shape *shape) {
+    size_t size = env->arena_size, history = size / HISTORY_SHARE / 64 * 64;
     if (history < FF__HISTORY_BUCKET * sizeof(struct ff__record))
         return -ENOMEM;
-    ff__history_start(&foresight->history, memory, history);
-    foresight->blocks = blocks;
+    ff__history_start(&foresight->history, env->arena, history);
+    foresight->blocks = env->block_state;
+    foresight->stride = FF__FORESEEN_SIZE(env->tier_count);
+    foresight->tier_count = env->tier_count;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
         memset(sequence->context, 0xff, sizeof sequence->context);
         for (uint32_t i = 0; i < FF__RING; i++)
             sequence->ring[i] = (struct ff__launch){FF_NONE, FF_NONE};
     }
-    return ff__tables_start(&foresight->tables, (unsigned char *)memory + history, size - history,
-                            shape);
+    return ff__tables_start(&foresight->tables, (unsigned char *)env->arena + history,
+                            size - history, shape);
 }
 
 /* ---- the ring ---- */
 
+static struct ff__uses *uses_of(const struct ff__foresight *foresight, uint32_t tier,
+                                uint32_t block) {
+    return &ff__foreseen_at(foresight, block)->uses[tier - 1];
+}
+
 static void mark(struct ff__foresight *foresight, uint32_t tier, uint64_t turn, uint32_t block,
                  bool used) {
     uint64_t bit = UINT64_C(1) << (turn % 64);
-    uint64_t *word = &foresight->blocks[block].launches[tier][turn % FF__RING / 64];
+    uint64_t *word = &uses_of(foresight, tier, block)->launches[turn % FF__RING / 64];
     *word = used ? *word | bit : *word & ~bit;
 }
 
@@ -45,16 +52,29 @@ static void mark_all(struct ff__foresight *foresight, uint32_t tier, uint64_t tu
     }
 }
 
-/* Takes rows of blocks that are gone out of a table. */
+/* Takes blocks that are gone since `swept` out of a row's successors. */
+static void forget_successors(const struct ff__foresight *foresight, struct ff__row *row,
+                              uint32_t swept) {
+    uint32_t kept = 0, count = foresight->tables.successors;
+    for (uint32_t i = 0; i < count && row->successor[i] != FF_NONE; i++)
+        if (ff__foreseen_at(foresight, row->successor[i])->freed <= swept)
+            row->successor[kept++] = row->successor[i];
+    while (kept < count)
+        row->successor[kept++] = FF_NONE;
+}
+
+/* Takes rows of blocks that are gone, and what others name as their successors, out of a table. */
 static void sweep(const struct ff__foresight *foresight, struct ff__table *table) {
     const struct ff__tables *tables = &foresight->tables;
     if (table->swept == foresight->frees)
         return;
     for (uint32_t row = table->first; row != FF_NONE;) {
-        const struct ff__row *at = ff__row_at(tables, table, row);
+        struct ff__row *at = ff__row_at(tables, table, row);
         uint32_t after = at->after;
-        if (foresight->blocks[at->block].freed > table->swept)
+        if (ff__foreseen_at(foresight, at->block)->freed > table->swept)
             ff__table_remove(tables, table, row);
+        else
+            forget_successors(foresight, at, table->swept);
         row = after;
     }
     table->swept = foresight->frees;
@@ -94,7 +114,7 @@ static struct ff__table *make_table(struct ff__foresight *foresight, uint32_t id
     struct ff__table *table = ff__table_make(&foresight->tables, id);
     if (table)
         table->swept = foresight->frees;
-    for (uint32_t tier = 1; tier < FF_TIERS_MAX && table; tier++) {
+    for (uint32_t tier = 1; tier < foresight->tier_count && table; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
         for (uint32_t i = 0; i <= sequence->ahead; i++) {
             struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
@@ -210,17 +230,16 @@ static void fade(const struct ff__foresight *foresight, const struct ff__table *
 static void learn_gap(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
                       struct ff__row *row) {
     struct ff__tables *tables = &foresight->tables;
-    struct ff__foreseen *seen = &foresight->blocks[row->block];
-    uint32_t now = (uint32_t)foresight->sequences[tier].now, last = seen->beyond[tier].last;
+    struct ff__uses *uses = uses_of(foresight, tier, row->block);
+    uint32_t now = (uint32_t)foresight->sequences[tier].now, last = uses->last;
     uint32_t gap = *ff__row_gap(tables, row);
-    const struct ff__table *before =
-        last > 0 ? ff__table_find(tables, seen->beyond[tier].id) : NULL;
+    const struct ff__table *before = last > 0 ? ff__table_find(tables, uses->id) : NULL;
     uint32_t at = before ? ff__row_find(tables, before, row->block) : FF_NONE;
     if (at != FF_NONE)
         *ff__row_gap(tables, ff__row_at(tables, before, at)) = now - last;
-    seen->beyond[tier].last = now;
-    seen->beyond[tier].next = gap > 0 ? now + gap : 0;
-    seen->beyond[tier].id = id;
+    uses->last = now;
+    uses->next = gap > 0 ? now + gap : 0;
+    uses->id = id;
 }
 
 static void learn_gaps(struct ff__foresight *foresight, uint32_t tier,
@@ -298,22 +317,23 @@ static void forget_in(struct ff__foresight *foresight, uint32_t tier, uint64_t t
 }
 
 void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block) {
-    struct ff__foreseen *seen = &foresight->blocks[block];
-    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+    struct ff__foreseen *seen = ff__foreseen_at(foresight, block);
+    for (uint32_t tier = 1; tier < foresight->tier_count; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
         bool foretold = ff__foresight_next(foresight, tier, block) != FF_TURN_NEVER;
         for (uint32_t i = 0; i <= sequence->ahead; i++)
             forget_in(foresight, tier, sequence->now + i, block);
         sequence->taken_back += foretold;
     }
-    *seen = (struct ff__foreseen){.freed = ++foresight->frees};
+    memset(seen, 0, foresight->stride);
+    seen->freed = ++foresight->frees;
 }
 
 /* ---- faults ---- */
 
 static void mark_row(struct ff__foresight *foresight, uint32_t number,
                      const struct ff__recorded *recorded, uint32_t block) {
-    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++) {
+    for (uint32_t tier = 1; tier < foresight->tier_count; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
         for (uint32_t i = 0; i <= sequence->ahead; i++) {
             if (ff__launch_at(sequence, sequence->now + i)->table != number)
@@ -402,7 +422,7 @@ static uint64_t next_in_word(const struct ff__foresight *foresight,
 uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
                                    uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
-    const uint64_t *launches = foresight->blocks[block].launches[tier];
+    const uint64_t *launches = uses_of(foresight, tier, block)->launches;
     uint64_t end = sequence->now + sequence->ahead, next = FF_TURN_NEVER;
     if (!is_trusted(foresight, sequence))
         return FF_TURN_NEVER;
@@ -415,7 +435,7 @@ uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32
 /* When a block that none of the predicted launches uses is used again, if it comes as it came before. */
 static uint64_t next_beyond(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
-    uint64_t next = foresight->blocks[block].beyond[tier].next;
+    uint64_t next = uses_of(foresight, tier, block)->next;
     return next > sequence->now + sequence->ahead ? next << 32 : FF_TURN_NEVER;
 }
 

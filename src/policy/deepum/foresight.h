@@ -16,18 +16,28 @@
 #define FF__RING_WORDS (FF__RING / 64)
 #define FF__LOOK_MAX   (FF__RING - 2) /* the greatest N */
 
+/* What is known of a block's uses on one device. */
+struct ff__uses {
+    /* bit n: used by the launch whose number is n mod FF__RING */
+    uint64_t launches[FF__RING_WORDS];
+    /* only if the tables have gaps: the number of the launch that used it last, 0 for none, of the one
+     * that is expected to use it next, 0 for not known, and the former's execution ID */
+    uint32_t last, next, id;
+};
+
 /* By block, zero at first. */
 struct ff__foreseen {
     struct ff_mask touched; /* pages that have ever faulted */
     uint32_t freed;         /* which of the blocks that went it was, when it went last; 0: never */
-    /* [tier]; bit n: used by the launch whose number is n mod FF__RING */
-    uint64_t launches[FF_TIERS_MAX][FF__RING_WORDS];
-    /* only if the tables have gaps: the number of the launch that used it last, 0 for none, of the one
-     * that is expected to use it next, 0 for not known, and the former's execution ID */
-    struct {
-        uint32_t last, next, id;
-    } beyond[FF_TIERS_MAX];
+    struct ff__uses uses[]; /* by device: the one of tier 1 first */
 };
+
+/* Bytes of a record where there are so many tiers. Block state is provided for FF_TIERS_MAX; records lie in the front part
+ * of it, and what is behind them is never touched and costs nothing. */
+#define FF__FORESEEN_SIZE(tiers)                                                                   \
+    ((offsetof(struct ff__foreseen, uses) + ((tiers)-1) * sizeof(struct ff__uses) +                \
+      sizeof(struct ff_mask) - 1) /                                                                \
+     sizeof(struct ff_mask) * sizeof(struct ff_mask))
 
 struct ff__launch {
     uint32_t id;    /* FF_NONE: none yet */
@@ -51,12 +61,19 @@ struct ff__sequence {
 struct ff__foresight {
     struct ff__tables tables;
     struct ff__history history;
-    struct ff__foreseen *blocks;
+    unsigned char *blocks; /* records; see ff__foreseen_at() */
+    size_t stride;
+    uint32_t tier_count;
     uint32_t limit; /* N */
     uint32_t slack; /* steps behind the last sign of a kernel that it may still use */
     uint32_t frees; /* blocks that went */
     struct ff__sequence sequences[FF_TIERS_MAX];
 };
+
+static inline struct ff__foreseen *ff__foreseen_at(const struct ff__foresight *foresight,
+                                                   uint32_t block) {
+    return (struct ff__foreseen *)(void *)(foresight->blocks + block * foresight->stride);
+}
 
 static inline struct ff__launch *ff__launch_at(struct ff__sequence *sequence, uint64_t turn) {
     return &sequence->ring[turn % FF__RING];
@@ -74,9 +91,10 @@ static inline bool ff__table_is_ordered(const struct ff__table *table) {
     return table->runs > 0 && table->score >= 0;
 }
 
-/* `memory`: zeroed; an eighth of it is for the history. -ENOMEM: too little. */
-int ff__foresight_start(struct ff__foresight *foresight, void *memory, size_t size,
-                        const struct ff__tables_shape *shape, struct ff__foreseen *blocks);
+/* For what the policy is born with. The tables lie in its arena, of which an eighth is for the history. -ENOMEM: that is
+ * too little. */
+int ff__foresight_start(struct ff__foresight *foresight, const struct ff_policy_env *env,
+                        const struct ff__tables_shape *shape);
 
 /* A kernel begins on the device; what comes after it is predicted anew, or further. False: it was not
  * the one that was predicted. */

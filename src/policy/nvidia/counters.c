@@ -16,13 +16,9 @@ struct counter {
     uint32_t count, leaves;
 };
 
-struct record {
-    struct counter of[FF_TIERS_MAX]; /* by the device that accesses */
-};
-
 struct counters {
-    struct record *records;
-    uint32_t threshold, tree;
+    struct counter *counters; /* by block, and then by the device that accesses */
+    uint32_t devices, threshold, tree;
 };
 
 enum param { THRESHOLD, TREE, PARAMS };
@@ -36,14 +32,20 @@ static const struct ff_param params[PARAMS + 1] = {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct counters *counters = state;
-    counters->records = env->block_state;
+    counters->counters = env->block_state;
+    counters->devices = env->tier_count - 1;
     counters->threshold = (uint32_t)env->params[THRESHOLD];
     counters->tree = (uint32_t)env->params[TREE];
     return 0;
 }
 
+static struct counter *counter_of(const struct counters *counters, uint32_t tier, uint32_t block) {
+    return &counters->counters[(size_t)block * counters->devices + tier - 1];
+}
+
 static void block_freed(void *state, uint32_t block) {
-    ((struct counters *)state)->records[block] = (struct record){0};
+    for (uint32_t tier = 1; tier <= ((struct counters *)state)->devices; tier++)
+        *counter_of(state, tier, block) = (struct counter){0};
 }
 
 static struct ff_mask tree_of(const struct counters *counters, const struct ff_view *view,
@@ -100,7 +102,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
         const struct ff_access *access = &accesses[i];
         if (!(access->flags & FF_ACCESS_REMOTE))
             continue;
-        struct counter *counter = &counters->records[access->block].of[access->tier];
+        struct counter *counter = counter_of(counters, access->tier, access->block);
         counter->leaves |= 1u << access->page / FF_LEAF_PAGES;
         counter->count += counter->count < counters->threshold;
         if (counter->count == counters->threshold &&
@@ -117,7 +119,8 @@ const struct ff_prefetch_policy ff__prefetch_counters = {
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES,
             .state_size = sizeof(struct counters),
-            .block_state_size = sizeof(struct record),
+            .block_state_size =
+                (FF_TIERS_MAX - 1) * sizeof(struct counter), /* at most; the rest is not touched */
             .params = params,
             .init = init,
             .block_freed = block_freed,
