@@ -367,6 +367,12 @@ static void test_leap(void **state) {
 
 static struct instance evictor;
 
+static void arrive(const struct ff_evict_policy *evict, uint32_t block) {
+    fake_set_frame(&fake, 1, block, block);
+    *fake_resident(&fake, 1, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    evict->on_activate(evictor.state, &fake.view, block);
+}
+
 static void open_evictor(const struct ff_evict_policy *evict) {
     open_policy(NULL, 0);
     learn_three(2);
@@ -376,11 +382,8 @@ static void open_evictor(const struct ff_evict_policy *evict) {
     /* 40 and 41 are unexpected; blocks from 50 on have come so lately that they stay */
     static const uint32_t arrivals[] = {23, 1,  40, 3,  12, 41, 2,  50,
                                         51, 52, 53, 54, 55, 56, 57, 58};
-    for (size_t i = 0; i < sizeof arrivals / sizeof arrivals[0]; i++) {
-        fake_set_frame(&fake, 1, arrivals[i], arrivals[i]);
-        *fake_resident(&fake, 1, arrivals[i]) = ff_mask_of_run(0, FF_BLOCK_PAGES);
-        evict->on_activate(evictor.state, &fake.view, arrivals[i]);
-    }
+    for (size_t i = 0; i < sizeof arrivals / sizeof arrivals[0]; i++)
+        arrive(evict, arrivals[i]);
 }
 
 static void close_evictor(void) {
@@ -445,6 +448,36 @@ static void test_short_lists(void **state) {
         }
         close_evictor();
     }
+}
+
+/* Nor does a list that is longer than what one answer names make room for more: of forty blocks that the running kernel
+ * needs, the sixteen that it needs last. */
+static void test_long_list(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted;
+    uint32_t needed[41], count = 0;
+    for (; count < 40; count++)
+        needed[count] = count;
+    needed[count] = FF_NONE;
+    open_policy(NULL, 0);
+    fake.view.by_page = true;
+    run(0, needed);
+    run(0, needed);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    instance_init(&evictor, &evict->base);
+    instance_open(&evictor, &fake.view, 1);
+    for (uint32_t block = 0; block < 50; block++)
+        arrive(evict, block);
+    for (uint32_t block = 40; block < 50;
+         block++) /* came so that none of the others is a latest arrival */
+        leave(evict, block);
+    struct ff_advice_list list = {items, 0, BLOCKS};
+    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
+    evict->pick(evictor.state, &fake.view, &request, &list);
+    assert_int_equal(list.count, 16);
+    for (uint32_t i = 0; i < list.count; i++)
+        assert_int_equal(items[i].block, 39 - i);
+    close_evictor();
 }
 
 static void test_farthest(void **state) {
@@ -571,6 +604,7 @@ int main(void) {
         cmocka_unit_test(test_record_size),
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_short_lists),
+        cmocka_unit_test(test_long_list),
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
         cmocka_unit_test(test_shared_roots),

@@ -1,14 +1,14 @@
-/* What UVMSmart's eviction policies share: their two parameters, and how victims are named.
+/* How eviction policies name victims; and the two parameters that UVMSmart's have.
  *
- * All of them know about accesses where the backend shows them; elsewhere, arrivals are all that they
- * see. An arrival counts as a use in any case. Where memory is handed out by the block, what they name
- * costs the whole block. */
+ * UVMSmart's policies know about accesses where the backend shows them; elsewhere, arrivals are all that
+ * they see. An arrival counts as a use in any case. Where memory is handed out by the block, what they
+ * name costs the whole block. */
 #ifndef FF_POLICY_COMMON_EVICTOR_H
 #define FF_POLICY_COMMON_EVICTOR_H
 
 #include <farfault/policy.h>
 
-/* The first rows of every table, in this order. UVMSmart: -reserve_accessed_page_percent and
+/* The first rows of each such policy's table, in this order. UVMSmart: -reserve_accessed_page_percent and
  * -percentage_of_free_page_buffer. Nothing but reserved units is named only when there is nothing
  * else. */
 enum ff__evictor_param { FF__PARAM_RESERVE, FF__PARAM_BUFFER, FF__EVICTOR_PARAMS };
@@ -22,7 +22,7 @@ enum ff__evictor_param { FF__PARAM_RESERVE, FF__PARAM_BUFFER, FF__EVICTOR_PARAMS
 
 extern const struct ff_param ff__evictor_params[FF__EVICTOR_PARAMS + 1];
 
-/* The head of every such policy's state. */
+/* The head of such a policy's state. */
 struct ff__evictor {
     uint32_t tier, reserve, buffer;
 };
