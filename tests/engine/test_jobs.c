@@ -142,7 +142,7 @@ static void test_homes(void **state) {
     assert_true(ff__engine_set_home(&engine, range, 2));
     assert_false(ff__engine_set_home(&engine, range, 2));
     assert_int_equal(engine.space.ranges[range].home_tier, 2);
-    ff__engine_fini(&engine);
+    close_engine();
 }
 
 static int init_fails(void *state, const struct ff_policy_env *env) {
