@@ -84,9 +84,9 @@ struct ff__backend {
 
     /* ---- the pipeline starts and stops; each may be NULL ---- */
 
-    /* Called before all verbs below. The pipeline is borrowed until `close`: its space says where blocks lie,
-     * and ff__pipeline_serve_here() serves a fault in the thread that meets it. Negative errno, with a line:
-     * then `detach` follows. */
+    /* Called before all verbs below. The pipeline is borrowed until it has stopped: its space says where blocks
+     * lie, and ff__pipeline_serve_here() serves a fault in the thread that meets it. Negative errno, with a line
+     * that says what is wrong: then no thread starts. */
     int (*attach)(void *self, struct ff__pipeline *pipeline, struct ff_error *error);
 
     /* Called first of all on the first of the threads that will call the verbs, which start the
@@ -96,7 +96,8 @@ struct ff__backend {
     /* All these threads have started. */
     void (*started)(void *self);
 
-    /* They are about to end: no thread of the program may serve its faults itself any more. */
+    /* The threads are about to end, or could not start: no thread of the program may serve its faults itself
+     * any more. May come without `attach`. */
     void (*detach)(void *self);
 
     /* ---- ranges ---- */
@@ -114,9 +115,8 @@ struct ff__backend {
      * never be given out again. */
     int (*close_range)(void *self, uint32_t first_block, uint64_t page_count);
 
-    /* Sets the host's copy of these pages, which are on no device and of a block that is busy; `from` is the
-     * content of the block's page `first`, and of those behind it. Must not touch memory that can fault but
-     * `from`. From any thread. */
+    /* Sets the host's copy of these pages, none of which is on a device. `from` holds the content of the block's
+     * page `first` and of those behind it, in memory that cannot fault. From any thread. */
     void (*write_host)(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                        const char *from);
 

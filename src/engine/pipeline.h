@@ -10,8 +10,8 @@
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
  * guards the engine and is held for decisions only, never while bytes move; jobs of different
- * blocks run at the same time. Faulting threads that serve themselves (SIGBUS) call
- * ff__pipeline_serve too; all else that moves pages for the program's threads is done in their place
+ * blocks run at the same time. Faulting threads that serve themselves call
+ * ff__pipeline_serve_here; all else that moves pages for the program's threads is done in their place
  * by the migration thread, which alone can rely on the backend's descriptors (ff__pipeline_call). */
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H

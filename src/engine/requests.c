@@ -25,13 +25,15 @@ int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__faul
 /* ---- blocks ---- */
 
 bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages) {
-    pthread_mutex_lock(&pipeline->lock);
-    struct ff_mask present = ff__block_present(&pipeline->engine->space, block);
     struct ff_facts *facts = ff__facts(&pipeline->engine->space, block);
+    pthread_mutex_lock(&pipeline->lock);
     bool idle = !facts->busy;
-    facts->busy = 1;
+    if (idle) {
+        struct ff_mask present = ff__block_present(&pipeline->engine->space, block);
+        *pages = ff_mask_minus(pages, &present);
+        facts->busy = 1;
+    }
     pthread_mutex_unlock(&pipeline->lock);
-    *pages = ff_mask_minus(pages, &present);
     return idle;
 }
 

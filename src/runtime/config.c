@@ -11,19 +11,19 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define PREFIX           "FARFAULT_"
+#define PREFIX          "FARFAULT_"
 
-#define MEMORY_STANDARD  (UINT64_C(256) << 20)
-#define ADDRESS_STANDARD (UINT64_C(512) << 30)
-#define SPIN_STANDARD_NS 50000u /* ours: about what waking an idle virtual CPU costs */
+#define MEMORY_DEFAULT  (UINT64_C(256) << 20)
+#define ADDRESS_DEFAULT (UINT64_C(512) << 30)
+#define SPIN_DEFAULT_NS 50000u /* ours: about what waking an idle virtual CPU costs */
 
 void ff_config_init(struct ff_config *config) {
     *config = (struct ff_config){
         .system = "nvidia",
-        .memory = MEMORY_STANDARD,
+        .memory = MEMORY_DEFAULT,
         .devices = 1,
-        .spin_ns = SPIN_STANDARD_NS,
-        .address_space = ADDRESS_STANDARD,
+        .spin_ns = SPIN_DEFAULT_NS,
+        .address_space = ADDRESS_DEFAULT,
         .seed = 1,
     };
 }

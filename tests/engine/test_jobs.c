@@ -119,6 +119,7 @@ static void test_shape_of_a_backend(void **state) {
     struct ff__engine_config config = config_for("demand", 1);
     ff__engine_configure(&config, &device);
     assert_int_equal(config.stock, 1);
+    assert_int_equal(config.spare, 2);
     assert_non_null(config.system.policy[FF__PREFETCH]);
     assert_false(config.separate || config.maps_remotely);
     assert_int_equal(config.shows, FF_SEES_FAULTS);
@@ -142,7 +143,7 @@ static void test_homes(void **state) {
     assert_true(ff__engine_set_home(&engine, range, 2));
     assert_false(ff__engine_set_home(&engine, range, 2));
     assert_int_equal(engine.space.ranges[range].home_tier, 2);
-    ff__engine_fini(&engine);
+    close_engine();
 }
 
 static int init_fails(void *state, const struct ff_policy_env *env) {

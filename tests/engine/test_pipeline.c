@@ -226,6 +226,24 @@ static void test_failed_prefetch_is_completed(void **state) {
     assert_int_equal(live.tries, 3 + 1);
 }
 
+/* An eviction that fails as often as it is tried: the observer has been told that the pages left, and must
+ * learn that they have not. */
+static void test_observer_learns_what_stayed(void **state) {
+    (void)state;
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    assert_int_equal(live_add(&live, 2 * 512, 1), 0);
+    for (uint32_t page = 0; page < 40; page++)
+        assert_int_equal(live_touch(&live, 1, page, true), TOUCHED);
+    pthread_mutex_lock(&live.lock);
+    live.shape.fail_block = 1;
+    live.shape.fail_times = UINT32_MAX;
+    pthread_mutex_unlock(&live.lock);
+    live_evict(&live, 1, NULL, false);
+    assert_int_equal(ff_mask_count(&live.fake.blocks[1].on[1]), 40);
+    assert_int_equal(ff_mask_count(&live.told[1][1]), 40);
+    live_close(&live);
+}
+
 /* ---- throttling ---- */
 
 struct pause {
@@ -486,6 +504,25 @@ static void test_writes_past_the_device(void **state) {
     live_close(&live);
 }
 
+/* What is on a device is written there; and a block is claimed by one at a time. */
+static void test_claim_leaves_out_what_is_present(void **state) {
+    (void)state;
+    struct ff_mask pages = ff_mask_of_run(0, 20), rest = ff_mask_of_run(10, 20), more = pages;
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    assert_int_equal(live_add(&live, 2 * 512, 1), 0);
+    for (uint32_t page = 0; page < 10; page++)
+        assert_int_equal(live_touch(&live, 1, page, true), TOUCHED);
+    while (
+        !ff__pipeline_claim(&live.pipeline, 1, &pages)) /* its last fault is served, not finished */
+        pages = more;
+    assert_true(ff_mask_equal(&pages, &rest));
+    assert_false(ff__pipeline_claim(&live.pipeline, 1, &more));
+    fake_write_host(&live.fake, 1, &pages);
+    ff__pipeline_release(&live.pipeline, 1, &pages);
+    assert_int_equal(live_touch(&live, 1, 15, false), TOUCHED);
+    live_close(&live);
+}
+
 /* ---- faults on blocks that are in use ---- */
 
 #define SLOW_US 50000u
@@ -730,6 +767,7 @@ int main(void) {
         cmocka_unit_test(test_failing_moves_are_repeated),
         cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_failing_prefetches_under_load),
+        cmocka_unit_test(test_observer_learns_what_stayed),
         cmocka_unit_test(test_throttled_faults_are_served),
         cmocka_unit_test(test_a_batch_of_throttled_faults),
         cmocka_unit_test(test_a_part_of_a_group_is_throttled),
@@ -739,6 +777,7 @@ int main(void) {
         cmocka_unit_test(test_waiting_for_room_asks_once),
         cmocka_unit_test(test_ranges_come_and_go),
         cmocka_unit_test(test_writes_past_the_device),
+        cmocka_unit_test(test_claim_leaves_out_what_is_present),
         cmocka_unit_test(test_fault_during_a_prefetch),
         cmocka_unit_test(test_fault_during_an_eviction),
         cmocka_unit_test(test_fault_during_a_write_from_outside),

@@ -170,6 +170,8 @@ static void map_over(const struct ff_config *config, const void *argument) {
     ff_mem_advise(memory.context, memory.data, SIZE, FF_ADVISE_DISCARD, 0);
     CHECK(is_all(own, 0, size, 0x5A));
     ff_mem_free(memory.context, memory.data);
+    memset(child_alloc(memory.context, SIZE), 1, SIZE); /* the lowest addresses that are free */
+    CHECK(is_all(own, 0, size, 0x5A));
     finish_beside(&memory);
     CHECK(is_all(own, 0, size, 0x5A));
 }
