@@ -36,6 +36,15 @@ struct ff_error;
 /* Memory of a device is handed out in roots of 2 MiB and leaves of 64 KiB. */
 #define FF_ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
 
+/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
+ * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
+ * forgotten, and another ID gets its slot. A policy may keep an array by slot, and must then compare the ID:
+ * what it keeps under another one is of a kernel that may never come again. */
+#define FF_LAUNCH_SLOTS (1u << 20)
+static inline uint32_t ff_launch_slot(uint32_t launch) {
+    return launch % FF_LAUNCH_SLOTS;
+}
+
 /* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
  * it). */
 #define FF_TIER_HOST 0u

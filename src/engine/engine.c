@@ -159,7 +159,9 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
-    status = engine->late && engine->late_pages && engine->stay
+    status = ff__launch_ids_init(&engine->launches,
+                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    status = engine->late && engine->late_pages && engine->stay && !status
                  ? make_policies(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))
@@ -180,7 +182,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
     ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
     ff__lazy_unmap(engine->stay, engine->space.block_limit * sizeof *engine->stay);
-    ff__map_fini(&engine->launches);
+    ff__launch_ids_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);
 }
@@ -276,11 +278,12 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
                       bool begins) {
     uint32_t id = FF_NONE;
-    if (!ff__map_get(&engine->launches, identity, &id)) {
-        if (ff__map_put(&engine->launches, identity, engine->launch_count) < 0)
-            return -ENOMEM;
-        id = engine->launch_count++;
-    }
+    if (!begins)
+        id = ff__launch_ids_find(&engine->launches, identity);
+    else if (ff__launch_ids_launch(&engine->launches, identity, &id))
+        return -ENOMEM;
+    if (id == FF_NONE)
+        return 0;
     if (begins)
         engine->launch[tier] = id;
     else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */

@@ -8,9 +8,9 @@
 #define FF_ENGINE_ENGINE_H
 
 #include "base/fetch.h"
-#include "base/map.h"
 #include "base/queue.h"
 #include "engine/backend.h"
+#include "engine/launch_ids.h"
 #include "policy/registry.h"
 #include "space/space.h"
 
@@ -52,13 +52,14 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory;    /* bytes a device */
-    bool by_page;       /* memory is handed out by the page, and jobs of one block may overlap */
-    bool separate;      /* a device does not reach what another one has */
-    bool maps_remotely; /* a device can use pages from where they are */
-    uint32_t stock;     /* roots to keep free ahead of need, once there is pressure */
-    uint32_t spare;     /* roots beyond the memory, for when what is there cannot leave */
-    uint32_t shows;     /* the backend's visibility */
+    uint64_t memory;       /* bytes a device */
+    bool by_page;          /* memory is handed out by the page, and jobs of one block may overlap */
+    bool separate;         /* a device does not reach what another one has */
+    bool maps_remotely;    /* a device can use pages from where they are */
+    uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */
+    uint32_t spare;        /* roots beyond the memory, for when what is there cannot leave */
+    uint32_t shows;        /* the backend's visibility */
+    uint32_t launch_limit; /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -113,8 +114,7 @@ struct ff__engine {
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
     uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
-    struct ff__map launches;           /* identity -> execution ID */
-    uint32_t launch_count;
+    struct ff__launch_ids launches;
     struct ff__queue events; /* to the correlator; only if a policy learns */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
@@ -236,7 +236,7 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
 
 /* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be
- * remembered). */
+ * remembered). The end of one whose identity is not known, or not any more, is not told. */
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
                       bool begins);
 

@@ -689,6 +689,72 @@ static void test_launches_get_ids(void **state) {
     close_engine();
 }
 
+/* A program that makes new identities without end: those launched longest ago are forgotten, and no ID comes
+ * back under another kernel. */
+static void test_identities_without_end(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("deepum", 4);
+    struct ff_event events[64];
+    enum { LIMIT = 8, LAUNCHES = 100 };
+    uint32_t ids[LAUNCHES];
+    config.launch_limit = LIMIT;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    fake_open(&fake, &engine.space, 1);
+    uint32_t block = add_range(8 * 512);
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, true),
+                         0); /* is launched all the time */
+        assert_int_equal(engine.launch[1], 0);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, false), 0);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, true), 0);
+        ids[i] = engine.launch[1];
+        assert_int_equal(ff_launch_slot(ids[i]), 1 + i % (LIMIT - 1));
+        for (uint32_t before = 0; before < i; before++)
+            assert_int_not_equal(ids[before], ids[i]);
+        bring(block + i % 8, 0, 1);
+        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, false), 0);
+        while (ff__engine_learn(&engine, i, events, 64) == 64)
+            ;
+    }
+    assert_int_equal(engine.launches.given, 1 + LAUNCHES);
+    assert_int_equal(engine.launches.slots.count, LIMIT - 1); /* and 0, which is kept apart */
+    for (uint32_t i = 0; i < LIMIT; i++)                      /* what is known keeps its ID */
+        assert_int_equal(ff__launch_ids_find(&engine.launches, 1000 + LAUNCHES - 1 - i),
+                         i < LIMIT - 1 ? ids[LAUNCHES - 1 - i] : FF_NONE);
+    close_engine();
+}
+
+/* The end of a launch that is not known any more is nobody's. */
+static void test_end_of_a_forgotten_launch(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("deepum", 4);
+    config.launch_limit = 1;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    fake_open(&fake, &engine.space, 1);
+    assert_int_equal(ff__engine_launch(&engine, 1, 1, 7, true), 0);
+    assert_int_equal(ff__engine_launch(&engine, 2, 1, 8, true), 0);
+    uint32_t id = engine.launch[1];
+    assert_int_equal(id, FF_LAUNCH_SLOTS);
+    assert_int_equal(ff__engine_launch(&engine, 3, 1, 7, false), 0);
+    assert_int_equal(engine.launch[1], id);
+    assert_int_equal(ff__engine_launch(&engine, 4, 1, 8, false), 0);
+    assert_int_equal(engine.launch[1], FF_NONE);
+    close_engine();
+}
+
+/* A slot can change hands more often than there are IDs for it. */
+static void test_ids_begin_anew(void **state) {
+    (void)state;
+    struct ff__launch_ids ids;
+    uint32_t id = 0, last = FF_NONE;
+    assert_int_equal(ff__launch_ids_init(&ids, 1), 0);
+    for (uint32_t i = 0; i < 10000; i++, last = id) {
+        assert_int_equal(ff__launch_ids_launch(&ids, i, &id), 0);
+        assert_true(id != last && id < FF_NONE - 1 && ff_launch_slot(id) == 0);
+    }
+    ff__launch_ids_fini(&ids);
+}
+
 static void test_learner_gets_events_in_order(void **state) {
     (void)state;
     struct ff_event events[4];
@@ -790,6 +856,9 @@ int main(void) {
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),
+        cmocka_unit_test(test_identities_without_end),
+        cmocka_unit_test(test_end_of_a_forgotten_launch),
+        cmocka_unit_test(test_ids_begin_anew),
         cmocka_unit_test(test_learner_gets_events_in_order),
         cmocka_unit_test(test_event_queue_overflows),
         cmocka_unit_test(test_no_launch_is_lost),

@@ -249,21 +249,23 @@ static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
 
 /* Its execution ID has had a fault. */
 static void note_kernel(struct sim *sim, uint32_t id) {
+    uint32_t slot = ff_launch_slot(id);
     if (id == FF_NONE)
         return;
-    if (id >= sim->faulted_capacity) {
-        uint32_t capacity = 2 * id + 64;
-        unsigned char *faulted = realloc(sim->faulted, capacity);
+    if (slot >= sim->faulted_capacity) {
+        uint32_t capacity = 2 * slot + 64;
+        uint32_t *faulted = realloc(sim->faulted, capacity * sizeof *faulted);
         if (!faulted) {
             ff__sim_fail(sim, -ENOMEM, "faults");
             return;
         }
-        memset(faulted + sim->faulted_capacity, 0, capacity - sim->faulted_capacity);
+        memset(faulted + sim->faulted_capacity, 0,
+               (capacity - sim->faulted_capacity) * sizeof *faulted);
         sim->faulted = faulted;
         sim->faulted_capacity = capacity;
     }
-    sim->result->kernels_faulted += !sim->faulted[id];
-    sim->faulted[id] = 1;
+    sim->result->kernels_faulted += sim->faulted[slot] != id + 1;
+    sim->faulted[slot] = id + 1;
 }
 
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {

@@ -342,7 +342,7 @@ struct sim {
     uint32_t *ranges; /* [array] */
     uint32_t host_jobs, jobs_at_work;
     uint32_t launch_count, launches_done;
-    unsigned char *faulted; /* [execution ID] it had a fault */
+    uint32_t *faulted; /* [slot of an execution ID] the ID that last had a fault there, plus one */
     uint32_t faulted_capacity;
     struct job *free_jobs;
     struct job **retries; /* faults that found no room */

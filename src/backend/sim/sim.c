@@ -644,7 +644,7 @@ static void sum_up(struct sim *sim) {
     ff__sim_stock(sim, sim->now, result);
     ff__laps_add(&sim->laps, result);
     result->time_ns = sim->config->untimed ? 0 : ff__sim_ns(result->time_ps);
-    result->kernels = sim->engine.launch_count;
+    result->kernels = sim->engine.launches.given;
     result->table_bytes = arena_used(&sim->engine);
 }
 
