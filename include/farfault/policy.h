@@ -131,20 +131,28 @@ struct ff_facts {
     /* Pages that the application does not use at present, and whose content it will not ask for again
      * (DeepUM, section 5.2: inactive blocks of an allocator). */
     struct ff_mask inactive;
-    struct ff_mask coming;  /* by page: on their way to a device, */
-    struct ff_mask leaving; /* and away from one */
-    struct ff_mask unused;  /* prefetched, and not accessed since; kept by who sees accesses */
-    struct ff_mask dirty;   /* written to since they came; kept by who sees accesses */
-    struct ff_mask evicted; /* have not come back since */
+    struct ff_mask evicted;        /* have not come back since */
     uint32_t memory[FF_TIERS_MAX]; /* by tier: 1 + the frame that the block holds there, or 0 */
     uint8_t busy;                  /* at work as a whole, not to be evicted now */
     uint8_t pinned;                /* not to leave now, if anything else can */
     struct ff_tier_pages tier[];   /* [tier_count] */
 };
 
+/* The end of the record, behind the tiers: only where memory is handed out by the page, or the backend shows
+ * accesses. */
+struct ff_page_facts {
+    struct ff_mask coming;  /* by page: on their way to a device, */
+    struct ff_mask leaving; /* and away from one */
+    struct ff_mask unused;  /* prefetched, and not accessed since; kept by who sees accesses */
+    struct ff_mask dirty;   /* written to since they came; kept by who sees accesses */
+};
+
+/* Bytes of a record without that end. */
 static inline size_t ff_facts_size(uint32_t tier_count) {
     return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
 }
+_Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512,
+               "with one device, a live backend's records are at most 512 bytes");
 
 /* FF_NONE while the block holds no memory there. */
 static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
@@ -160,6 +168,7 @@ struct ff_view {
     const struct ff_range *ranges;
     const unsigned char *facts; /* see ff_view_facts() */
     size_t facts_size;
+    size_t page_facts_at; /* where in a record its struct ff_page_facts is; 0: there is none */
     /* Memory is handed out by the page: an eviction may take a part of a block, and several moves of
      * one block may be under way. Otherwise by the block, and one at a time. */
     bool by_page;
@@ -180,6 +189,14 @@ struct ff_view {
 
 static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {
     return (const void *)(view->facts + block * view->facts_size);
+}
+
+/* By page: the block's pages that are on their way to a device. Otherwise none. */
+static inline struct ff_mask ff_view_coming(const struct ff_view *view, uint32_t block) {
+    const unsigned char *facts = view->facts + block * view->facts_size;
+    return view->by_page
+               ? ((const struct ff_page_facts *)(const void *)(facts + view->page_facts_at))->coming
+               : (struct ff_mask){{0}};
 }
 
 /* The block's next expected use on the tier; FF_TURN_NEVER, too, where nothing is foretold. */
@@ -218,9 +235,8 @@ static inline const struct ff_mask *ff_view_resident(const struct ff_view *view,
 /* Pages of the block that are on the tier or on their way there. */
 static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32_t tier,
                                               uint32_t block) {
-    const struct ff_facts *facts = ff_view_facts(view, block);
-    const struct ff_mask *resident = &facts->tier[tier].resident;
-    return view->by_page ? ff_mask_or(resident, &facts->coming) : *resident;
+    struct ff_mask coming = ff_view_coming(view, block);
+    return ff_mask_or(ff_view_resident(view, tier, block), &coming);
 }
 
 /* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */

@@ -114,6 +114,7 @@ static void set_view(struct ff__engine *engine) {
         .ranges = space->ranges,
         .facts = space->facts,
         .facts_size = space->facts_size,
+        .page_facts_at = space->page_facts_at,
         .by_page = space->by_page,
         .free_pages = space->free_pages,
     };
@@ -148,7 +149,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     if (status)
         return status;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
-                            config->memory, config->by_page, config->spare);
+                            config->memory, config->by_page, config->shows & FF_SEES_ACCESSES,
+                            config->spare);
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
@@ -172,7 +174,9 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
-    status = !status && engine->late && engine->late_pages && engine->stay
+    status = ff__launch_ids_init(&engine->launches,
+                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    status = engine->late && engine->late_pages && engine->stay && !status
                  ? make_policies(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
     if (!status && (engine->prefetch->learn || engine->prefetch->plan))

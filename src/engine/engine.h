@@ -109,7 +109,7 @@ struct ff__engine {
     uint32_t stock;
     bool separate, maps_remotely;
     bool uses_remote; /* pages have been left where they are, to be used from there */
-    bool watched;     /* the backend shows accesses, and keeps space.unused */
+    bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */

@@ -56,8 +56,10 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
 }
 
 static bool is_at_rest(const struct ff__engine *engine, uint32_t block) {
-    const struct ff_facts *facts = ff__facts(&engine->space, block);
-    return !facts->busy && ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving);
+    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    return !ff__facts(&engine->space, block)->busy &&
+           (!engine->space.by_page ||
+            (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)));
 }
 
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group) {
@@ -143,16 +145,18 @@ static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
     if (engine->uses_remote)
         facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
-    if (engine->space.by_page)
-        facts->coming = ff_mask_or(&facts->coming, pages);
-    else
+    if (!engine->space.by_page) {
         facts->busy = 1;
+        return;
+    }
+    struct ff_mask *coming = &ff__page_facts(&engine->space, block)->coming;
+    *coming = ff_mask_or(coming, pages);
 }
 
 /* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
 static void leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
-    const struct ff_facts *facts = ff__facts(&engine->space, block);
-    *wanted = ff_mask_minus(wanted, &facts->inactive);
+    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
     if (!engine->space.by_page)
         return;
     *wanted = ff_mask_minus(wanted, &facts->coming);
@@ -212,8 +216,8 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
  * served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
-    const struct ff_facts *facts = ff__facts(space, absent->block);
-    if (facts->busy) {
+    const struct ff_page_facts *facts = ff__page_facts(space, absent->block);
+    if (ff__facts(space, absent->block)->busy) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
         return true;
@@ -368,7 +372,7 @@ int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 
 void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *leaving) {
-    struct ff_mask *unused = &ff__facts(&engine->space, block)->unused;
+    struct ff_mask *unused = &ff__page_facts(&engine->space, block)->unused;
     struct ff_mask useless = ff_mask_and(unused, leaving);
     if (ff_mask_empty(&useless))
         return;
@@ -427,7 +431,8 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
     facts->evicted = ff_mask_minus(&facts->evicted, &in->pages);
     if (engine->watched) {
         struct ff_mask ahead = ff_mask_minus(&in->pages, &job->faulted);
-        facts->unused = ff_mask_or(&facts->unused, &ahead);
+        struct ff_mask *unused = &ff__page_facts(&engine->space, block)->unused;
+        *unused = ff_mask_or(unused, &ahead);
     }
     stats->pages_in += held;
     stats->populated += pages - held;
@@ -442,7 +447,7 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages) {
     struct ff__job part = *job;
-    struct ff_mask *coming = &ff__facts(&engine->space, job->in.block)->coming;
+    struct ff_mask *coming = &ff__page_facts(&engine->space, job->in.block)->coming;
     part.in.pages = ff_mask_and(&job->in.pages, pages);
     part.in.held = ff_mask_and(&job->in.held, pages);
     part.faulted = ff_mask_and(&job->faulted, pages);

@@ -18,8 +18,7 @@ int ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit) {
 
 void ff__launch_ids_fini(struct ff__launch_ids *ids) {
     ff__map_fini(&ids->slots);
-    if (ids->at)
-        ff__lazy_unmap(ids->at, ids->limit * sizeof *ids->at);
+    ff__lazy_unmap(ids->at, ids->limit * sizeof *ids->at);
     memset(ids, 0, sizeof *ids);
 }
 

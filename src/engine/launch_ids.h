@@ -26,8 +26,7 @@ struct ff__launch_ids {
     uint64_t given;          /* IDs so far */
 };
 
-/* `limit`: how many identities are known at a time, at most FF_LAUNCH_SLOTS and at least 1. 0, or -ENOMEM, after
- * which fini may follow. */
+/* `limit`: how many identities are known at a time, at most FF_LAUNCH_SLOTS and at least 1. 0 or -ENOMEM. */
 int ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit);
 void ff__launch_ids_fini(struct ff__launch_ids *ids);
 

@@ -125,7 +125,8 @@ static void release(struct ff__engine *engine, uint32_t block, uint32_t tier) {
 void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
     if (engine->space.by_page && facts->memory[tier] != 0 &&
-        ff_mask_empty(&facts->tier[tier].resident) && ff_mask_empty(&facts->coming))
+        ff_mask_empty(&facts->tier[tier].resident) &&
+        ff_mask_empty(&ff__page_facts(&engine->space, block)->coming))
         release(engine, block, tier);
 }
 
@@ -154,8 +155,9 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (engine->evict->on_leave)
         engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, &going);
     if (engine->space.by_page) {
+        struct ff_mask *leaving = &ff__page_facts(&engine->space, block)->leaving;
         *resident = staying;
-        facts->leaving = ff_mask_or(&facts->leaving, &going);
+        *leaving = ff_mask_or(leaving, &going);
         ff__memory_release_if_empty(engine, block, tier);
         return true;
     }
@@ -172,7 +174,8 @@ static void stay(struct ff__engine *engine, const struct ff__job *job, const str
     uint32_t block = out->block, tier = out->tier;
     struct ff_facts *facts = ff__facts(space, block);
     if (space->by_page) {
-        facts->leaving = ff_mask_minus(&facts->leaving, stayed);
+        struct ff_mask *leaving = &ff__page_facts(space, block)->leaving;
+        *leaving = ff_mask_minus(leaving, stayed);
         facts->tier[tier].resident = ff_mask_or(&facts->tier[tier].resident, stayed);
     } else if (out->whole && job->took_root && tier == job->in.tier) {
         ff__frames_give_back(&space->frames[tier], out->frame, ff__engine_leaves(engine, block),
@@ -198,7 +201,8 @@ void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
     else
         ff__memory_forget_refusal(engine, out->block);
     if (space->by_page) {
-        facts->leaving = ff_mask_minus(&facts->leaving, &out->pages);
+        struct ff_mask *leaving = &ff__page_facts(space, out->block)->leaving;
+        *leaving = ff_mask_minus(leaving, &out->pages);
         space->free_pages[out->tier] += ff_mask_count(&out->pages);
     } else {
         bool passed_on = job->took_root && out->tier == job->in.tier;
@@ -227,8 +231,9 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
     struct ff_facts *facts = ff__facts(space, in->block);
     if (space->by_page) {
-        facts->coming = ff_mask_minus(&facts->coming, &in->pages);
-        facts->coming = ff_mask_minus(&facts->coming, &job->missed);
+        struct ff_mask *coming = &ff__page_facts(space, in->block)->coming;
+        *coming = ff_mask_minus(coming, &in->pages);
+        *coming = ff_mask_minus(coming, &job->missed);
         space->free_pages[in->tier] -= job->owed;
         space->free_pages[in->tier] += ff_mask_count(&job->missed);
         if (ff_mask_empty(&in->pages)) /* by parts everything else has come, or nothing has */

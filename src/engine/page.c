@@ -14,11 +14,12 @@ static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
     uint32_t block = job->victim.block, page = job->victim.page;
     struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask *resident = &facts->tier[job->tier].resident;
-    job->victim_written = ff_mask_test(&facts->dirty, page);
+    struct ff_mask *dirty = &ff__page_facts(space, block)->dirty;
+    job->victim_written = ff_mask_test(dirty, page);
     job->copied = job->victim_written || job->copies_clean;
     if (job->copied)
         ff_mask_set(&facts->tier[FF_TIER_HOST].resident, page);
-    ff_mask_unset(&facts->dirty, page);
+    ff_mask_unset(dirty, page);
     ff_mask_set(&facts->evicted, page);
     if (space->stats.prefetched > 0) {
         struct ff_mask leaving = ff_mask_of_page(page);
@@ -37,7 +38,7 @@ FF__FETCHES fetch_victim(const struct ff__engine *engine, const struct ff__page_
                          uint32_t block) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
     __builtin_prefetch(&facts->tier[job->tier].resident, 1);
-    __builtin_prefetch(&facts->dirty, 1);
+    __builtin_prefetch(&ff__page_facts(&engine->space, block)->dirty, 1);
     ff__engine_page_fetch(engine, block);
 }
 

@@ -42,7 +42,7 @@ static void mark_unused(struct ff__space *space) {
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page, uint32_t spare) {
+                   uint64_t memory, bool by_page, bool watched, uint32_t spare) {
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
@@ -53,6 +53,10 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     space->block_limit = (uint32_t)blocks;
     space->tier_count = 1 + devices;
     space->facts_size = ff_facts_size(space->tier_count);
+    if (by_page || watched) {
+        space->page_facts_at = space->facts_size;
+        space->facts_size += sizeof(struct ff_page_facts);
+    }
     space->by_page = by_page;
     space->capacity = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
@@ -204,7 +208,9 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
 /* ---- invariants ---- */
 
 static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
-    const struct ff_facts *facts = ff__facts(space, block);
+    const struct ff_page_facts *facts = ff__page_facts(space, block);
+    if (!space->by_page)
+        return 0;
     struct ff_mask moving = ff_mask_or(&facts->coming, &facts->leaving);
     struct ff_mask there = ff__block_present(space, block);
     struct ff_mask both = ff_mask_and(&moving, &there);

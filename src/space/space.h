@@ -4,7 +4,7 @@
  * so that an address finds its block by a shift. A window belongs to one range only. All state
  * lies in flat arrays indexed by block id, as large as the address space and paid for as touched:
  * `blocks`, 8 bytes a window, written when a range is made, and all else of a block in one record
- * (struct ff_facts). Records of free windows are zero.
+ * (struct ff_facts, struct ff_page_facts). Records of free windows are zero.
  *
  * Residency, per page of a block:
  *   a device bit         the page is in that device's memory; at most one device has it
@@ -25,10 +25,10 @@
 struct ff__space {
     uint64_t base; /* address of block 0, 2 MiB aligned */
     uint32_t block_limit, tier_count;
-    struct ff_block *blocks; /* [block]; page_count 0: no block here */
-    struct ff_range *ranges; /* [range]; block_count 0: unused id */
-    unsigned char *facts;    /* [block] of facts_size bytes: struct ff_facts */
-    size_t facts_size;
+    struct ff_block *blocks;                /* [block]; page_count 0: no block here */
+    struct ff_range *ranges;                /* [range]; block_count 0: unused id */
+    unsigned char *facts;                   /* [block] of facts_size bytes: struct ff_facts */
+    size_t facts_size, page_facts_at;       /* as in struct ff_view */
     bool by_page;                           /* as in struct ff_view */
     uint64_t capacity;                      /* pages of a device */
     uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
@@ -44,9 +44,9 @@ struct ff__space {
 };
 
 /* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page, and at least
- * one page. `spare`: roots beyond that memory. -EINVAL, -ENOMEM. */
+ * one page. `watched`: accesses are seen. `spare`: roots beyond the memory. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page, uint32_t spare);
+                   uint64_t memory, bool by_page, bool watched, uint32_t spare);
 void ff__space_fini(struct ff__space *space);
 
 /* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but
@@ -74,6 +74,11 @@ uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_
 
 static inline struct ff_facts *ff__facts(const struct ff__space *space, uint32_t block) {
     return (void *)(space->facts + block * space->facts_size);
+}
+
+/* By page, or where accesses are seen. */
+static inline struct ff_page_facts *ff__page_facts(const struct ff__space *space, uint32_t block) {
+    return (void *)(space->facts + block * space->facts_size + space->page_facts_at);
 }
 
 static inline uint32_t ff__frame(const struct ff__space *space, uint32_t tier, uint32_t block) {

@@ -45,7 +45,9 @@ static inline void fake_set_frame(const struct fake *fake, uint32_t tier, uint32
 static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
     memset(fake, 0, sizeof *fake);
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
-    fake->facts = fake_zeroed(blocks * ff_facts_size(tiers));
+    fake->view.page_facts_at = ff_facts_size(tiers);
+    fake->view.facts_size = fake->view.page_facts_at + sizeof(struct ff_page_facts);
+    fake->facts = fake_zeroed(blocks * fake->view.facts_size);
     fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
     for (uint32_t i = 0; i < blocks; i++)
         fake->blocks[i] = (struct ff_block){.page_count = FF_BLOCK_PAGES};
@@ -54,7 +56,6 @@ static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks)
     fake->view.blocks = fake->blocks;
     fake->view.ranges = &fake->range;
     fake->view.facts = fake->facts;
-    fake->view.facts_size = ff_facts_size(tiers);
 }
 
 static inline void fake_close(struct fake *fake) {

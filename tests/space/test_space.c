@@ -24,8 +24,8 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false, 0),
-                     0);
+    assert_int_equal(
+        ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false, false, 0), 0);
 }
 
 static void check_holds(const struct ff__space *space) {
@@ -177,13 +177,15 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false, false, 0), -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);
@@ -218,6 +220,22 @@ static void test_counts_allocated(void **state) {
     ff__space_fini(&space);
 }
 
+/* A live backend does not pay for what only the simulator, and memory by the page, need. */
+static void test_size_of_facts(void **state) {
+    (void)state;
+    struct ff__space space;
+    open_space(&space, 1, 1);
+    assert_true(space.facts_size <= 512);
+    assert_int_equal(space.page_facts_at, 0);
+    ff__space_fini(&space);
+    for (int by_page = 0; by_page < 2; by_page++) {
+        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page, !by_page, 0), 0);
+        assert_int_equal(space.page_facts_at, ff_facts_size(2));
+        assert_int_equal(space.facts_size, ff_facts_size(2) + sizeof(struct ff_page_facts));
+        ff__space_fini(&space);
+    }
+}
+
 /* What a test leaves in a block, in every field. */
 static void scribble(struct ff__space *space, uint32_t block) {
     memset(ff__facts(space, block), 0xA5, space->facts_size);
@@ -235,7 +253,8 @@ static void check_born_clean(uint32_t blocks) {
     struct ff__space space;
     uint32_t before, range, after, first;
     uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
-    assert_int_equal(ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false, 0), 0);
+    assert_int_equal(
+        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false, false, 0), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
     assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);
@@ -382,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_ranges_against_a_list),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_counts_allocated),
+        cmocka_unit_test(test_size_of_facts),
         cmocka_unit_test(test_blocks_are_born_clean),
         cmocka_unit_test(test_present_is_the_union_of_devices),
         cmocka_unit_test(test_unused_windows_look_unused),

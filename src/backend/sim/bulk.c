@@ -146,7 +146,7 @@ static inline void use_word(struct sim *sim, uint64_t *unused, uint64_t pages) {
 }
 
 static inline void use(struct sim *sim, uint32_t block, const struct words *words, bool write) {
-    struct ff_facts *facts = ff__facts(&sim->engine.space, block);
+    struct ff_page_facts *facts = ff__page_facts(&sim->engine.space, block);
     uint64_t *unused = facts->unused.word, *dirty = facts->dirty.word;
     const uint32_t first = words->first, last = words->last;
     use_word(sim, &unused[first], words->head);
@@ -292,7 +292,8 @@ static bool writes_to(const struct device *device, uint32_t block) {
 /* What the step has asked for and is there now is used. */
 static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
     struct asked *asked = &device->bulk.asked[block];
-    struct ff_facts *facts = ff__facts(&sim->engine.space, block);
+    const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
+    struct ff_page_facts *pages = ff__page_facts(&sim->engine.space, block);
     if (!device->running || !device->bulk.faulted || asked->stop != device->bulk.stop)
         return;
     struct ff_mask come = ff_mask_and(&asked->pages, &facts->tier[device->tier].resident);
@@ -301,9 +302,9 @@ static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
         return;
     asked->used = ff_mask_or(&asked->used, &come);
     for (uint32_t i = 0; i < FF_MASK_WORDS; i++)
-        use_word(sim, &facts->unused.word[i], come.word[i]);
+        use_word(sim, &pages->unused.word[i], come.word[i]);
     if (writes_to(device, block))
-        facts->dirty = ff_mask_or(&facts->dirty, &come);
+        pages->dirty = ff_mask_or(&pages->dirty, &come);
 }
 
 void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block) {

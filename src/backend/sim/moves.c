@@ -93,7 +93,7 @@ static uint64_t schedule_out(struct sim *sim, struct job *job, uint32_t i, uint6
     struct ff__move *out = &job->job.out[i];
     struct device *device = &sim->devices[out->tier - 1];
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
-    struct ff_mask *written = &ff__facts(&sim->engine.space, out->block)->dirty;
+    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask dirty = ff_mask_and(&live, written);
     struct ff_mask *copied = &job->job.copied[i];
     uint32_t dirty_count = ff_mask_count(&dirty);

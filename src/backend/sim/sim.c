@@ -225,7 +225,7 @@ static void write_back(struct sim *sim, uint64_t time) {
         uint32_t first = space->ranges[range].first_block;
         uint32_t end = first + space->ranges[range].block_count;
         for (uint32_t block = first; block < end; block++)
-            take_home(sim, block, &ff__facts(space, block)->dirty, false, time);
+            take_home(sim, block, &ff__page_facts(space, block)->dirty, false, time);
     }
 }
 

@@ -138,11 +138,11 @@ static uint32_t touch_present(const struct turn *turn, uint32_t index) {
     const struct ff_access *accesses = turn->device->accesses;
     uint32_t count = turn->device->access_count, tier = turn->device->tier;
     for (; index < count; index++) {
-        struct ff_facts *facts = ff__facts(space, accesses[index].block);
-        if (!ff_mask_test(&facts->tier[tier].resident, accesses[index].page))
+        uint32_t block = accesses[index].block;
+        if (!ff_mask_test(&ff__facts(space, block)->tier[tier].resident, accesses[index].page))
             break;
         if (accesses[index].flags & FF_ACCESS_WRITE)
-            ff_mask_set(&facts->dirty, accesses[index].page);
+            ff_mask_set(&ff__page_facts(space, block)->dirty, accesses[index].page);
     }
     return index;
 }
@@ -196,10 +196,10 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
     turn->sim->result->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
-        const struct ff_facts *facts = ff__facts(&turn->sim->engine.space, block);
-        __builtin_prefetch(&facts->tier[device->tier].resident, 1);
+        const struct ff__space *space = &turn->sim->engine.space;
+        __builtin_prefetch(&ff__facts(space, block)->tier[device->tier].resident, 1);
         if (step->write)
-            __builtin_prefetch(&facts->dirty, 1);
+            __builtin_prefetch(&ff__page_facts(space, block)->dirty, 1);
         out[i] = *access;
         out[i].block = block;
         out[i].page = (uint16_t)(step->page[i] % FF_BLOCK_PAGES);

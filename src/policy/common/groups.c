@@ -104,7 +104,8 @@ static uint32_t unreserved_of(struct hunt *hunt, uint32_t block) {
 
 static uint32_t evictable_of(const struct hunt *hunt, uint32_t block, uint32_t leaves) {
     const struct ff_view *view = hunt->naming.view;
-    leaves &= ~ff__leaves_of(&ff_view_facts(view, block)->coming);
+    struct ff_mask coming = ff_view_coming(view, block);
+    leaves &= ~ff__leaves_of(&coming);
     if (hunt->pass != PASS_WHOLE)
         return leaves;
     struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
@@ -157,7 +158,8 @@ static void try_block(struct hunt *hunt, uint32_t block) {
     hunt->skip -= skipped;
     if (skipped || own || !ff_view_evictable(view, hunt->groups->evictor.tier, block))
         return;
-    if (view->by_page && !ff_mask_empty(&ff_view_facts(view, block)->coming))
+    struct ff_mask coming = ff_view_coming(view, block);
+    if (!ff_mask_empty(&coming))
         return;
     if (view->by_page && hunt->pass == PASS_WHOLE &&
         ff_mask_count(resident) < view->blocks[block].page_count)

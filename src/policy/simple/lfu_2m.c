@@ -112,8 +112,9 @@ static enum worth worth_of(const struct lfu *lfu, const struct ff__naming *namin
                            bool reserved) {
     const struct ff_view *view = naming->view;
     uint32_t tier = lfu->evictor.tier;
+    struct ff_mask coming = ff_view_coming(view, block);
     if (block == naming->request->for_block || !ff_view_evictable(view, tier, block) ||
-        (view->by_page && !ff_mask_empty(&ff_view_facts(view, block)->coming)))
+        !ff_mask_empty(&coming))
         return WORTH_NOTHING;
     if (reserved)
         return WORTH_RESERVED;
