@@ -29,20 +29,20 @@ struct turn {
 
 /* Once around the engine. False: the page is not to be served before `sim->now`, now later. */
 static bool serve(struct sim *sim, const struct device *device, struct ff_fault_group *group) {
-    struct job *job = ff__sim_job(sim);
-    if (!job)
+    struct transfer *transfer = ff__transfer_new(sim);
+    if (!transfer)
         return true;
-    job->cause = JOB_ALONE;
-    job->device = device->tier - 1;
-    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &job->job);
+    transfer->cause = TRANSFER_OF_FAULT;
+    transfer->device = device->tier - 1;
+    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
     bool waits = status == FF__JOB_WAIT;
     sim->result->batches += status == FF__JOB_RUN;
-    if (waits && job->job.retry_ns * PS_PER_NS > sim->now)
-        sim->now = job->job.retry_ns * PS_PER_NS;
+    if (waits && transfer->moves.retry_ns * PS_PER_NS > sim->now)
+        sim->now = transfer->moves.retry_ns * PS_PER_NS;
     if (status == FF__JOB_RUN)
-        ff__sim_start(sim, job, sim->now);
+        ff__transfer_start(sim, transfer, sim->now);
     else
-        ff__sim_job_free(sim, job);
+        ff__transfer_free(sim, transfer);
     if (status < 0)
         ff__sim_fail(sim, status, "a touch outside every array");
     else if (status != FF__JOB_RUN && status != FF__JOB_NONE && !waits)
@@ -50,7 +50,7 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     return !waits;
 }
 
-/* What has left for a page, as schedule_out() in moves.c has it. */
+/* What has left for a page, as schedule_out() in transfer.c has it. */
 static void count_out(struct sim *sim, const struct ff__page_job *job) {
     sim->result->evicted_dirty += job->victim_written;
     sim->result->evicted_clean += !job->victim_written;
@@ -79,7 +79,7 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
 static void miss(struct sim *sim, struct device *device, uint64_t page, bool write) {
     if (sim->pages_alone && miss_alone(sim, device, page, write)) {
         if (sim->engine.pressed[device->tier])
-            ff__sim_idle(sim, device, sim->now);
+            ff__prefetch_idle(sim, device, sim->now);
         return;
     }
     struct ff_fault_group group = {
@@ -89,8 +89,8 @@ static void miss(struct sim *sim, struct device *device, uint64_t page, bool wri
         group.written = group.faulted;
     while (!serve(sim, device, &group))
         ;
-    ff__sim_learn(sim, sim->now);
-    ff__sim_idle(sim, device, sim->now);
+    ff__prefetch_learn(sim, sim->now);
+    ff__prefetch_idle(sim, device, sim->now);
 }
 
 /* ---- accesses ---- */
@@ -111,7 +111,7 @@ static void show(struct turn *turn, uint32_t end) {
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
                       end - first, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
-        ff__sim_advise(sim, &items[i], sim->now);
+        ff__prefetch_advise(sim, &items[i], sim->now);
 }
 
 /* An absent page. Policies see everything up to the miss, and the miss, before they are asked. */
@@ -261,7 +261,7 @@ void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff_
         ff__sim_fail(sim, -ENOMEM, "a launch");
     while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
         turn.lane_count++;
-    ff__sim_learn(sim, sim->now);
+    ff__prefetch_learn(sim, sim->now);
     take_turns(&turn);
     touch_all(&turn);
     ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, false);

@@ -1,0 +1,219 @@
+/* The host's side of a program: its actions in turn. */
+#include "backend/sim/internal.h"
+
+#include <errno.h>
+
+bool ff__devices_idle(const struct sim *sim) {
+    for (uint32_t i = 0; i < sim->config->devices; i++)
+        if (sim->devices[i].running || sim->devices[i].queue_count > 0 || sim->devices[i].in_batch)
+            return false;
+    return sim->transfers_at_work == sim->host_transfers;
+}
+
+/* ---- memory ---- */
+
+static uint64_t pages_of(const struct sim *sim, uint64_t bytes) {
+    uint64_t pages = (bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t rest = pages % FF_BLOCK_PAGES, tree = FF_LEAF_PAGES;
+    if (sim->gpu->ranges == FF__RANGES_EXACT || rest == 0)
+        return pages;
+    while (tree < rest)
+        tree *= 2;
+    return pages - rest + tree;
+}
+
+static void allocate(struct sim *sim, uint32_t array) {
+    struct ff__array *a = &sim->workload->arrays[array];
+    uint64_t pages = pages_of(sim, a->bytes);
+    int status = ff__engine_range_add(&sim->engine, pages, 0, 1, &sim->ranges[array]);
+    if (status) {
+        ff__sim_fail(sim, status, "an allocation");
+        return;
+    }
+    a->first_page =
+        (uint64_t)sim->engine.space.ranges[sim->ranges[array]].first_block * FF_BLOCK_PAGES;
+    struct ff_trace_event event = {
+        .kind = FF_TRACE_RANGE,
+        .range = sim->ranges[array],
+        .bytes = sim->gpu->ranges == FF__RANGES_EXACT ? a->bytes : pages * FF_PAGE_SIZE};
+    ff__sim_observe(sim, &event);
+}
+
+/* Takes pages of a block off every device. The host waits for the copies, unless they are dead. */
+static void take_home(struct sim *sim, uint32_t block, const struct ff_mask *pages, bool dead,
+                      uint64_t time) {
+    const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
+    for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++) {
+        struct ff_mask there = ff_mask_and(&facts->tier[tier].resident, pages);
+        if (facts->memory[tier] == 0 || (!dead && ff_mask_empty(&there)))
+            continue;
+        struct transfer *transfer = ff__transfer_new(sim);
+        if (!transfer)
+            return;
+        transfer->cause = TRANSFER_OF_HOST;
+        transfer->device = tier - 1;
+        if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
+                             dead ? pages : NULL, &transfer->moves) != FF__JOB_RUN) {
+            ff__transfer_free(sim, transfer);
+            continue;
+        }
+        sim->host_transfers++;
+        ff__transfer_start(sim, transfer, time);
+    }
+}
+
+/* The host touches these bytes: what is on a device comes home. */
+static void host_access(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    const struct ff__array *array = &sim->workload->arrays[action->array];
+    if (action->bytes == 0)
+        return;
+    uint64_t page = array->first_page + action->offset / FF_PAGE_SIZE;
+    uint64_t end = array->first_page + (action->offset + action->bytes - 1) / FF_PAGE_SIZE + 1;
+    struct ff__space *space = &sim->engine.space;
+    struct ff_trace_event event = {
+        .kind = action->kind == FF__ACTION_HOST_WRITE ? FF_TRACE_HOST_WRITE : FF_TRACE_HOST_READ,
+        .range = sim->ranges[action->array],
+        .page = action->offset / FF_PAGE_SIZE,
+        .bytes = action->bytes};
+    ff__sim_observe(sim, &event);
+    if (sim->gpu->host != FF__HOST_FAULTS)
+        return;
+    for (uint32_t block; page < end; page = (uint64_t)(block + 1) * FF_BLOCK_PAGES) {
+        block = (uint32_t)(page / FF_BLOCK_PAGES);
+        uint64_t first = (uint64_t)block * FF_BLOCK_PAGES;
+        uint64_t last = end - first < FF_BLOCK_PAGES ? end - first : FF_BLOCK_PAGES;
+        struct ff_mask pages = ff_mask_of_run((uint32_t)(page - first), (uint32_t)last);
+        take_home(sim, block, &pages, false, time);
+        if (action->kind == FF__ACTION_HOST_WRITE) {
+            struct ff_mask *host = &ff__facts(space, block)->tier[FF_TIER_HOST].resident;
+            *host = ff_mask_or(host, &pages);
+        }
+    }
+}
+
+/* cudaDeviceSynchronize as UVMSmart has it. */
+static void write_back(struct sim *sim, uint64_t time) {
+    const struct ff__space *space = &sim->engine.space;
+    for (uint32_t range = 0; range < space->range_limit; range++) {
+        uint32_t first = space->ranges[range].first_block;
+        uint32_t end = first + space->ranges[range].block_count;
+        for (uint32_t block = first; block < end; block++)
+            take_home(sim, block, &ff__facts(space, block)->dirty, false, time);
+    }
+}
+
+static void synchronize(struct sim *sim, uint64_t time) {
+    if (sim->gpu->host != FF__HOST_SYNCHRONIZES)
+        return;
+    write_back(sim, time);
+    for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++)
+        ff__engine_forget(&sim->engine, ff__sim_ns(time), tier);
+}
+
+static void free_array(struct sim *sim, uint32_t array, uint64_t time) {
+    const struct ff_range *range = &sim->engine.space.ranges[sim->ranges[array]];
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < range->block_count; i++)
+        take_home(sim, range->first_block + i, &all, true, time);
+}
+
+static void end_free(struct sim *sim, uint32_t array) {
+    struct ff_trace_event event = {.kind = FF_TRACE_FREE, .range = sim->ranges[array]};
+    ff__sim_observe(sim, &event);
+    ff__engine_range_remove(&sim->engine, sim->ranges[array]);
+}
+
+/* ---- actions ---- */
+
+static void host_prefetch(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    uint64_t page = sim->workload->arrays[action->array].first_page + action->offset / FF_PAGE_SIZE;
+    uint64_t count = (action->bytes + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    while (count > 0) {
+        uint32_t first = page % FF_BLOCK_PAGES;
+        uint32_t end = first + count < FF_BLOCK_PAGES ? (uint32_t)(first + count) : FF_BLOCK_PAGES;
+        struct ff_advice advice = {.block = (uint32_t)(page / FF_BLOCK_PAGES),
+                                   .tier = 1 + action->device,
+                                   .launch = FF_NONE,
+                                   .pages = ff_mask_of_run(first, end)};
+        ff__prefetch_advise(sim, &advice, time);
+        page += end - first;
+        count -= end - first;
+    }
+}
+
+static void work(struct sim *sim, uint64_t ns, uint64_t time) {
+    sim->host_time = time + ns * PS_PER_NS;
+    ff__sim_post(sim, sim->host_time, EVENT_HOST, 0, NULL);
+}
+
+static bool needs_idle(const struct sim *sim, enum ff__action_kind kind) {
+    bool waits = kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE ||
+                 kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE ||
+                 kind == FF__ACTION_LAP;
+    return waits && !ff__devices_idle(sim);
+}
+
+/* One action. False: the host has to wait. */
+static bool act(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    if (needs_idle(sim, action->kind))
+        return false;
+    switch (action->kind) {
+    case FF__ACTION_ALLOCATE:
+        allocate(sim, action->array);
+        return true;
+    case FF__ACTION_FREE:
+        free_array(sim, action->array, time);
+        return true;
+    case FF__ACTION_HOST_READ:
+    case FF__ACTION_HOST_WRITE:
+        host_access(sim, action, time);
+        return true;
+    case FF__ACTION_LAUNCH:
+        ff__launch_kernel(sim, action, time);
+        return true;
+    case FF__ACTION_PREFETCH:
+        host_prefetch(sim, action, time);
+        return true;
+    case FF__ACTION_INACTIVE:
+    case FF__ACTION_ACTIVE:
+        ff__launch_note(sim, action);
+        return true;
+    case FF__ACTION_WORK:
+        work(sim, action->work_ns, time);
+        return true;
+    case FF__ACTION_LAP:
+        ff__iterations_end(sim, time);
+        return true;
+    case FF__ACTION_SYNCHRONIZE:
+    default:
+        synchronize(sim, time);
+        return true;
+    }
+}
+
+/* An array is free when the last transfer on it has ended. */
+static void settle(struct sim *sim) {
+    struct ff__action last;
+    if (sim->freeing && sim->host_transfers == 0) {
+        sim->workload->type->action(sim->workload, sim->next_action - 1, &last);
+        end_free(sim, last.array);
+        sim->freeing = false;
+    }
+}
+
+void ff__host_run(struct sim *sim, uint64_t time) {
+    struct ff__action action;
+    sim->host_waits = false;
+    for (settle(sim); !sim->failure && sim->host_transfers == 0 && time >= sim->host_time;
+         settle(sim)) {
+        if (!sim->workload->type->action(sim->workload, sim->next_action, &action)) {
+            sim->host_ended = true;
+            return;
+        }
+        if (!act(sim, &action, time))
+            break;
+        sim->next_action++;
+        sim->freeing = action.kind == FF__ACTION_FREE;
+    }
+    sim->host_waits = true;
+}

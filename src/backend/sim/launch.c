@@ -1,0 +1,150 @@
+/* Launches: queued on their device, started in order, and ended. */
+#include "backend/sim/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int queue_launch(struct device *device, const struct launch *launch) {
+    if (device->queue_count == device->queue_capacity) {
+        uint32_t capacity = device->queue_capacity ? 2 * device->queue_capacity : 16;
+        struct launch *queue = malloc(capacity * sizeof *queue);
+        if (!queue)
+            return -ENOMEM;
+        for (uint32_t i = 0; i < device->queue_count; i++)
+            queue[i] = device->queue[(device->queue_head + i) % device->queue_capacity];
+        free(device->queue);
+        device->queue = queue;
+        device->queue_head = 0;
+        device->queue_capacity = capacity;
+    }
+    device->queue[(device->queue_head + device->queue_count++) % device->queue_capacity] = *launch;
+    return 0;
+}
+
+static struct launch take_launch(struct device *device) {
+    struct launch launch = device->queue[device->queue_head];
+    device->queue_head = (device->queue_head + 1) % device->queue_capacity;
+    device->queue_count--;
+    return launch;
+}
+
+/* ---- notes ---- */
+
+/* Whole pages only: what is left of others is in use. A program tells this to nobody but a system that
+ * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
+static void take_note(struct sim *sim, const struct launch *note) {
+    const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
+    uint64_t base = sim->workload->arrays[note->array].first_page;
+    uint64_t page = base + (note->offset + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t end = base + (note->offset + note->bytes) / FF_PAGE_SIZE;
+    if (!discard->dead)
+        return;
+    while (page < end) {
+        uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+        uint64_t left = end - page;
+        uint32_t last = left < FF_BLOCK_PAGES - first ? first + (uint32_t)left : FF_BLOCK_PAGES;
+        struct ff_mask pages = ff_mask_of_run(first, last);
+        ff__engine_set_inactive(&sim->engine, block, &pages, note->inactive);
+        page += last - first;
+    }
+}
+
+static void take_notes(struct sim *sim, struct device *device) {
+    while (device->queue_count > 0 && device->queue[device->queue_head].is_note) {
+        struct launch note = take_launch(device);
+        take_note(sim, &note);
+    }
+}
+
+/* ---- kernels ---- */
+
+void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
+    device->current = take_launch(device);
+    device->running = true;
+    device->started = device->last_end = time;
+    device->stalled = NEVER;
+    device->next_cta = 0;
+    device->ctas_left = device->current.kernel.ctas;
+    const struct ff__kernel *kernel = &device->current.kernel;
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH,
+                                   .device = device->tier - 1,
+                                   .identity = kernel->identity,
+                                   .name = kernel->name,
+                                   .ctas = kernel->ctas,
+                                   .warps = kernel->warps};
+    ff__sim_observe(sim, &event);
+    int status =
+        ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    if (ff__is_bulk(device))
+        ff__bulk_start(sim, device, time);
+    else
+        ff__sms_start(sim, device, time);
+    ff__prefetch_learn(sim, time);
+}
+
+static void expect_kernel(struct sim *sim, struct device *device, uint64_t time) {
+    ff__sim_post(sim, time + sim->gpu->launch_ns * PS_PER_NS, EVENT_KERNEL, device->tier - 1, NULL);
+}
+
+void ff__launch_end(struct sim *sim, struct device *device) {
+    uint64_t end = device->last_end > sim->now ? device->last_end : sim->now;
+    device->running = false;
+    ff__sms_show(sim, device);
+    sim->launches_done++;
+    sim->result->kernel_ns += ff__sim_ns(end - device->started);
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END,
+                                   .device = device->tier - 1,
+                                   .identity = device->current.kernel.identity};
+    ff__sim_observe(sim, &event);
+    ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
+                      false);
+    take_notes(sim, device);
+    if (device->queue_count > 0)
+        expect_kernel(sim, device, end);
+    if (sim->host_waits)
+        ff__sim_post(sim, end, EVENT_HOST, 0, NULL);
+}
+
+/* ---- what the host launches ---- */
+
+void ff__launch_kernel(struct sim *sim, const struct ff__action *action, uint64_t time) {
+    struct device *device = &sim->devices[action->device % sim->config->devices];
+    struct launch launch = {.kernel = action->kernel, .number = ++sim->launch_count};
+    bool idle = !device->running && device->queue_count == 0;
+    if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
+        action->kernel.ctas == 0) {
+        ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
+        return;
+    }
+    if (sim->config->untimed && !action->kernel.step) {
+        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
+        return;
+    }
+    if (sim->config->untimed) {
+        ff__untimed_kernel(sim, device, &action->kernel);
+        return;
+    }
+    int status = queue_launch(device, &launch);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    else if (idle)
+        expect_kernel(sim, device, time > device->last_end ? time : device->last_end);
+}
+
+/* In turn with the launches of its device. */
+void ff__launch_note(struct sim *sim, const struct ff__action *action) {
+    struct device *device = &sim->devices[action->device % sim->config->devices];
+    struct launch launch = {.is_note = true,
+                            .inactive = action->kind == FF__ACTION_INACTIVE,
+                            .array = action->array,
+                            .offset = action->offset,
+                            .bytes = action->bytes};
+    bool idle = !device->running && device->queue_count == 0;
+    int status = idle ? 0 : queue_launch(device, &launch);
+    if (status)
+        ff__sim_fail(sim, status, "a note");
+    else if (idle)
+        take_note(sim, &launch);
+}
