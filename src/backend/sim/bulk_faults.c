@@ -237,7 +237,7 @@ uint64_t ff__bulk_raise(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
     uint64_t missing = 0;
-    bulk->room = ff__sim_flat(sim) ? sim->gpu->sms : sim->gpu->batch_faults;
+    bulk->room = sim->model->step_limit(sim->gpu);
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
         bulk->fronts[i].step_first = UINT32_MAX;
         bulk->fronts[i].step_last = 0;

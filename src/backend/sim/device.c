@@ -14,7 +14,7 @@ void ff__devices_set_times(struct sim *sim) {
     sim->ps_per_instruction = (uint64_t)(ps_per_cycle / gpu->instructions_per_cycle + 0.5);
     sim->ps_per_sector = SECTOR_BYTES * 1e12 / (gpu->memory_rate / gpu->sms);
     sim->walk = gpu->walk_ns * PS_PER_NS;
-    uint64_t visible = gpu->fault_cost == FF__FAULT_FLAT ? gpu->walk_ns : gpu->delivery_ns;
+    uint64_t visible = sim->model->visible_ns(gpu);
     sim->visible = (visible ? visible : 1) * PS_PER_NS;
     uint64_t reach = gpu->tlb_entries * (gpu->tlb_page / FF_PAGE_SIZE);
     sim->tlb_sets = 1;
@@ -28,7 +28,7 @@ int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
     device->look_at = NEVER;
     size_t blocks = sim->engine.space.block_limit;
-    device->batch = calloc(ff__sim_batch_limit(sim), sizeof *device->batch);
+    device->batch = calloc(sim->model->batch_limit(sim->gpu), sizeof *device->batch);
     device->touched = ff__lazy_map(blocks * sizeof *device->touched);
     device->touched_by = ff__lazy_map(blocks * sizeof *device->touched_by);
     device->bulk.asked = ff__lazy_map(blocks * sizeof *device->bulk.asked);

@@ -79,7 +79,7 @@ struct device {
     uint32_t buffer_count, buffer_capacity;
     uint64_t look_at;    /* when the buffer will be looked at next; NEVER */
     bool in_batch;       /* the driver is at work on `batch` */
-    struct fault *batch; /* [ff__sim_batch_limit()] what it works on */
+    struct fault *batch; /* [the fault model's limit] what it works on */
     uint32_t batch_count, batch_next;
     uint64_t batch_start;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
@@ -146,7 +146,11 @@ struct ff_fault_group ff__faults_group(const struct device *device, uint32_t *ne
 
 /* ---- untimed.c ---- */
 
-/* Runs a whole kernel without time. */
-void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel);
+/* Runs a whole kernel without time; -ENOTSUP if it is in bulk. */
+void ff__untimed_launch(struct sim *sim, struct device *device, const struct launch *launch,
+                        uint64_t time);
+/* Nobody waits for a transfer. */
+void ff__untimed_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
+                       uint64_t time);
 
 #endif

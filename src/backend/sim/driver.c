@@ -1,14 +1,5 @@
-/* The driver: from faults to transfers.
- *
- * With batch costs it is one thread, as the NVIDIA driver's bottom half (uvm_gpu_replayable_faults.c):
- * it takes a batch from the buffer, serves it block by block, each copy to its end, and then has all
- * stalled warps try again.
- *
- * With flat costs (UVMSmart) a batch is one fault, which ends when its pages have come; nothing but
- * the link takes time. UVMSmart queues transfers before it has memory for them, chooses victims at
- * once and takes back a choice that is used before its turn comes: choosing when the link is free
- * comes to the same. It counts each of several faults in the very same cycle, also where one would
- * bring the others' pages; SMs in lockstep, as here, would make a rule of that exception. */
+/* The driver: batches of faults, from the fault buffer to the replay. How they are served is the fault
+ * model's. */
 #include "backend/sim/internal.h"
 
 #include <errno.h>
@@ -24,7 +15,7 @@ bool ff__driver_links_idle(const struct sim *sim, const struct device *device, u
 }
 
 /* Something has ended: warps may wait for that. */
-void ff__driver_expect_idle(struct sim *sim, uint64_t time) {
+static void expect_idle(struct sim *sim, uint64_t time) {
     for (uint32_t i = 0; sim->gpu->ends_when_idle && i < sim->config->devices; i++) {
         uint64_t out_end = ff__sim_out_end(sim, i + 1);
         if (sim->transfers_at_work == 0)
@@ -84,7 +75,8 @@ static void note_kernel(struct sim *sim, uint32_t id) {
 }
 
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
-    device->batch_count = ff__faults_take(device, time, device->batch, ff__sim_batch_limit(sim));
+    device->batch_count =
+        ff__faults_take(device, time, device->batch, sim->model->batch_limit(sim->gpu));
     device->batch_next = 0;
     if (device->batch_count == 0)
         return;
@@ -143,10 +135,20 @@ void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
         mark_served(sim, device, first, transfer);
         time += ff__driver_cost(sim, transfer);
         ff__transfer_start(sim, transfer, time);
-        ff__prefetch_idle(sim, device, time);
+        sim->model->prefetch(sim, device, time);
         return; /* the end of the transfer goes on with the next block */
     }
     end_batch(sim, device, time);
+}
+
+void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
+                      uint64_t time) {
+    if (cause == TRANSFER_OF_BATCH)
+        ff__driver_go_on(sim, device, time);
+    if (cause == TRANSFER_OF_PREFETCH || cause == TRANSFER_OF_RESTOCK)
+        device->prefetching--;
+    sim->model->prefetch(sim, device, time);
+    expect_idle(sim, time);
 }
 
 /* After a replay every stalled warp tries again; here those do whose fault was in the batch, which
@@ -173,6 +175,6 @@ void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time) {
     replay(sim, device, time);
     if (device->buffer_count > 0 && device->buffer[0].time <= next)
         start_batch(sim, device, next);
-    ff__prefetch_idle(sim, device, time);
-    ff__driver_expect_idle(sim, time);
+    sim->model->prefetch(sim, device, time);
+    expect_idle(sim, time);
 }

@@ -16,8 +16,9 @@ void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time);
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer);
 /* Whether nothing moves, or waits to be moved. */
 bool ff__driver_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
-/* Something has ended: warps may wait for that. */
-void ff__driver_expect_idle(struct sim *sim, uint64_t time);
+/* A transfer has ended. */
+void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
+                      uint64_t time);
 
 /* ---- serve.c ---- */
 
@@ -36,7 +37,8 @@ void ff__prefetch_learn(struct sim *sim, uint64_t time);
 void ff__prefetch_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
 /* The transfer's advice is known now. */
 void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time);
-/* Starts prefetches and pre-evictions if the driver has time. */
-void ff__prefetch_idle(struct sim *sim, struct device *device, uint64_t time);
+/* Starts prefetches and pre-evictions, as many as may be under way at a time; all that there are. */
+void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time);
+void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time);
 
 #endif

@@ -11,6 +11,7 @@
 #include "backend/sim/device.h"
 #include "backend/sim/driver.h"
 #include "backend/sim/event.h"
+#include "backend/sim/fault_model.h"
 #include "backend/sim/future.h"
 #include "backend/sim/iterations.h"
 #include "backend/sim/launch.h"
@@ -23,6 +24,7 @@
 struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
+    const struct fault_model *model;
     struct ff__workload *workload;
     struct ff__sim_result *result;
     struct ff__engine engine;
@@ -90,10 +92,6 @@ static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind 
         ff__sim_fail(sim, status, "events");
 }
 
-static inline bool ff__sim_flat(const struct sim *sim) {
-    return sim->gpu->fault_cost == FF__FAULT_FLAT;
-}
-
 /* Pages of the block have left the device: what was looked up before is void. */
 static inline void ff__sim_left(struct sim *sim, uint32_t tier, uint32_t block) {
     sim->generation[block]++;
@@ -103,11 +101,6 @@ static inline void ff__sim_left(struct sim *sim, uint32_t tier, uint32_t block) 
 /* When the last eviction of the device so far will have gone. */
 static inline uint64_t ff__sim_out_end(const struct sim *sim, uint32_t tier) {
     return ff__link_free_at(&sim->links, ff__link_between(&sim->links, tier, FF_TIER_HOST));
-}
-
-/* Faults that are taken at a time, at most. */
-static inline uint32_t ff__sim_batch_limit(const struct sim *sim) {
-    return ff__sim_flat(sim) ? 1 : sim->gpu->batch_faults;
 }
 
 /* What the device has of the block that the page is in. */

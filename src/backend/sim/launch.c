@@ -112,21 +112,18 @@ void ff__launch_end(struct sim *sim, struct device *device) {
 void ff__launch_kernel(struct sim *sim, const struct ff__action *action, uint64_t time) {
     struct device *device = &sim->devices[action->device % sim->config->devices];
     struct launch launch = {.kernel = action->kernel, .number = ++sim->launch_count};
-    bool idle = !device->running && device->queue_count == 0;
     if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
         action->kernel.ctas == 0) {
         ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
         return;
     }
-    if (sim->config->untimed && !action->kernel.step) {
-        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
-        return;
-    }
-    if (sim->config->untimed) {
-        ff__untimed_kernel(sim, device, &action->kernel);
-        return;
-    }
-    int status = queue_launch(device, &launch);
+    sim->model->launch(sim, device, &launch, time);
+}
+
+void ff__launch_queue(struct sim *sim, struct device *device, const struct launch *launch,
+                      uint64_t time) {
+    bool idle = !device->running && device->queue_count == 0;
+    int status = queue_launch(device, launch);
     if (status)
         ff__sim_fail(sim, status, "a launch");
     else if (idle)

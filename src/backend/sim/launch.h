@@ -21,6 +21,10 @@ struct launch {
 void ff__launch_kernel(struct sim *sim, const struct ff__action *action, uint64_t time);
 void ff__launch_note(struct sim *sim, const struct ff__action *action);
 
+/* Has a kernel wait for its turn on the device. */
+void ff__launch_queue(struct sim *sim, struct device *device, const struct launch *launch,
+                      uint64_t time);
+
 /* The device's next kernel starts; the current one has ended. */
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time);
 void ff__launch_end(struct sim *sim, struct device *device);

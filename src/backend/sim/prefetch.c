@@ -18,7 +18,7 @@ static void put_off(struct sim *sim, const struct ff_advice *advice) {
 static struct device *note_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
     if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
         return NULL;
-    if (advice->ready_ns > ff__sim_ns(time) && !sim->config->untimed) {
+    if (advice->ready_ns > ff__sim_ns(time) && sim->model->takes_time) {
         put_off(sim, advice);
         return NULL;
     }
@@ -45,13 +45,13 @@ static void learn_and_plan(struct sim *sim, uint64_t time) {
 void ff__prefetch_learn(struct sim *sim, uint64_t time) {
     learn_and_plan(sim, time);
     for (uint32_t i = 0; i < sim->config->devices; i++)
-        ff__prefetch_idle(sim, &sim->devices[i], time);
+        sim->model->prefetch(sim, &sim->devices[i], time);
 }
 
 void ff__prefetch_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
     struct device *device = note_advice(sim, advice, time);
     if (device)
-        ff__prefetch_idle(sim, device, time);
+        sim->model->prefetch(sim, device, time);
 }
 
 void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time) {
@@ -137,11 +137,13 @@ static bool faults_wait(const struct device *device) {
     return device->in_batch && device->batch_next < device->batch_count;
 }
 
-void ff__prefetch_idle(struct sim *sim, struct device *device, uint64_t time) {
-    while (sim->config->untimed &&
-           (start_prefetch(sim, device, time) || start_restock(sim, device, time)))
+void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {
+    while (start_prefetch(sim, device, time) || start_restock(sim, device, time))
         ;
-    if (sim->config->untimed || sim->freeing || (faults_wait(device) && !ff__sim_flat(sim)))
+}
+
+void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time) {
+    if (sim->freeing || (faults_wait(device) && !sim->model->prefetches_too))
         return;
     uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {

@@ -115,6 +115,7 @@ static int simulate(const struct ff__sim_config *config, struct ff__workload *wo
                     struct ff__sim_result *result, struct ff_error *error) {
     struct sim sim = {.config = config,
                       .gpu = config->gpu,
+                      .model = ff__fault_model(config->gpu, config->untimed),
                       .workload = workload,
                       .result = result,
                       .recording = recording,

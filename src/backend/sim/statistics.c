@@ -25,13 +25,13 @@ void ff__sim_stock(const struct sim *sim, uint64_t time, struct ff__sim_result *
     out->prefetched = stats->prefetched;
     out->prefetched_used = stats->prefetch_used;
     out->prefetched_useless = stats->prefetch_useless;
-    if (sim->config->untimed) {
+    if (!sim->model->takes_time) {
         out->demanded = out->accesses;
         out->demanded_hits = out->hits;
         return;
     }
     out->time_ps = time;
-    if (ff__sim_flat(sim)) { /* as UVMSmart accounts for faults */
+    if (sim->model->adds_faults) {
         out->fault_ns = out->faults * sim->gpu->fault_ns;
         out->time_ps += out->fault_ns * PS_PER_NS;
     }
@@ -42,7 +42,7 @@ void ff__sim_sum_up(struct sim *sim) {
     struct ff__sim_result *result = sim->result;
     ff__sim_stock(sim, sim->now, result);
     ff__iterations_add(&sim->iterations, result);
-    result->time_ns = sim->config->untimed ? 0 : ff__sim_ns(result->time_ps);
+    result->time_ns = ff__sim_ns(result->time_ps);
     result->kernels = sim->engine.launch_count;
     result->table_bytes = arena_used(&sim->engine);
 }

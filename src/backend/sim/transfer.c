@@ -32,7 +32,7 @@ static uint64_t send_pages(struct sim *sim, uint32_t from, uint32_t to, const st
                            uint64_t time) {
     const struct link *link = ff__link_between(&sim->links, from, to);
     uint64_t bytes = (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE, ns;
-    if (bytes == 0 || sim->config->untimed)
+    if (bytes == 0 || !sim->model->takes_time)
         return time;
     uint64_t free_at = ff__link_hold(&sim->links, link, bytes, time, &ns);
     *busy_ns(sim->result, from, to) += ns;
@@ -47,12 +47,11 @@ static struct ff_mask copied_in(const struct sim *sim, const struct transfer *tr
     return ff_mask_minus(sim->gpu->copies_empty ? &in->pages : &in->held, &transfer->fetched);
 }
 
-/* The first piece in which pages go over the link. UVMSmart cuts runs of pages after each faulting
- * one, so that this fault is over sooner. */
+/* The first piece in which pages go over the link. */
 static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *pages,
                                   const struct ff_mask *faulted) {
     struct ff_run run = {0, 0};
-    if (!ff__sim_flat(sim) || sim->config->untimed || !ff_mask_next_run(pages, &run))
+    if (!sim->model->cuts_runs || !ff_mask_next_run(pages, &run))
         return *pages;
     uint32_t fault = ff_mask_next(faulted, run.first);
     return ff_mask_of_run(run.first, fault < run.end ? fault + 1 : run.end);
@@ -131,10 +130,9 @@ static bool is_fetch(const struct transfer *transfer, uint32_t i) {
     return transfer->moves.has_in && transfer->moves.out[i].tier != transfer->moves.in.tier;
 }
 
-/* What goes out makes room for what comes in when it has gone; in UVMSmart already when its copy
- * begins. */
+/* What goes out makes room for what comes in. Returns when there is. */
 static uint64_t make_room(struct sim *sim, struct transfer *transfer, uint64_t time) {
-    bool early = ff__sim_flat(sim) && transfer->moves.has_in;
+    bool early = sim->model->room_at_start && transfer->moves.has_in;
     uint64_t room = time;
     for (uint32_t i = 0; i < transfer->moves.out_count; i++) {
         uint32_t tier = transfer->moves.out[i].tier;
@@ -166,10 +164,19 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
     if (transfer->moves.has_in)
         end = bring(sim, transfer, end);
     sim->transfers_at_work++;
-    if (sim->config->untimed)
-        ff__transfer_finish(sim, transfer, time);
-    else
-        ff__sim_post(sim, end, EVENT_FINISH, transfer->device, transfer);
+    sim->model->started(sim, transfer, time, end);
+}
+
+void ff__transfer_expect_end(struct sim *sim, struct transfer *transfer, uint64_t start,
+                             uint64_t end) {
+    (void)start;
+    ff__sim_post(sim, end, EVENT_FINISH, transfer->device, transfer);
+}
+
+void ff__transfer_end_now(struct sim *sim, struct transfer *transfer, uint64_t start,
+                          uint64_t end) {
+    (void)end;
+    ff__transfer_finish(sim, transfer, start);
 }
 
 /* ---- the end ---- */
@@ -220,17 +227,10 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     observe_moves(sim, &transfer->moves);
     if (transfer->moves.has_in)
         ff__bulk_changed(sim, device, transfer->moves.in.block);
-    if (transfer->moves.has_in && (cause != TRANSFER_OF_BATCH || ff__sim_flat(sim)))
+    if (transfer->moves.has_in && (cause != TRANSFER_OF_BATCH || sim->model->wakes_at_end))
         ff__sms_wake(sim, device, transfer->moves.in.block, &transfer->moves.in.pages, time);
     ff__transfer_free(sim, transfer);
     sim->host_transfers -= cause == TRANSFER_OF_HOST;
     ff__serve_late(sim, time);
-    if (sim->config->untimed)
-        return; /* whoever started it goes on */
-    if (cause == TRANSFER_OF_BATCH)
-        ff__driver_go_on(sim, device, time);
-    if (cause == TRANSFER_OF_PREFETCH || cause == TRANSFER_OF_RESTOCK)
-        device->prefetching--;
-    ff__prefetch_idle(sim, device, time);
-    ff__driver_expect_idle(sim, time);
+    sim->model->ended(sim, device, cause, time);
 }

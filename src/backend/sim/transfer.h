@@ -28,8 +28,12 @@ struct transfer {
 struct transfer *ff__transfer_new(struct sim *sim);
 void ff__transfer_free(struct sim *sim, struct transfer *transfer);
 
-/* Reserves the links for a transfer that can start at `time`; it ends with an EVENT_FINISH. */
+/* Reserves the links for a transfer that can start at `time`. */
 void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t time);
+/* It ends with an EVENT_FINISH; or at once, and when it started. */
+void ff__transfer_expect_end(struct sim *sim, struct transfer *transfer, uint64_t start,
+                             uint64_t end);
+void ff__transfer_end_now(struct sim *sim, struct transfer *transfer, uint64_t start, uint64_t end);
 /* The next piece has come. */
 void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t time);
 /* All of it has; frees the transfer. */
