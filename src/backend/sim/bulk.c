@@ -154,15 +154,16 @@ static uint64_t pages_of(const struct bulk *bulk, const struct ff__operand *oper
     return apart < all ? apart : all;
 }
 
-static void count_pages(struct sim *sim, const struct bulk *bulk, const struct ff__kernel *kernel) {
+static void count_pages(struct device *device, const struct ff__kernel *kernel) {
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
         const struct ff__operand *operand = &kernel->operands[i];
-        uint64_t pages = pages_of(bulk, operand), loaded = pages_in(ff__nest_size(operand));
+        uint64_t pages = pages_of(&device->bulk, operand),
+                 loaded = pages_in(ff__nest_size(operand));
         uint64_t accesses = loaded > pages ? loaded : pages;
-        sim->result->accesses += accesses;
-        sim->result->hits += accesses;
-        sim->result->demanded += pages;
-        sim->result->demanded_hits += pages;
+        device->counters->accesses += accesses;
+        device->counters->hits += accesses;
+        device->counters->demanded += pages;
+        device->counters->demanded_hits += pages;
     }
 }
 
@@ -205,7 +206,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     struct bulk *bulk = &device->bulk;
     if (sim->recording)
         ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
-    bulk->arrays = sim->workload->arrays;
+    bulk->arrays = device->job->workload->arrays;
     start_fronts(sim, bulk, kernel);
     bulk->step = 0;
     bulk->steps = (bytes + window - 1) / window;
@@ -213,7 +214,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     bulk->time = time;
     bulk->waits = bulk->faulted = bulk->raised = false;
     bulk->ps_per_step = seconds * 1e12 / (double)bulk->steps;
-    count_pages(sim, bulk, kernel);
+    count_pages(device, kernel);
 }
 
 /* The step that the front can reach before `until`, or a little beyond: no further ahead than it pays
@@ -264,11 +265,11 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until) {
     return NEVER;
 }
 
-void ff__bulk_wake(struct sim *sim, struct device *device, uint64_t time) {
+void ff__bulk_wake(struct device *device, uint64_t time) {
     struct bulk *bulk = &device->bulk;
     bulk->waits = false;
     if (bulk->time >= time)
         return;
-    sim->result->stall_ns += ff__sim_ns(time - bulk->time);
+    device->counters->stall_ns += ff__sim_ns(time - bulk->time);
     bulk->time = time;
 }

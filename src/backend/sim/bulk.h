@@ -51,7 +51,7 @@ static inline uint64_t ff__bulk_position(const struct bulk *bulk, const struct f
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time);
 /* Runs the kernel up to `until`; returns when it could go on, NEVER if it waits for pages. */
 uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until);
-void ff__bulk_wake(struct sim *sim, struct device *device, uint64_t time);
+void ff__bulk_wake(struct device *device, uint64_t time);
 /* Some of the block's pages are not there any more. */
 void ff__bulk_left(struct sim *sim, struct device *device, uint32_t block);
 /* Some have come, or their faults have been answered. */

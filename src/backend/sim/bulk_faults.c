@@ -174,14 +174,13 @@ static void missing_in(const struct sim *sim, const struct device *device, uint3
 }
 
 /* A page that a launch misses is missed once, however often it comes and goes before the launch has ended. */
-static void count_misses(struct sim *sim, struct device *device, uint32_t block,
-                         const struct ff_mask *missing) {
+static void count_misses(struct device *device, uint32_t block, const struct ff_mask *missing) {
     struct ff_mask *missed = ff__device_touched(device, block);
     struct ff_mask first = ff_mask_minus(missing, missed);
     uint32_t count = ff_mask_count(&first);
     *missed = ff_mask_or(missed, &first);
-    sim->result->demanded_hits -= count;
-    sim->result->hits -= count;
+    device->counters->demanded_hits -= count;
+    device->counters->hits -= count;
 }
 
 static struct asked *asked_of(struct bulk *bulk, uint32_t block) {
@@ -219,7 +218,7 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
                 struct ff_mask missing;
                 missing_in(sim, device, block, first, end, &missing);
                 if (!bulk->faulted)
-                    count_misses(sim, device, block, &missing);
+                    count_misses(device, block, &missing);
                 missing_count += ask_for(device, block, &missing);
                 if (!ff_mask_empty(&missing))
                     raise_in_block(sim, device, slice, &piece, at, block, &missing, &faults);

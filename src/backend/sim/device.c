@@ -26,13 +26,13 @@ void ff__devices_set_times(struct sim *sim) {
 
 int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
-    device->look_at = NEVER;
+    device->buffer.look_at = NEVER;
     size_t blocks = sim->engine.space.block_limit;
-    device->batch = calloc(sim->model->batch_limit(sim->gpu), sizeof *device->batch);
+    device->batch.faults = calloc(sim->model->batch_limit(sim->gpu), sizeof *device->batch.faults);
     device->touched = ff__lazy_map(blocks * sizeof *device->touched);
     device->touched_by = ff__lazy_map(blocks * sizeof *device->touched_by);
     device->bulk.asked = ff__lazy_map(blocks * sizeof *device->bulk.asked);
-    bool good = device->batch && device->touched && device->touched_by && device->bulk.asked;
+    bool good = device->batch.faults && device->touched && device->touched_by && device->bulk.asked;
     int status = good ? ff__sms_init(sim, device) : -ENOMEM;
     return status ? status
                   : ff__queue_init(&device->advice, ADVICE_QUEUE, sizeof(struct ff_advice));
@@ -46,7 +46,7 @@ void ff__device_fini(struct sim *sim, struct device *device) {
     ff__lazy_unmap(device->touched_by, blocks * sizeof *device->touched_by);
     ff__lazy_unmap(device->bulk.asked, blocks * sizeof *device->bulk.asked);
     free(device->bulk.fronts);
-    free(device->batch);
-    free(device->buffer);
-    free(device->queue);
+    free(device->batch.faults);
+    free(device->buffer.faults);
+    free(device->queue.launches);
 }

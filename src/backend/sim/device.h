@@ -57,9 +57,27 @@ static inline uint32_t ff__fault_block(const struct fault *fault) {
     return (uint32_t)(fault->word / FF_MASK_WORDS);
 }
 
+/* What has been raised. */
+struct fault_buffer {
+    struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
+    struct fault *faults;    /* that nobody has taken yet, by time */
+    uint32_t count, capacity;
+    uint64_t look_at; /* when the driver will look at it next; NEVER */
+};
+
+/* What the driver works on. */
+struct batch {
+    bool under_way;
+    struct fault *faults; /* [the fault model's limit] */
+    uint32_t count, next;
+    uint64_t start;
+};
+
 struct device {
     uint32_t tier;
     struct sm *sms;
+    struct job *job;                 /* whose launches it runs, or ran last */
+    struct ff__sim_result *counters; /* of the job on this device */
     /* the running kernel */
     bool running;
     struct launch current;
@@ -69,20 +87,14 @@ struct device {
     uint64_t stalled;        /* since then no warp on the SMs can go on; NEVER: some can */
     struct ff_mask *touched; /* [block] by the launch `touched_by` */
     uint32_t *touched_by;    /* [block] */
-    struct launch *queue;    /* ring of launches to come */
-    uint32_t queue_head, queue_count, queue_capacity;
+    struct launch_queue queue;
     /* faults */
-    struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
-    uint32_t *waiters;       /* [block] first wait + 1 */
-    struct wait *waits;      /* [(SM * warps + slot) * WARP_WAITS + i] */
-    struct fault *buffer;    /* faults nobody has taken yet, by time */
-    uint32_t buffer_count, buffer_capacity;
-    uint64_t look_at;    /* when the buffer will be looked at next; NEVER */
-    bool in_batch;       /* the driver is at work on `batch` */
-    struct fault *batch; /* [the fault model's limit] what it works on */
-    uint32_t batch_count, batch_next;
-    uint64_t batch_start;
+    uint32_t *waiters;  /* [block] first wait + 1 */
+    struct wait *waits; /* [(SM * warps + slot) * WARP_WAITS + i] */
+    struct fault_buffer buffer;
+    struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
+    uint32_t transfers;      /* under way */
     uint32_t prefetching;    /* prefetches and pre-evictions under way */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;

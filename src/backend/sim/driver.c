@@ -9,17 +9,19 @@
 /* ---- idle links ---- */
 
 bool ff__driver_links_idle(const struct sim *sim, const struct device *device, uint64_t time) {
-    return sim->transfers_at_work == 0 && !device->in_batch &&
+    return ff__job_transfers(sim, device->job) == 0 && !device->batch.under_way &&
            ff__sim_out_end(sim, device->tier) <= time &&
-           (device->buffer_count == 0 || device->buffer[0].time > time);
+           (device->buffer.count == 0 || device->buffer.faults[0].time > time);
 }
 
-/* Something has ended: warps may wait for that. */
-static void expect_idle(struct sim *sim, uint64_t time) {
-    for (uint32_t i = 0; sim->gpu->ends_when_idle && i < sim->config->devices; i++) {
-        uint64_t out_end = ff__sim_out_end(sim, i + 1);
-        if (sim->transfers_at_work == 0)
-            ff__sim_post(sim, out_end > time ? out_end : time, EVENT_IDLE, i, NULL);
+/* Something has ended: warps of the job may wait for that. */
+static void expect_idle(struct sim *sim, const struct job *job, uint64_t time) {
+    if (!sim->gpu->ends_when_idle || ff__job_transfers(sim, job) > 0)
+        return;
+    for (uint32_t i = 0; i < job->device_count; i++) {
+        uint32_t device = job->first_device + i;
+        uint64_t out_end = ff__sim_out_end(sim, device + 1);
+        ff__sim_post(sim, out_end > time ? out_end : time, EVENT_IDLE, device, NULL);
     }
 }
 
@@ -40,7 +42,7 @@ static void observe_group(struct sim *sim, const struct ff_fault_group *group) {
 }
 
 static void observe_batch(struct sim *sim, const struct device *device) {
-    for (uint32_t next = 0; sim->config->observe && next < device->batch_count;) {
+    for (uint32_t next = 0; sim->config->observe && next < device->batch.count;) {
         struct ff_fault_group group = ff__faults_group(device, &next);
         observe_group(sim, &group);
     }
@@ -49,14 +51,15 @@ static void observe_batch(struct sim *sim, const struct device *device) {
 /* Fetching the batch's entries, sorting them and merging those on one page. */
 static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
     uint64_t entries = 0;
-    for (const struct fault *fault = device->batch; fault < device->batch + device->batch_count;
-         fault++)
+    for (const struct fault *fault = device->batch.faults;
+         fault < device->batch.faults + device->batch.count; fault++)
         entries += (uint64_t)__builtin_popcountll(fault->pages) * fault->sms;
     return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries) * PS_PER_NS;
 }
 
 /* Its execution ID has had a fault. */
-static void note_kernel(struct sim *sim, uint32_t id) {
+static void note_kernel(struct sim *sim, const struct device *device) {
+    uint32_t id = sim->engine.launch[device->tier];
     if (id == FF_NONE)
         return;
     if (id >= sim->faulted_capacity) {
@@ -70,28 +73,29 @@ static void note_kernel(struct sim *sim, uint32_t id) {
         sim->faulted = faulted;
         sim->faulted_capacity = capacity;
     }
-    sim->result->kernels_faulted += !sim->faulted[id];
+    device->counters->kernels_faulted += !sim->faulted[id];
     sim->faulted[id] = 1;
 }
 
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
-    device->batch_count =
-        ff__faults_take(device, time, device->batch, sim->model->batch_limit(sim->gpu));
-    device->batch_next = 0;
-    if (device->batch_count == 0)
+    device->batch.count =
+        ff__faults_take(device, time, device->batch.faults, sim->model->batch_limit(sim->gpu));
+    device->batch.next = 0;
+    if (device->batch.count == 0)
         return;
     observe_batch(sim, device);
-    note_kernel(sim, sim->engine.launch[device->tier]);
-    device->in_batch = true;
-    device->batch_start = time;
-    sim->result->batches++;
+    note_kernel(sim, device);
+    device->batch.under_way = true;
+    device->batch.start = time;
+    device->counters->batches++;
     ff__sim_post(sim, time + batch_cost(sim, device), EVENT_DRIVER, device->tier - 1, NULL);
 }
 
 void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
-    if (device->look_at <= time)
-        device->look_at = NEVER;
-    if (!device->in_batch && device->buffer_count > 0 && device->buffer[0].time <= time)
+    if (device->buffer.look_at <= time)
+        device->buffer.look_at = NEVER;
+    if (!device->batch.under_way && device->buffer.count > 0 &&
+        device->buffer.faults[0].time <= time)
         start_batch(sim, device, time);
 }
 
@@ -99,7 +103,7 @@ void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
 
 static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
     uint64_t replay = time + sim->gpu->replay_ns * PS_PER_NS;
-    sim->result->fault_ns += ff__sim_ns(replay - device->batch_start);
+    device->counters->fault_ns += ff__sim_ns(replay - device->batch.start);
     ff__sim_post(sim, replay, EVENT_REPLAY, device->tier - 1, NULL);
     ff__prefetch_learn(sim, time);
 }
@@ -112,27 +116,26 @@ uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer)
 }
 
 /* The faults of the batch from `first` on that this transfer brings pages for. */
-static void mark_served(struct sim *sim, struct device *device, uint32_t first,
-                        const struct transfer *transfer) {
-    for (uint32_t i = first; i < device->batch_next; i++) {
-        struct fault *fault = &device->batch[i];
+static void mark_served(struct device *device, uint32_t first, const struct transfer *transfer) {
+    for (uint32_t i = first; i < device->batch.next; i++) {
+        struct fault *fault = &device->batch.faults[i];
         fault->served = fault->pages & transfer->moves.faulted.word[fault->word % FF_MASK_WORDS];
-        sim->result->duplicates +=
+        device->counters->duplicates +=
             (uint64_t)__builtin_popcountll(fault->served) * (fault->sms - 1u);
     }
 }
 
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
-    while (device->batch_next < device->batch_count) {
-        uint32_t first = device->batch_next;
-        struct ff_fault_group group = ff__faults_group(device, &device->batch_next);
+    while (device->batch.next < device->batch.count) {
+        uint32_t first = device->batch.next;
+        struct ff_fault_group group = ff__faults_group(device, &device->batch.next);
         struct transfer *transfer = ff__serve(sim, &group, time);
         ff__engine_pin(&sim->engine, group.block, true);
         if (!transfer) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
         }
-        mark_served(sim, device, first, transfer);
+        mark_served(device, first, transfer);
         time += ff__driver_cost(sim, transfer);
         ff__transfer_start(sim, transfer, time);
         sim->model->prefetch(sim, device, time);
@@ -148,33 +151,34 @@ void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_caus
     if (cause == TRANSFER_OF_PREFETCH || cause == TRANSFER_OF_RESTOCK)
         device->prefetching--;
     sim->model->prefetch(sim, device, time);
-    expect_idle(sim, time);
+    expect_idle(sim, device->job, time);
 }
 
 /* After a replay every stalled warp tries again; here those do whose fault was in the batch, which
  * is the same without the others' useless turn. What was brought may have left for a later block of
  * the same batch: then they fault again. Faults that were put off are answered some other time. */
 static void replay(struct sim *sim, struct device *device, uint64_t time) {
-    for (uint32_t next = 0; next < device->batch_count;) {
+    for (uint32_t next = 0; next < device->batch.count;) {
         uint32_t first = next;
         struct ff_fault_group group = ff__faults_group(device, &next);
         const struct ff__space *space = &sim->engine.space;
         const struct ff_tier_pages *there = &ff__facts(space, group.block)->tier[device->tier];
         struct ff_mask answered = ff_mask_or(&there->resident, &there->remote);
         for (uint32_t i = first; i < next; i++)
-            answered.word[device->batch[i].word % FF_MASK_WORDS] |= device->batch[i].served;
+            answered.word[device->batch.faults[i].word % FF_MASK_WORDS] |=
+                device->batch.faults[i].served;
         ff__engine_pin(&sim->engine, group.block, false);
         ff__sms_wake(sim, device, group.block, &answered, time);
     }
-    device->in_batch = false;
-    device->batch_count = 0;
+    device->batch.under_way = false;
+    device->batch.count = 0;
 }
 
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time) {
     uint64_t next = time + sim->gpu->delivery_ns * PS_PER_NS;
     replay(sim, device, time);
-    if (device->buffer_count > 0 && device->buffer[0].time <= next)
+    if (device->buffer.count > 0 && device->buffer.faults[0].time <= next)
         start_batch(sim, device, next);
     sim->model->prefetch(sim, device, time);
-    expect_idle(sim, time);
+    expect_idle(sim, device->job, time);
 }

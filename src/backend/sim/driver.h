@@ -14,7 +14,7 @@ void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time);
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time);
 /* The driver's time for a transfer, in ps. */
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer);
-/* Whether nothing moves, or waits to be moved. */
+/* Whether nothing moves for the device's job, or waits to be moved. */
 bool ff__driver_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
 /* A transfer has ended. */
 void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
@@ -26,8 +26,8 @@ void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_caus
 struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64_t time);
 /* The faults that a transfer was made for to come back. */
 void ff__serve_retry(struct sim *sim, struct transfer *transfer, uint64_t time);
-/* Faults that came while their pages were leaving, or found no room. */
-void ff__serve_late(struct sim *sim, uint64_t time);
+/* Faults that came while their pages were leaving, and those of the job that found no room. */
+void ff__serve_late(struct sim *sim, struct job *job, uint64_t time);
 
 /* ---- prefetch.c ---- */
 

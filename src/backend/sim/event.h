@@ -24,7 +24,7 @@ struct transfer;
 struct event {
     uint64_t time, order; /* ps */
     enum event_kind kind;
-    uint32_t device;
+    uint32_t number; /* of the device; of EVENT_HOST, of the job */
     struct transfer *transfer;
 };
 

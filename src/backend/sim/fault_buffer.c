@@ -6,27 +6,27 @@
 #include <string.h>
 
 void ff__faults_raise(struct sim *sim, struct device *device, const struct fault *fault) {
-    struct ff_mask *mask = &device->pending[ff__fault_block(fault)];
+    struct ff_mask *mask = &device->buffer.pending[ff__fault_block(fault)];
     uint64_t *pending = &mask->word[fault->word % FF_MASK_WORDS];
     uint64_t pages = fault->pages & ~*pending; /* others are merged with earlier ones */
     if (pages == 0)
         return;
     *pending |= pages;
-    if (device->buffer_count == device->buffer_capacity) {
-        uint32_t capacity = device->buffer_capacity ? 2 * device->buffer_capacity : 1024;
-        struct fault *buffer = realloc(device->buffer, capacity * sizeof *buffer);
+    if (device->buffer.count == device->buffer.capacity) {
+        uint32_t capacity = device->buffer.capacity ? 2 * device->buffer.capacity : 1024;
+        struct fault *buffer = realloc(device->buffer.faults, capacity * sizeof *buffer);
         if (!buffer) {
             ff__sim_fail(sim, -ENOMEM, "faults");
             return;
         }
-        device->buffer = buffer;
-        device->buffer_capacity = capacity;
+        device->buffer.faults = buffer;
+        device->buffer.capacity = capacity;
     }
-    uint32_t at = device->buffer_count++;
-    for (; at > 0 && device->buffer[at - 1].time > fault->time; at--)
-        device->buffer[at] = device->buffer[at - 1];
-    device->buffer[at] = *fault;
-    device->buffer[at].pages = pages;
+    uint32_t at = device->buffer.count++;
+    for (; at > 0 && device->buffer.faults[at - 1].time > fault->time; at--)
+        device->buffer.faults[at] = device->buffer.faults[at - 1];
+    device->buffer.faults[at] = *fault;
+    device->buffer.faults[at].pages = pages;
 }
 
 static int by_page(const void *a, const void *b) {
@@ -54,17 +54,17 @@ static struct fault split(struct fault *fault, uint32_t limit) {
 
 /* Takes up to `limit` faults that are visible from the buffer. */
 uint32_t ff__faults_take(struct device *device, uint64_t time, struct fault *out, uint32_t limit) {
-    struct fault *buffer = device->buffer;
+    struct fault *buffer = device->buffer.faults;
     uint32_t count = 0, taken = 0;
-    for (uint32_t pages; limit > 0 && taken < device->buffer_count && buffer[taken].time <= time;
+    for (uint32_t pages; limit > 0 && taken < device->buffer.count && buffer[taken].time <= time;
          limit -= pages) {
         pages = (uint32_t)__builtin_popcountll(buffer[taken].pages);
         pages = pages < limit ? pages : limit;
         out[count++] = split(&buffer[taken], pages);
         taken += buffer[taken].pages == 0;
     }
-    device->buffer_count -= taken;
-    memmove(buffer, buffer + taken, device->buffer_count * sizeof *buffer);
+    device->buffer.count -= taken;
+    memmove(buffer, buffer + taken, device->buffer.count * sizeof *buffer);
     if (!is_sorted(out, count)) /* kernels in bulk touch their pages in order */
         qsort(out, count, sizeof *out, by_page);
     return count;
@@ -72,7 +72,8 @@ uint32_t ff__faults_take(struct device *device, uint64_t time, struct fault *out
 
 /* The faults from `*next` on that are of one block. */
 struct ff_fault_group ff__faults_group(const struct device *device, uint32_t *next) {
-    const struct fault *first = &device->batch[*next], *end = device->batch + device->batch_count;
+    const struct fault *first = &device->batch.faults[*next],
+                       *end = device->batch.faults + device->batch.count;
     const struct fault *fault = first;
     struct ff_fault_group group = {.block = ff__fault_block(first),
                                    .tier = device->tier,
@@ -82,6 +83,6 @@ struct ff_fault_group ff__faults_group(const struct device *device, uint32_t *ne
         group.faulted.word[fault->word % FF_MASK_WORDS] |= fault->pages;
         group.written.word[fault->word % FF_MASK_WORDS] |= fault->write ? fault->pages : 0;
     }
-    *next = (uint32_t)(fault - device->batch);
+    *next = (uint32_t)(fault - device->batch.faults);
     return group;
 }

@@ -6,9 +6,7 @@
 #include "backend/sim/gpu.h"
 #include "backend/sim/transfer.h"
 
-struct device;
 struct launch;
-struct sim;
 
 struct fault_model {
     /* Pages that are served as one batch; faults that a step of a kernel in bulk raises; at most. */

@@ -1,10 +1,10 @@
 /* What the simulator's files share: the state of a simulation.
  *
- * Everything that concerns more
- * than one SM (faults, transfers, launches) is an event in one queue, ordered by time and then by the
- * order of scheduling, so that a run is the same every time. Between events SMs run on their own: a
- * fault becomes visible outside its SM only after the device's `visible` time, so that SMs may run
- * that far ahead of each other without any of them noticing (a conservative window). */
+ * Jobs run on devices. Everything that concerns more than one SM (faults, transfers, launches) is an event
+ * in one queue, ordered by time and then by the order of scheduling, so that a run is the same every time.
+ * Between events SMs run on their own: a fault becomes visible outside its SM only after the device's
+ * `visible` time, so that SMs may run that far ahead of each other without any of them noticing (a
+ * conservative window). */
 #ifndef FF_BACKEND_SIM_INTERNAL_H
 #define FF_BACKEND_SIM_INTERNAL_H
 
@@ -14,6 +14,7 @@
 #include "backend/sim/fault_model.h"
 #include "backend/sim/future.h"
 #include "backend/sim/iterations.h"
+#include "backend/sim/job.h"
 #include "backend/sim/launch.h"
 #include "backend/sim/links.h"
 #include "backend/sim/sim.h"
@@ -25,52 +26,56 @@ struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
     const struct fault_model *model;
-    struct ff__workload *workload;
-    struct ff__sim_result *result;
     struct ff__engine engine;
-    struct events events;
-    struct device *devices;
+    struct job *jobs;
+    uint32_t job_count;
+    struct device *devices; /* [config->devices] */
     struct links links;
+    struct events events;
     uint64_t now;
+    /* what follows from the preset */
     uint64_t ps_per_instruction, walk, visible;
     double ps_per_sector; /* an SM's share of the memory's bandwidth */
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
     uint32_t *generation; /* [block] bumped when pages leave: a TLB entry of before is void */
     bool shows_accesses;  /* some policy watches */
-    bool prefetch_watches;
-    bool pages_alone; /* untimed: faults can take the engine's short way */
-    /* the host */
-    uint64_t next_action, host_time; /* the host itself is at work until then */
-    struct iterations iterations;
-    bool host_waits, host_ended;
-    bool freeing;     /* an array goes: nobody may bring its pages back meanwhile */
-    uint32_t *ranges; /* [array] */
-    uint32_t host_transfers, transfers_at_work;
-    uint32_t launch_count, launches_done;
-    unsigned char *faulted; /* [execution ID] it had a fault */
+    bool pages_alone;     /* untimed: faults can take the engine's short way */
+    uint32_t launch_count;
+    /* what is counted */
+    struct ff__sim_result *counters; /* [job][device] */
+    struct ff_stats charged;         /* the engine's counters that are in these already */
+    unsigned char *faulted;          /* [execution ID] it had a fault */
     uint32_t faulted_capacity;
     struct transfer *free_transfers;
-    struct transfer **retries; /* faults that found no room */
-    uint32_t retry_count, retry_capacity;
     struct recording *recording; /* NULL: not recorded */
     int failure;                 /* the first error; everything ends */
     struct ff_error *error;
 };
 
-/* Counters as of now that are kept elsewhere during a run. */
-void ff__sim_stock(const struct sim *sim, uint64_t time, struct ff__sim_result *out);
+/* ---- loop.c ---- */
 
-/* The counters of the whole run, at its end. */
-void ff__sim_sum_up(struct sim *sim);
-
-/* Lets time pass until the program has ended. */
+/* Lets time pass until all jobs are over. */
 void ff__sim_loop(struct sim *sim);
 
-/* The host goes on with its program as far as it can. */
-void ff__host_run(struct sim *sim, uint64_t time);
+/* ---- statistics.c ---- */
 
-/* Nothing runs, and nothing moves but what the host itself waits for. */
-bool ff__devices_idle(const struct sim *sim);
+/* What a job has counted on a device. */
+static inline struct ff__sim_result *ff__sim_counters(const struct sim *sim, const struct job *job,
+                                                      uint32_t device) {
+    return &sim->counters[job->number * sim->config->devices + device];
+}
+
+/* Adds what the engine has counted since the last time. */
+void ff__sim_charge(struct sim *sim, struct ff__sim_result *counters);
+
+/* A job's counters, all its devices', as of `time`; those that only the engine has are of all jobs. */
+void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
+                   struct ff__sim_result *out);
+
+/* The results at the end: of each job, and of all. */
+void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__sim_result *all);
+
+/* ---- sim.c ---- */
 
 /* Remembers the first failure. */
 void ff__sim_fail(struct sim *sim, int status, const char *what);
@@ -85,8 +90,8 @@ static inline void ff__sim_observe(struct sim *sim, const struct ff_trace_event 
 }
 
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
-                                uint32_t device, struct transfer *transfer) {
-    struct event event = {.time = time, .kind = kind, .device = device, .transfer = transfer};
+                                uint32_t number, struct transfer *transfer) {
+    struct event event = {.time = time, .kind = kind, .number = number, .transfer = transfer};
     int status = ff__events_push(&sim->events, event);
     if (status)
         ff__sim_fail(sim, status, "events");
@@ -96,6 +101,33 @@ static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind 
 static inline void ff__sim_left(struct sim *sim, uint32_t tier, uint32_t block) {
     sim->generation[block]++;
     ff__bulk_left(sim, &sim->devices[tier - 1], block);
+}
+
+static inline struct device *ff__job_device(const struct sim *sim, const struct job *job,
+                                            uint32_t device) {
+    return &sim->devices[job->first_device + device % job->device_count];
+}
+
+/* Transfers under way on the job's devices. */
+static inline uint32_t ff__job_transfers(const struct sim *sim, const struct job *job) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->device_count; i++)
+        count += sim->devices[job->first_device + i].transfers;
+    return count;
+}
+
+/* From now on the device works for this job. */
+static inline void ff__device_serve(const struct sim *sim, struct device *device, struct job *job) {
+    device->job = job;
+    device->counters = ff__sim_counters(sim, job, device->tier - 1);
+}
+
+/* Instructions of all jobs so far. */
+static inline uint64_t ff__sim_instructions(const struct sim *sim) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < sim->job_count * sim->config->devices; i++)
+        count += sim->counters[i].instructions;
+    return count;
 }
 
 /* When the last eviction of the device so far will have gone. */

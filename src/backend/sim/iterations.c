@@ -90,11 +90,11 @@ static uint64_t period_of(struct iterations *iterations) {
     return lies_close(iterations) ? ITERATIONS_PERIOD : 0;
 }
 
-/* Rounds to come; *last is the action that ends the last one. */
-static uint64_t iterations_left(const struct sim *sim, uint64_t *last) {
+/* Iterations to come; *last is the action that ends the last one. */
+static uint64_t iterations_left(const struct job *job, uint64_t *last) {
     struct ff__action action;
     uint64_t count = 0;
-    for (uint64_t i = sim->next_action + 1; sim->workload->type->action(sim->workload, i, &action);
+    for (uint64_t i = job->next_action + 1; job->workload->type->action(job->workload, i, &action);
          i++) {
         if (action.kind != FF__ACTION_LAP)
             continue;
@@ -106,40 +106,32 @@ static uint64_t iterations_left(const struct sim *sim, uint64_t *last) {
 
 /* What `left` iterations more add to each counter. */
 static void multiply(struct iterations *iterations, uint64_t period, uint64_t left) {
-    uint64_t now[WORDS], start[WORDS], part[WORDS], more[WORDS];
+    uint64_t now[FF__RESULT_WORDS], start[FF__RESULT_WORDS], part[FF__RESULT_WORDS],
+        more[FF__RESULT_WORDS];
     memcpy(now, counters(iterations, 0), sizeof now);
     memcpy(start, counters(iterations, period), sizeof start);
     memcpy(part, counters(iterations, period - left % period), sizeof part);
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < FF__RESULT_WORDS; i++)
         more[i] = (now[i] - start[i]) * (left / period) + (part[i] - start[i]);
     memcpy(&iterations->more, more, sizeof more);
     memset(&iterations->more.lap, 0, sizeof iterations->more.lap);
     iterations->more.laps_run = 0;
 }
 
-void ff__iterations_end(struct sim *sim, uint64_t time) {
-    struct iterations *iterations = &sim->iterations;
-    uint64_t last = sim->next_action;
-    sim->result->laps++;
-    sim->result->laps_run++;
+void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time) {
+    struct iterations *iterations = &job->iterations;
+    uint64_t last = job->next_action;
+    job->own.laps++;
+    job->own.laps_run++;
     iterations->count++;
-    *counters(iterations, 0) = *sim->result;
-    ff__sim_stock(sim, time, counters(iterations, 0));
-    sim->result->lap = lap_of(iterations, 0);
+    ff__sim_charge(sim, ff__sim_counters(sim, job, job->first_device));
+    ff__job_stock(sim, job, time, counters(iterations, 0));
+    job->own.lap = lap_of(iterations, 0);
     uint64_t period = sim->config->settles ? period_of(iterations) : 0;
     if (sim->config->memory == 0 && rests(iterations))
         period = 1;
-    if (period == 0 || sim->config->observe)
+    if (period == 0 || sim->config->observe || sim->job_count > 1)
         return;
-    multiply(iterations, period, iterations_left(sim, &last));
-    sim->next_action = last; /* on with what comes after the last iteration */
-}
-
-void ff__iterations_add(const struct iterations *iterations, struct ff__sim_result *result) {
-    uint64_t sum[WORDS], more[WORDS];
-    memcpy(sum, result, sizeof sum);
-    memcpy(more, &iterations->more, sizeof more);
-    for (size_t i = 0; i < WORDS; i++)
-        sum[i] += more[i];
-    memcpy(result, sum, sizeof sum);
+    multiply(iterations, period, iterations_left(job, &last));
+    job->next_action = last; /* on with what comes after the last iteration */
 }

@@ -4,6 +4,7 @@
 
 #include "backend/sim/sim.h"
 
+struct job;
 struct sim;
 
 #define ITERATIONS_PERIOD 4u
@@ -15,9 +16,8 @@ struct iterations {
     struct ff__sim_result more;                /* of iterations that were not run */
 };
 
-/* An iteration has ended. If the rest can be told from those so far, it is passed over. */
-void ff__iterations_end(struct sim *sim, uint64_t time);
-/* Adds what was passed over. */
-void ff__iterations_add(const struct iterations *iterations, struct ff__sim_result *result);
+/* An iteration of the job has ended. If the rest can be told from those so far, it is passed over; but not
+ * while other jobs run, whose time would go on. */
+void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time);
 
 #endif

@@ -4,27 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int queue_launch(struct device *device, const struct launch *launch) {
-    if (device->queue_count == device->queue_capacity) {
-        uint32_t capacity = device->queue_capacity ? 2 * device->queue_capacity : 16;
-        struct launch *queue = malloc(capacity * sizeof *queue);
-        if (!queue)
+static int queue_launch(struct launch_queue *queue, const struct launch *launch) {
+    if (queue->count == queue->capacity) {
+        uint32_t capacity = queue->capacity ? 2 * queue->capacity : 16;
+        struct launch *launches = malloc(capacity * sizeof *launches);
+        if (!launches)
             return -ENOMEM;
-        for (uint32_t i = 0; i < device->queue_count; i++)
-            queue[i] = device->queue[(device->queue_head + i) % device->queue_capacity];
-        free(device->queue);
-        device->queue = queue;
-        device->queue_head = 0;
-        device->queue_capacity = capacity;
+        for (uint32_t i = 0; i < queue->count; i++)
+            launches[i] = queue->launches[(queue->head + i) % queue->capacity];
+        free(queue->launches);
+        queue->launches = launches;
+        queue->head = 0;
+        queue->capacity = capacity;
     }
-    device->queue[(device->queue_head + device->queue_count++) % device->queue_capacity] = *launch;
+    queue->launches[(queue->head + queue->count++) % queue->capacity] = *launch;
     return 0;
 }
 
-static struct launch take_launch(struct device *device) {
-    struct launch launch = device->queue[device->queue_head];
-    device->queue_head = (device->queue_head + 1) % device->queue_capacity;
-    device->queue_count--;
+static struct launch take_launch(struct launch_queue *queue) {
+    struct launch launch = queue->launches[queue->head];
+    queue->head = (queue->head + 1) % queue->capacity;
+    queue->count--;
     return launch;
 }
 
@@ -34,7 +34,7 @@ static struct launch take_launch(struct device *device) {
  * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
 static void take_note(struct sim *sim, const struct launch *note) {
     const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
-    uint64_t base = sim->workload->arrays[note->array].first_page;
+    uint64_t base = note->job->workload->arrays[note->array].first_page;
     uint64_t page = base + (note->offset + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
     uint64_t end = base + (note->offset + note->bytes) / FF_PAGE_SIZE;
     if (!discard->dead)
@@ -50,8 +50,8 @@ static void take_note(struct sim *sim, const struct launch *note) {
 }
 
 static void take_notes(struct sim *sim, struct device *device) {
-    while (device->queue_count > 0 && device->queue[device->queue_head].is_note) {
-        struct launch note = take_launch(device);
+    while (device->queue.count > 0 && device->queue.launches[device->queue.head].is_note) {
+        struct launch note = take_launch(&device->queue);
         take_note(sim, &note);
     }
 }
@@ -59,8 +59,9 @@ static void take_notes(struct sim *sim, struct device *device) {
 /* ---- kernels ---- */
 
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
-    device->current = take_launch(device);
+    device->current = take_launch(&device->queue);
     device->running = true;
+    ff__device_serve(sim, device, device->current.job);
     device->started = device->last_end = time;
     device->stalled = NEVER;
     device->next_cta = 0;
@@ -92,8 +93,8 @@ void ff__launch_end(struct sim *sim, struct device *device) {
     uint64_t end = device->last_end > sim->now ? device->last_end : sim->now;
     device->running = false;
     ff__sms_show(sim, device);
-    sim->launches_done++;
-    sim->result->kernel_ns += ff__sim_ns(end - device->started);
+    device->job->launches_done++;
+    device->counters->kernel_ns += ff__sim_ns(end - device->started);
     struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END,
                                    .device = device->tier - 1,
                                    .identity = device->current.kernel.identity};
@@ -101,17 +102,19 @@ void ff__launch_end(struct sim *sim, struct device *device) {
     ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
                       false);
     take_notes(sim, device);
-    if (device->queue_count > 0)
+    if (device->queue.count > 0)
         expect_kernel(sim, device, end);
-    if (sim->host_waits)
-        ff__sim_post(sim, end, EVENT_HOST, 0, NULL);
+    if (device->job->host_waits)
+        ff__sim_post(sim, end, EVENT_HOST, device->job->number, NULL);
 }
 
 /* ---- what the host launches ---- */
 
-void ff__launch_kernel(struct sim *sim, const struct ff__action *action, uint64_t time) {
-    struct device *device = &sim->devices[action->device % sim->config->devices];
-    struct launch launch = {.kernel = action->kernel, .number = ++sim->launch_count};
+void ff__launch_kernel(struct sim *sim, struct job *job, const struct ff__action *action,
+                       uint64_t time) {
+    struct device *device = ff__job_device(sim, job, action->device);
+    struct launch launch = {.job = job, .kernel = action->kernel, .number = ++sim->launch_count};
+    job->launches++;
     if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
         action->kernel.ctas == 0) {
         ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
@@ -122,8 +125,8 @@ void ff__launch_kernel(struct sim *sim, const struct ff__action *action, uint64_
 
 void ff__launch_queue(struct sim *sim, struct device *device, const struct launch *launch,
                       uint64_t time) {
-    bool idle = !device->running && device->queue_count == 0;
-    int status = queue_launch(device, launch);
+    bool idle = !device->running && device->queue.count == 0;
+    int status = queue_launch(&device->queue, launch);
     if (status)
         ff__sim_fail(sim, status, "a launch");
     else if (idle)
@@ -131,15 +134,16 @@ void ff__launch_queue(struct sim *sim, struct device *device, const struct launc
 }
 
 /* In turn with the launches of its device. */
-void ff__launch_note(struct sim *sim, const struct ff__action *action) {
-    struct device *device = &sim->devices[action->device % sim->config->devices];
-    struct launch launch = {.is_note = true,
+void ff__launch_note(struct sim *sim, struct job *job, const struct ff__action *action) {
+    struct device *device = ff__job_device(sim, job, action->device);
+    struct launch launch = {.job = job,
+                            .is_note = true,
                             .inactive = action->kind == FF__ACTION_INACTIVE,
                             .array = action->array,
                             .offset = action->offset,
                             .bytes = action->bytes};
-    bool idle = !device->running && device->queue_count == 0;
-    int status = idle ? 0 : queue_launch(device, &launch);
+    bool idle = !device->running && device->queue.count == 0;
+    int status = idle ? 0 : queue_launch(&device->queue, &launch);
     if (status)
         ff__sim_fail(sim, status, "a note");
     else if (idle)

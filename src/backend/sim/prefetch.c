@@ -134,7 +134,7 @@ static bool start_restock(struct sim *sim, struct device *device, uint64_t time)
 /* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they go
  * before prefetches, but prefetches do not wait for the copies of faults that are under way. */
 static bool faults_wait(const struct device *device) {
-    return device->in_batch && device->batch_next < device->batch_count;
+    return device->batch.under_way && device->batch.next < device->batch.count;
 }
 
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {
@@ -143,7 +143,7 @@ void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {
 }
 
 void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time) {
-    if (sim->freeing || (faults_wait(device) && !sim->model->prefetches_too))
+    if (device->job->freeing || (faults_wait(device) && !sim->model->prefetches_too))
         return;
     uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {

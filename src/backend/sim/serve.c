@@ -14,20 +14,22 @@ static void post_retry(struct sim *sim, const struct ff_fault_group *group,
     ff__sim_post(sim, due_ns * PS_PER_NS, EVENT_RETRY, group->tier - 1, transfer);
 }
 
-/* Keeps faults that found no room until some transfer has finished. */
-static void keep(struct sim *sim, const struct ff_fault_group *group, struct transfer *transfer) {
-    if (sim->retry_count == sim->retry_capacity) {
-        uint32_t capacity = sim->retry_capacity ? 2 * sim->retry_capacity : 64;
-        struct transfer **retries = realloc(sim->retries, capacity * sizeof *retries);
+/* Keeps faults that found no room until some transfer of the job has finished. */
+static void keep(struct sim *sim, struct job *job, const struct ff_fault_group *group,
+                 struct transfer *transfer) {
+    if (job->retry_count == job->retry_capacity) {
+        uint32_t capacity = job->retry_capacity ? 2 * job->retry_capacity : 64;
+        struct transfer **retries = realloc(job->retries, capacity * sizeof *retries);
         if (!retries) {
+            ff__transfer_free(sim, transfer);
             ff__sim_fail(sim, -ENOMEM, "faults");
             return;
         }
-        sim->retries = retries;
-        sim->retry_capacity = capacity;
+        job->retries = retries;
+        job->retry_capacity = capacity;
     }
     transfer->group = *group;
-    sim->retries[sim->retry_count++] = transfer;
+    job->retries[job->retry_count++] = transfer;
 }
 
 /* One group of faults. Returns the transfer that it started, or NULL. */
@@ -49,7 +51,7 @@ struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64
             post_retry(sim, group, &transfer->moves.throttled, transfer->moves.retry_ns);
         return transfer;
     case FF__JOB_NO_ROOM:
-        keep(sim, group, transfer);
+        keep(sim, device->job, group, transfer);
         return NULL;
     case FF__JOB_WAIT:
         post_retry(sim, group, &transfer->moves.throttled, transfer->moves.retry_ns);
@@ -69,10 +71,11 @@ struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64
 
 static void serve_at_once(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
     struct transfer *transfer = ff__serve(sim, group, time);
-    if (!transfer)
-        return;
-    transfer->cause = TRANSFER_OF_FAULT;
-    ff__transfer_start(sim, transfer, time);
+    if (transfer) {
+        transfer->cause = TRANSFER_OF_FAULT;
+        ff__transfer_start(sim, transfer, time);
+    }
+    ff__sim_charge(sim, sim->devices[group->tier - 1].counters);
 }
 
 void ff__serve_retry(struct sim *sim, struct transfer *transfer, uint64_t time) {
@@ -81,15 +84,14 @@ void ff__serve_retry(struct sim *sim, struct transfer *transfer, uint64_t time) 
     serve_at_once(sim, &group, time);
 }
 
-/* Faults that came while their pages were leaving, or found no room. */
-void ff__serve_late(struct sim *sim, uint64_t time) {
+void ff__serve_late(struct sim *sim, struct job *job, uint64_t time) {
     struct ff_fault_group group;
     while (ff__engine_take_late(&sim->engine, &group))
         serve_at_once(sim, &group, time);
-    struct transfer **retries = sim->retries; /* those that still find no room begin a new list */
-    uint32_t count = sim->retry_count;
-    sim->retries = NULL;
-    sim->retry_count = sim->retry_capacity = 0;
+    struct transfer **retries = job->retries; /* those that still find no room begin a new list */
+    uint32_t count = job->retry_count;
+    job->retries = NULL;
+    job->retry_count = job->retry_capacity = 0;
     for (uint32_t i = 0; i < count; i++)
         ff__serve_retry(sim, retries[i], time);
     free(retries);

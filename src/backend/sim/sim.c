@@ -26,10 +26,17 @@ void ff__sim_observe_access(struct sim *sim, const struct ff_trace_event *event,
 
 /* ---- making ---- */
 
-static uint64_t address_space(const struct ff__workload *workload) {
-    uint64_t blocks = 1;
+static uint64_t blocks_of(const struct ff__workload *workload) {
+    uint64_t blocks = 0;
     for (uint32_t i = 0; i < workload->array_count; i++)
         blocks += (workload->arrays[i].bytes + FF_BLOCK_SIZE - 1) / FF_BLOCK_SIZE;
+    return blocks;
+}
+
+static uint64_t address_space(const struct ff__sim_job *jobs, uint32_t count) {
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; i < count; i++)
+        blocks += blocks_of(jobs[i].workload);
     return blocks * FF_BLOCK_SIZE;
 }
 
@@ -39,9 +46,8 @@ static bool policy_watches(const struct ff__system *system) {
     return prefetch->on_access || evict->on_access;
 }
 
-static int open_engine(struct sim *sim, const struct ff_future *future) {
+static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
     const struct ff__sim_config *config = sim->config;
-    uint64_t space = address_space(sim->workload);
     uint64_t memory = config->memory ? config->memory : space;
     struct ff__engine_config engine = {
         .base = 0,
@@ -62,24 +68,49 @@ static int open_engine(struct sim *sim, const struct ff_future *future) {
     return ff__engine_init(&sim->engine, &engine, sim->error);
 }
 
-static int open_sim(struct sim *sim, const struct ff_future *future) {
-    int status = open_engine(sim, future);
+static int open_jobs(struct sim *sim, const struct ff__sim_job *jobs) {
+    int status = 0;
+    for (uint32_t i = 0; i < sim->job_count && !status; i++) {
+        struct job *job = &sim->jobs[i];
+        job->workload = jobs[i].workload;
+        job->first_device = jobs[i].first_device;
+        job->device_count = jobs[i].devices;
+        status = ff__job_init(job, i);
+        for (uint32_t device = 0; device < job->device_count; device++)
+            ff__device_serve(sim, ff__job_device(sim, job, device), job);
+    }
+    return status;
+}
+
+static int open_devices(struct sim *sim) {
+    int status = ff__links_init(&sim->links, sim->gpu, sim->config->devices);
+    for (uint32_t i = 0; i < sim->config->devices && !status; i++) {
+        status = ff__device_init(sim, &sim->devices[i], i + 1);
+        ff__device_serve(sim, &sim->devices[i], &sim->jobs[0]); /* what no job has */
+    }
+    return status;
+}
+
+static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
+                    const struct ff_future *future) {
+    int status = open_engine(sim, address_space(jobs, sim->job_count), future);
     if (status)
         return status;
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->engine.space.block_limit, devices = sim->config->devices;
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system);
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
-    sim->ranges = calloc(sim->workload->array_count + 1, sizeof *sim->ranges);
-    sim->devices = calloc(sim->config->devices, sizeof *sim->devices);
-    if (!sim->generation || !sim->ranges || !sim->devices)
+    sim->jobs = calloc(sim->job_count, sizeof *sim->jobs);
+    sim->devices = calloc(devices, sizeof *sim->devices);
+    sim->counters = calloc(sim->job_count * devices, sizeof *sim->counters);
+    if (!sim->generation || !sim->jobs || !sim->devices || !sim->counters)
         status = -ENOMEM;
     if (!status)
-        status = ff__links_init(&sim->links, sim->gpu, sim->config->devices);
-    for (uint32_t i = 0; i < sim->config->devices && !status; i++)
-        status = ff__device_init(sim, &sim->devices[i], i + 1);
+        status = open_devices(sim);
+    if (!status)
+        status = open_jobs(sim, jobs);
     return status ? ff__fail(sim->error, status, "no memory for the simulated devices") : 0;
 }
 
@@ -89,42 +120,40 @@ static void close_sim(struct sim *sim) {
     while (ff__events_pop(&sim->events, &event))
         if (event.kind != EVENT_ARRIVE) /* the transfer's end is in the queue, too */
             free(event.transfer);
-    for (uint32_t i = 0; i < sim->retry_count; i++)
-        free(sim->retries[i]);
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++)
         ff__device_fini(sim, &sim->devices[i]);
+    for (uint32_t i = 0; sim->jobs && i < sim->job_count; i++)
+        ff__job_fini(&sim->jobs[i]);
     ff__links_fini(&sim->links);
     while (sim->free_transfers) {
         struct transfer *next = sim->free_transfers->next;
         free(sim->free_transfers);
         sim->free_transfers = next;
     }
-    free(sim->retries);
     free(sim->faulted);
     free(sim->events.heap);
     free(sim->devices);
-    free(sim->ranges);
+    free(sim->jobs);
+    free(sim->counters);
     ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
     ff__engine_fini(&sim->engine);
 }
 
 /* ---- running ---- */
 
-static int simulate(const struct ff__sim_config *config, struct ff__workload *workload,
+static int simulate(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
                     const struct ff_future *future, struct recording *recording,
-                    struct ff__sim_result *result, struct ff_error *error) {
+                    struct ff__sim_result *all, struct ff_error *error) {
     struct sim sim = {.config = config,
                       .gpu = config->gpu,
                       .model = ff__fault_model(config->gpu, config->untimed),
-                      .workload = workload,
-                      .result = result,
+                      .job_count = count,
                       .recording = recording,
                       .error = error};
-    memset(result, 0, sizeof *result);
-    int status = open_sim(&sim, future);
+    int status = open_sim(&sim, jobs, future);
     if (!status) {
         ff__sim_loop(&sim);
-        ff__sim_sum_up(&sim);
+        ff__sim_sum_up(&sim, jobs, all);
         status = sim.failure;
     }
     if (sim.engine.space.block_limit)
@@ -140,8 +169,8 @@ static uint32_t needs(const struct ff__system *system) {
 }
 
 /* Who needs the future gets that of a run with memory for everything. */
-static int record_future(const struct ff__sim_config *config, struct ff__workload *workload,
-                         struct recording *recording, struct ff_future *future,
+static int record_future(const struct ff__sim_config *config, struct ff__sim_job *jobs,
+                         uint32_t count, struct recording *recording, struct ff_future *future,
                          struct ff_error *error) {
     struct ff__sim_config rehearsal = *config;
     struct ff__sim_result ignored;
@@ -150,29 +179,52 @@ static int record_future(const struct ff__sim_config *config, struct ff__workloa
     rehearsal.progress = NULL;
     int status = ff__system_parse("demand", &rehearsal.system, error);
     if (!status)
-        status = simulate(&rehearsal, workload, NULL, recording, &ignored, error);
-    if (!status && ff__future_make(recording, address_space(workload) / FF_PAGE_SIZE, future))
+        status = simulate(&rehearsal, jobs, count, NULL, recording, &ignored, error);
+    if (!status && ff__future_make(recording, address_space(jobs, count) / FF_PAGE_SIZE, future))
         status = ff__fail(error, -ENOMEM, "no memory for the recorded future");
+    return status;
+}
+
+static int check_devices(const struct ff__sim_config *config, const struct ff__sim_job *jobs,
+                         uint32_t count, struct ff_error *error) {
+    uint32_t next = 0;
+    if (config->devices == 0 || config->devices >= FF_TIERS_MAX)
+        return ff__fail(error, -EINVAL, "%u devices; there can be 1 to %u", config->devices,
+                        FF_TIERS_MAX - 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff__sim_job *job = &jobs[i];
+        if (job->devices == 0 || job->first_device < next || job->first_device > config->devices ||
+            job->devices > config->devices - job->first_device)
+            return ff__fail(error, -EINVAL,
+                            "job %u: each job needs devices of its own, in the order of jobs", i);
+        next = job->first_device + job->devices;
+    }
+    return 0;
+}
+
+int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
+                     struct ff__sim_result *all, struct ff_error *error) {
+    struct recording recording = {0};
+    struct ff_future future = {0};
+    uint64_t frame = config->gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
+    bool foresees = needs(&config->system) & FF_SEES_FUTURE;
+    int status = check_devices(config, jobs, count, error);
+    if (status)
+        return status;
+    if (config->memory > 0 && config->memory < frame)
+        return ff__fail(error, -EINVAL,
+                        "%llu bytes of memory: the device hands it out in pieces of %llu bytes",
+                        (unsigned long long)config->memory, (unsigned long long)frame);
+    status = foresees ? record_future(config, jobs, count, &recording, &future, error) : 0;
+    if (!status)
+        status = simulate(config, jobs, count, foresees ? &future : NULL, NULL, all, error);
+    ff__future_free(&future);
+    free(recording.order);
     return status;
 }
 
 int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *workload,
                 struct ff__sim_result *result, struct ff_error *error) {
-    struct recording recording = {0};
-    struct ff_future future = {0};
-    uint64_t frame = config->gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
-    bool foresees = needs(&config->system) & FF_SEES_FUTURE;
-    if (config->devices == 0 || config->devices >= FF_TIERS_MAX)
-        return ff__fail(error, -EINVAL, "%u devices; there can be 1 to %u", config->devices,
-                        FF_TIERS_MAX - 1);
-    if (config->memory > 0 && config->memory < frame)
-        return ff__fail(error, -EINVAL,
-                        "%llu bytes of memory: the device hands it out in pieces of %llu bytes",
-                        (unsigned long long)config->memory, (unsigned long long)frame);
-    int status = foresees ? record_future(config, workload, &recording, &future, error) : 0;
-    if (!status)
-        status = simulate(config, workload, foresees ? &future : NULL, NULL, result, error);
-    ff__future_free(&future);
-    free(recording.order);
-    return status;
+    struct ff__sim_job job = {.workload = workload, .devices = config->devices};
+    return ff__sim_run_jobs(config, &job, 1, result, error);
 }

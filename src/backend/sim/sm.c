@@ -30,15 +30,15 @@ static int sm_init(const struct sim *sim, struct sm *sm) {
 int ff__sms_init(struct sim *sim, struct device *device) {
     size_t blocks = sim->engine.space.block_limit;
     device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
-    device->pending = ff__lazy_map(blocks * sizeof *device->pending);
+    device->buffer.pending = ff__lazy_map(blocks * sizeof *device->buffer.pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
     device->waits =
         calloc((size_t)sim->gpu->sms * sim->warps_per_sm * WARP_WAITS, sizeof *device->waits);
     device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
-    int status =
-        device->sms && device->pending && device->waiters && device->waits && device->accesses
-            ? 0
-            : -ENOMEM;
+    int status = device->sms && device->buffer.pending && device->waiters && device->waits &&
+                         device->accesses
+                     ? 0
+                     : -ENOMEM;
     for (uint32_t i = 0; i < sim->gpu->sms && !status; i++)
         status = sm_init(sim, &device->sms[i]);
     return status;
@@ -56,7 +56,7 @@ void ff__sms_fini(struct sim *sim, struct device *device) {
     free(device->sms);
     free(device->accesses);
     free(device->waits);
-    ff__lazy_unmap(device->pending, blocks * sizeof *device->pending);
+    ff__lazy_unmap(device->buffer.pending, blocks * sizeof *device->buffer.pending);
     ff__lazy_unmap(device->waiters, blocks * sizeof *device->waiters);
 }
 
@@ -196,8 +196,8 @@ static void issue(struct sim *sim, struct device *device, struct sm *sm, uint32_
     warp->step++;
     warp->untold += step->instructions;
     sm->now += step->instructions * sim->ps_per_instruction;
-    sim->result->instructions += step->instructions;
-    sim->result->accesses += step->page_count;
+    device->counters->instructions += step->instructions;
+    device->counters->accesses += step->page_count;
     if (step->page_count == 0) {
         go_on(sm, slot, 0, sm->now);
         return;
@@ -220,7 +220,7 @@ static void run_step(struct sim *sim, struct device *device, struct sm *sm) {
     struct ff__step step;
     if (sm->now < warp->ready)
         sm->now = warp->ready;
-    if (kernel->step(sim->workload, kernel, warp->cta, warp->warp, warp->step, &step))
+    if (kernel->step(device->job->workload, kernel, warp->cta, warp->warp, warp->step, &step))
         issue(sim, device, sm, slot, &step);
     else
         try_end(sim, device, sm, slot);
@@ -244,7 +244,7 @@ static void end_stall(struct sim *sim, struct device *device) {
     if (ready == NEVER)
         return;
     if (ready > device->stalled)
-        sim->result->stall_ns += ff__sim_ns(ready - device->stalled);
+        device->counters->stall_ns += ff__sim_ns(ready - device->stalled);
     device->stalled = NEVER;
 }
 

@@ -21,7 +21,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
     struct ff_advice_list advice = {items, 0, FF__ACCESSES_MAX};
     if (device->access_count == 0)
         return;
-    sim->engine.view.instructions = sim->result->instructions;
+    sim->engine.view.instructions = ff__sim_instructions(sim);
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, device->accesses,
                       device->access_count, &advice);
     device->access_count = 0;
@@ -123,19 +123,19 @@ static bool touch_first(struct device *device, uint64_t page) {
 }
 
 /* The first access of a launch to a page is what the launch demands. */
-static void count_demand(struct sim *sim, struct device *device, uint64_t page, bool there) {
+static void count_demand(struct device *device, uint64_t page, bool there) {
     if (!touch_first(device, page))
         return;
-    sim->result->demanded++;
-    sim->result->demanded_hits += there;
+    device->counters->demanded++;
+    device->counters->demanded_hits += there;
 }
 
 /* A walk of the page table. False: a far fault. */
 static bool walk(struct sim *sim, struct device *device, const struct sm *sm, uint64_t page,
                  bool write) {
     bool there = ff__sim_resident(sim, device->tier, page);
-    sim->result->walks++;
-    count_demand(sim, device, page, there);
+    device->counters->walks++;
+    count_demand(device, page, there);
     if (!there)
         return false;
     ff__sim_use(sim, page, write);
@@ -159,7 +159,7 @@ static uint64_t use_remotely(struct sim *sim, struct device *device, uint64_t st
     const struct link *link = ff__link_between(&sim->links, FF_TIER_HOST, device->tier);
     uint64_t held_ns,
         free_at = ff__link_hold(&sim->links, link, sim->gpu->remote_bytes, start, &held_ns);
-    sim->result->remote++;
+    device->counters->remote++;
     return free_at + sim->gpu->remote_ns * PS_PER_NS;
 }
 
@@ -208,13 +208,13 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
 
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time) {
-    struct ff_mask answered = ff_mask_and(&device->pending[block], pages);
+    struct ff_mask answered = ff_mask_and(&device->buffer.pending[block], pages);
     if (!ff_mask_empty(&answered)) {
-        device->pending[block] = ff_mask_minus(&device->pending[block], pages);
+        device->buffer.pending[block] = ff_mask_minus(&device->buffer.pending[block], pages);
         ff__bulk_changed(sim, device, block);
     }
     if (device->bulk.waits)
-        ff__bulk_wake(sim, device, time);
+        ff__bulk_wake(device, time);
     for (uint32_t *link = &device->waiters[block]; *link != 0;) {
         struct wait *wait = &device->waits[*link - 1];
         uint32_t next = wait->next;
@@ -255,7 +255,7 @@ uint64_t ff__sm_touch(struct sim *sim, struct device *device, struct sm *sm, uin
             ff__faults_raise(sim, device, &fault);
             wait_for(sim, device, sm, slot, page, step->write);
         }
-        sim->result->hits += !touch.missed;
+        device->counters->hits += !touch.missed;
         if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
         if (sim->shows_accesses)

@@ -20,6 +20,10 @@ void ff__transfer_free(struct sim *sim, struct transfer *transfer) {
 
 /* ---- links ---- */
 
+static struct ff__sim_result *counters_at(const struct sim *sim, uint32_t tier) {
+    return sim->devices[tier - 1].counters;
+}
+
 static uint64_t *busy_ns(struct ff__sim_result *result, uint32_t from, uint32_t to) {
     if (from == FF_TIER_HOST)
         return &result->link_in_ns;
@@ -35,7 +39,7 @@ static uint64_t send_pages(struct sim *sim, uint32_t from, uint32_t to, const st
     if (bytes == 0 || !sim->model->takes_time)
         return time;
     uint64_t free_at = ff__link_hold(&sim->links, link, bytes, time, &ns);
-    *busy_ns(sim->result, from, to) += ns;
+    *busy_ns(counters_at(sim, to == FF_TIER_HOST ? from : to), from, to) += ns;
     return free_at + (uint64_t)(link->model->latency_ns * (double)PS_PER_NS);
 }
 
@@ -85,10 +89,11 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     struct ff_mask dirty = ff_mask_and(&live, written);
     struct ff_mask *copied = &transfer->moves.copied[i];
     uint32_t dirty_count = ff_mask_count(&dirty);
+    struct ff__sim_result *counters = counters_at(sim, out->tier);
     *copied = sim->gpu->write_back_clean ? live : dirty;
-    sim->result->evicted_dirty += dirty_count;
-    sim->result->evicted_clean += ff_mask_count(&live) - dirty_count;
-    sim->result->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
+    counters->evicted_dirty += dirty_count;
+    counters->evicted_clean += ff_mask_count(&live) - dirty_count;
+    counters->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
     *written = ff_mask_minus(written, &out->pages);
     ff__sim_left(sim, out->tier, out->block);
     return send_home(sim, out->tier, copied, time);
@@ -100,7 +105,8 @@ static uint64_t schedule_fetch(struct sim *sim, struct transfer *transfer, uint3
     const struct ff__move *out = &transfer->moves.out[i];
     transfer->moves.copied[i] = out->pages; /* the host's copy may be out of date */
     transfer->fetched = ff_mask_or(&transfer->fetched, &out->pages);
-    sim->result->bytes_peer += (uint64_t)ff_mask_count(&out->pages) * FF_PAGE_SIZE;
+    counters_at(sim, transfer->moves.in.tier)->bytes_peer +=
+        (uint64_t)ff_mask_count(&out->pages) * FF_PAGE_SIZE;
     ff__sim_left(sim, out->tier, out->block);
     return send_pages(sim, out->tier, transfer->moves.in.tier, &out->pages, time);
 }
@@ -111,10 +117,11 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
         ff_mask_and(&in->pages, &ff__facts(&sim->engine.space, in->block)->evicted);
     struct ff_mask left = copied_in(sim, transfer);
     uint32_t count = ff_mask_count(&left);
+    struct ff__sim_result *counters = counters_at(sim, in->tier);
     uint64_t end = time;
-    sim->result->thrashed += ff_mask_count(&back);
-    sim->result->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
-    sim->result->pages_in += count + ff_mask_count(&transfer->fetched);
+    counters->thrashed += ff_mask_count(&back);
+    counters->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
+    counters->pages_in += count + ff_mask_count(&transfer->fetched);
     while (!ff_mask_empty(&left)) {
         struct ff_mask piece = first_piece(sim, &left, &transfer->moves.faulted);
         end = send_pages(sim, FF_TIER_HOST, in->tier, &piece, time);
@@ -163,7 +170,7 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
         end = bring(sim, transfer, end);
-    sim->transfers_at_work++;
+    sim->devices[transfer->device].transfers++;
     sim->model->started(sim, transfer, time, end);
 }
 
@@ -218,7 +225,7 @@ void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t ti
 void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t time) {
     struct device *device = &sim->devices[transfer->device];
     enum transfer_cause cause = transfer->cause;
-    sim->transfers_at_work--;
+    device->transfers--;
     ff__engine_finish(&sim->engine, ff__sim_ns(time), &transfer->moves);
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
@@ -229,8 +236,10 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
         ff__bulk_changed(sim, device, transfer->moves.in.block);
     if (transfer->moves.has_in && (cause != TRANSFER_OF_BATCH || sim->model->wakes_at_end))
         ff__sms_wake(sim, device, transfer->moves.in.block, &transfer->moves.in.pages, time);
+    if (cause == TRANSFER_OF_HOST)
+        transfer->job->host_transfers--;
     ff__transfer_free(sim, transfer);
-    sim->host_transfers -= cause == TRANSFER_OF_HOST;
-    ff__serve_late(sim, time);
+    ff__sim_charge(sim, device->counters);
+    ff__serve_late(sim, device->job, time);
     sim->model->ended(sim, device, cause, time);
 }

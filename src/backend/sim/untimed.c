@@ -36,7 +36,7 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     transfer->device = device->tier - 1;
     int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
     bool waits = status == FF__JOB_WAIT;
-    sim->result->batches += status == FF__JOB_RUN;
+    device->counters->batches += status == FF__JOB_RUN;
     if (waits && transfer->moves.retry_ns * PS_PER_NS > sim->now)
         sim->now = transfer->moves.retry_ns * PS_PER_NS;
     if (status == FF__JOB_RUN)
@@ -51,10 +51,10 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
 }
 
 /* What has left for a page, as schedule_out() in transfer.c has it. */
-static void count_out(struct sim *sim, const struct ff__page_job *job) {
-    sim->result->evicted_dirty += job->victim_written;
-    sim->result->evicted_clean += !job->victim_written;
-    sim->result->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
+static void count_out(struct ff__sim_result *counters, const struct ff__page_job *job) {
+    counters->evicted_dirty += job->victim_written;
+    counters->evicted_clean += !job->victim_written;
+    counters->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
 }
 
 /* The short way. */
@@ -67,11 +67,11 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
         return false;
     bool copied = job.held || sim->gpu->copies_empty;
     if (job.evicts)
-        count_out(sim, &job);
-    sim->result->thrashed += job.back;
-    sim->result->pages_in += copied;
-    sim->result->bytes_in += copied ? FF_PAGE_SIZE : 0;
-    sim->result->batches++;
+        count_out(device->counters, &job);
+    device->counters->thrashed += job.back;
+    device->counters->pages_in += copied;
+    device->counters->bytes_in += copied ? FF_PAGE_SIZE : 0;
+    device->counters->batches++;
     return true;
 }
 
@@ -107,7 +107,7 @@ static void show(struct turn *turn, uint32_t end) {
     if (!sim->shows_accesses || first == end)
         return;
     sim->engine.view.foreseen = device->access_count - end;
-    sim->engine.view.instructions = sim->result->instructions;
+    sim->engine.view.instructions = ff__sim_instructions(sim);
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
                       end - first, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
@@ -124,7 +124,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     access->flags |= FF_ACCESS_MISS;
     if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
-        sim->result->remote++;
+        turn->device->counters->remote++;
         return;
     }
     show(turn, index + 1);
@@ -174,13 +174,13 @@ static void touch_all(struct turn *turn) {
         absent = touch_present(turn, i);
         if (sim->engine.space.stats.prefetched > 0)
             use_present(turn, i, absent);
-        sim->result->hits += absent - i;
+        device->counters->hits += absent - i;
         sim->now += (absent - i + (absent < count)) * PS_PER_NS;
         if (absent < count)
             touch_absent(turn, absent);
     }
     show(turn, count);
-    sim->result->accesses += count;
+    device->counters->accesses += count;
     device->access_count = 0;
 }
 
@@ -193,7 +193,7 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
                                  .pc = step->pc,
                                  .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
                                  .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
-    turn->sim->result->instructions += step->instructions;
+    turn->device->counters->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
         const struct ff_facts *facts = ff__facts(&turn->sim->engine.space, block);
@@ -226,7 +226,8 @@ static bool advance(struct turn *turn, uint32_t index) {
     struct lane *lane = &turn->lanes[index];
     const struct ff__kernel *kernel = turn->kernel;
     struct ff__step step;
-    while (!kernel->step(turn->sim->workload, kernel, lane->cta, lane->warp, lane->step, &step))
+    while (!kernel->step(turn->device->job->workload, kernel, lane->cta, lane->warp, lane->step,
+                         &step))
         if (!next_warp(turn, lane))
             return false;
     lane->step++;
@@ -271,10 +272,12 @@ static void run_kernel(struct sim *sim, struct device *device, const struct ff__
 void ff__untimed_launch(struct sim *sim, struct device *device, const struct launch *launch,
                         uint64_t time) {
     (void)time; /* the clock counts accesses */
+    ff__device_serve(sim, device, launch->job);
     if (launch->kernel.step)
         run_kernel(sim, device, &launch->kernel);
     else
         ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
+    ff__sim_charge(sim, device->counters);
 }
 
 void ff__untimed_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
