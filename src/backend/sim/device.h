@@ -94,7 +94,6 @@ struct device {
     struct fault_buffer buffer;
     struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
-    uint32_t transfers;      /* under way */
     uint32_t prefetching;    /* prefetches and pre-evictions under way */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;
@@ -128,22 +127,42 @@ int ff__sms_init(struct sim *sim, struct device *device);
 void ff__sms_fini(struct sim *sim, struct device *device);
 /* Fills the SMs with the first CTAs of the current kernel. */
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
-/* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
-uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
 /* Warps that have ended may leave now. */
 void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
-/* A warp can go on from this time on. */
-void ff__sm_ready(struct sm *sm, uint32_t slot, uint64_t ready);
+/* A warp has ended. */
+void ff__sm_end_warp(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot);
 
-/* ---- touch.c ---- */
+/* ---- warp.c ---- */
 
-/* Touches the pages of a step; returns when those that are there have come. The others are waited for. */
-uint64_t ff__sm_touch(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
-                      const struct ff__step *step);
+/* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
+uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
+
+/* ---- wait.c ---- */
+
+/* An access over a link, which takes its share of it. Returns when it ends. */
+uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint64_t start);
+/* A warp faults on a page, and waits for it. */
+void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
+                 uint64_t page, bool write, uint64_t time);
 /* These pages' faults have been answered: what waits for one of them uses it, here or over a link, or
  * faults again if it is at neither place any more. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
+
+/* ---- access.c ---- */
+
+struct touch {
+    uint64_t page;
+    struct warp *warp;
+    uint32_t pc;
+    bool write, missed, remote;
+};
+
+/* Gathers an access for the policies; tells whoever runs the simulation. */
+void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
+                     const struct touch *touch);
+void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
+                        const struct touch *touch);
 /* Shows the accesses so far to the policies. */
 void ff__sms_show(struct sim *sim, struct device *device);
 

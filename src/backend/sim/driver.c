@@ -9,14 +9,14 @@
 /* ---- idle links ---- */
 
 bool ff__driver_links_idle(const struct sim *sim, const struct device *device, uint64_t time) {
-    return ff__job_transfers(sim, device->job) == 0 && !device->batch.under_way &&
+    return device->job->transfers == 0 && !device->batch.under_way &&
            ff__sim_out_end(sim, device->tier) <= time &&
            (device->buffer.count == 0 || device->buffer.faults[0].time > time);
 }
 
 /* Something has ended: warps of the job may wait for that. */
 static void expect_idle(struct sim *sim, const struct job *job, uint64_t time) {
-    if (!sim->gpu->ends_when_idle || ff__job_transfers(sim, job) > 0)
+    if (!sim->gpu->ends_when_idle || job->transfers > 0)
         return;
     for (uint32_t i = 0; i < job->device_count; i++) {
         uint32_t device = job->first_device + i;

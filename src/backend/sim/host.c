@@ -23,7 +23,7 @@ bool ff__job_idle(const struct sim *sim, const struct job *job) {
         if (device->running || device->queue.count > 0 || device->batch.under_way)
             return false;
     }
-    return ff__job_transfers(sim, job) == job->host_transfers;
+    return job->transfers == job->host_transfers;
 }
 
 /* ---- memory ---- */
@@ -68,7 +68,6 @@ static void take_home(struct sim *sim, struct job *job, uint32_t block, const st
         if (!transfer)
             return;
         transfer->cause = TRANSFER_OF_HOST;
-        transfer->job = job;
         transfer->device = tier - 1;
         if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
                              dead ? pages : NULL, &transfer->moves) != FF__JOB_RUN) {

@@ -108,14 +108,6 @@ static inline struct device *ff__job_device(const struct sim *sim, const struct 
     return &sim->devices[job->first_device + device % job->device_count];
 }
 
-/* Transfers under way on the job's devices. */
-static inline uint32_t ff__job_transfers(const struct sim *sim, const struct job *job) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < job->device_count; i++)
-        count += sim->devices[job->first_device + i].transfers;
-    return count;
-}
-
 /* From now on the device works for this job. */
 static inline void ff__device_serve(const struct sim *sim, struct device *device, struct job *job) {
     device->job = job;

@@ -15,9 +15,10 @@ struct job {
     struct ff__workload *workload;
     uint32_t first_device, device_count; /* that its launches go to */
     uint32_t *ranges;                    /* [array] */
+    uint32_t transfers;                  /* under way, to and from its devices */
     /* the host thread */
     uint64_t next_action, host_time; /* the host itself is at work until then */
-    uint32_t host_transfers;         /* under way, that it waits for */
+    uint32_t host_transfers;         /* of these, what it waits for */
     bool host_waits, host_ended;
     bool freeing; /* an array goes: nobody may bring its pages back meanwhile */
     bool over;    /* since `end` */

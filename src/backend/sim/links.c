@@ -40,15 +40,6 @@ void ff__links_fini(struct links *links) {
     free(links->free_at);
 }
 
-uint64_t ff__link_free_at(const struct links *links, const struct link *link) {
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < link->port_count; i++) {
-        uint64_t free_at = links->free_at[link->ports[i]];
-        last = free_at > last ? free_at : last;
-    }
-    return last;
-}
-
 uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t bytes, uint64_t time,
                        uint64_t *ns) {
     uint64_t free_at = ff__link_free_at(links, link), start = free_at > time ? free_at : time;

@@ -32,7 +32,14 @@ static inline const struct link *ff__link_between(const struct links *links, uin
 }
 
 /* When all ports of the link are free; ps. */
-uint64_t ff__link_free_at(const struct links *links, const struct link *link);
+static inline uint64_t ff__link_free_at(const struct links *links, const struct link *link) {
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < link->port_count; i++) {
+        uint64_t free_at = links->free_at[link->ports[i]];
+        last = free_at > last ? free_at : last;
+    }
+    return last;
+}
 
 /* Holds the link for so many bytes, from `time` on or when it is free. Returns when it is free again (ps);
  * *ns is how long it was held. The last byte arrives the link's latency later. */

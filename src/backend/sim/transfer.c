@@ -170,7 +170,8 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
         end = bring(sim, transfer, end);
-    sim->devices[transfer->device].transfers++;
+    transfer->job = sim->devices[transfer->device].job;
+    transfer->job->transfers++;
     sim->model->started(sim, transfer, time, end);
 }
 
@@ -225,7 +226,8 @@ void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t ti
 void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t time) {
     struct device *device = &sim->devices[transfer->device];
     enum transfer_cause cause = transfer->cause;
-    device->transfers--;
+    struct job *job = transfer->job;
+    job->transfers--;
     ff__engine_finish(&sim->engine, ff__sim_ns(time), &transfer->moves);
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
@@ -236,10 +238,9 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
         ff__bulk_changed(sim, device, transfer->moves.in.block);
     if (transfer->moves.has_in && (cause != TRANSFER_OF_BATCH || sim->model->wakes_at_end))
         ff__sms_wake(sim, device, transfer->moves.in.block, &transfer->moves.in.pages, time);
-    if (cause == TRANSFER_OF_HOST)
-        transfer->job->host_transfers--;
+    job->host_transfers -= cause == TRANSFER_OF_HOST;
     ff__transfer_free(sim, transfer);
     ff__sim_charge(sim, device->counters);
-    ff__serve_late(sim, device->job, time);
+    ff__serve_late(sim, job, time);
     sim->model->ended(sim, device, cause, time);
 }

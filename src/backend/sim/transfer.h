@@ -20,7 +20,7 @@ struct transfer {
     struct ff__job moves;
     enum transfer_cause cause;
     uint32_t device;
-    struct job *job;             /* of TRANSFER_OF_HOST: whose host waits */
+    struct job *job;             /* whose device it is for, since it was started */
     struct ff_mask fetched;      /* pages that come from another device */
     struct ff_fault_group group; /* of faults that are to be served again */
     struct ff_advice advice;     /* that is not known yet */

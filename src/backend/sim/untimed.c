@@ -17,6 +17,7 @@ struct lane {
 struct turn {
     struct sim *sim;
     struct device *device;
+    const struct ff__workload *workload;
     const struct ff__kernel *kernel;
     struct lane *lanes;
     uint32_t lane_count;
@@ -226,8 +227,7 @@ static bool advance(struct turn *turn, uint32_t index) {
     struct lane *lane = &turn->lanes[index];
     const struct ff__kernel *kernel = turn->kernel;
     struct ff__step step;
-    while (!kernel->step(turn->device->job->workload, kernel, lane->cta, lane->warp, lane->step,
-                         &step))
+    while (!kernel->step(turn->workload, kernel, lane->cta, lane->warp, lane->step, &step))
         if (!next_warp(turn, lane))
             return false;
     lane->step++;
@@ -253,6 +253,7 @@ static void run_kernel(struct sim *sim, struct device *device, const struct ff__
     uint64_t slots = sim->gpu->sms * (uint64_t)sim->warps_per_sm;
     struct turn turn = {.sim = sim,
                         .device = device,
+                        .workload = device->job->workload,
                         .kernel = kernel,
                         .lanes = calloc(slots, sizeof *turn.lanes),
                         .warp_count = (uint64_t)kernel->ctas * kernel->warps};
