@@ -73,16 +73,23 @@ static bool little_action(const struct ff__workload *workload, uint64_t index,
 static const struct ff__workload_type little_type = {
     .name = "little", .summary = "pages in order", .action = little_action};
 
+/* The workload; it borrows both. */
+static inline struct ff__workload little_workload(const struct little *little,
+                                                  struct ff__array *array) {
+    *array = (struct ff__array){.name = "data", .bytes = little->pages * FF_PAGE_SIZE};
+    return (struct ff__workload){.type = &little_type,
+                                 .name = "little",
+                                 .arrays = array,
+                                 .array_count = 1,
+                                 .data = (void *)(uintptr_t)little};
+}
+
 /* Runs it with a configuration that lacks the system. */
 static inline int little_try(const struct little *little, struct ff__sim_config *config,
                              const char *system, struct ff__sim_result *result,
                              struct ff_error *error) {
-    struct ff__array array = {.name = "data", .bytes = little->pages * FF_PAGE_SIZE};
-    struct ff__workload workload = {.type = &little_type,
-                                    .name = "little",
-                                    .arrays = &array,
-                                    .array_count = 1,
-                                    .data = (void *)(uintptr_t)little};
+    struct ff__array array;
+    struct ff__workload workload = little_workload(little, &array);
     int status = ff__system_parse(system, &config->system, error);
     return status ? status : ff__sim_run(config, &workload, result, error);
 }

@@ -2,7 +2,7 @@
  * to be MIN misses exactly as often, on hundreds of random programs. */
 #include "sim/touch.h"
 
-#include "backend/sim/internal.h"
+#include "backend/sim/future.h"
 
 #define LENGTH     2500u
 #define PAGES_MAX  1100u

@@ -1,5 +1,5 @@
-/* The queue of events: a binary heap by time, then by the order of scheduling. */
-#include "backend/sim/internal.h"
+/* A binary heap. */
+#include "backend/sim/event.h"
 
 #include <errno.h>
 #include <stdlib.h>

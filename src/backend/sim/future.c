@@ -1,5 +1,4 @@
-/* A recorded run as the future of the next one. */
-#include "backend/sim/internal.h"
+#include "backend/sim/future.h"
 
 #include "base/lazy.h"
 

@@ -20,7 +20,7 @@ struct ff__sim_config {
     bool check; /* verify the engine's invariants after every event */
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
-    /* Rounds that are like those before (laps.c) are counted without being run; not when observed. With
+    /* Rounds that are like those before (iterations.c) are counted without being run; not when observed. With
      * memory for everything, those in which nothing moves always are. */
     bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
@@ -70,9 +70,27 @@ struct ff__sim_result {
     struct ff_stats stats;             /* the engine's */
 };
 
+/* Result structures add up as words. */
+#define FF__RESULT_WORDS (sizeof(struct ff__sim_result) / sizeof(uint64_t))
+_Static_assert(sizeof(struct ff__sim_result) % sizeof(uint64_t) == 0, "counters only");
+
 /* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke). */
 int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *workload,
                 struct ff__sim_result *result, struct ff_error *error);
+
+/* A program that runs beside others. */
+struct ff__sim_job {
+    struct ff__workload *workload;  /* no other job's */
+    uint32_t first_device, devices; /* that it runs on, and no other job */
+    struct ff__sim_result result;
+};
+
+/* Runs several programs at the same time, on devices of their own, but with one host, engine and policies.
+ * Jobs are in the order of their devices. Each gets its own counters; `kernels`, `table_bytes` and `stats`,
+ * which only the engine has, are those of all. `all` has the sums; its time is that of the last job to end.
+ * Iterations are not told from others (`settles`) where there are several jobs. Errors as above. */
+int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
+                     struct ff__sim_result *all, struct ff_error *error);
 
 /* hit rate, accuracy, coverage (needs the misses of a run without prefetching), unity: design section
  * 10. NaN where undefined. */

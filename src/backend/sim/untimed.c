@@ -17,6 +17,7 @@ struct lane {
 struct turn {
     struct sim *sim;
     struct device *device;
+    const struct ff__workload *workload;
     const struct ff__kernel *kernel;
     struct lane *lanes;
     uint32_t lane_count;
@@ -29,20 +30,20 @@ struct turn {
 
 /* Once around the engine. False: the page is not to be served before `sim->now`, now later. */
 static bool serve(struct sim *sim, const struct device *device, struct ff_fault_group *group) {
-    struct job *job = ff__sim_job(sim);
-    if (!job)
+    struct transfer *transfer = ff__transfer_new(sim);
+    if (!transfer)
         return true;
-    job->cause = JOB_ALONE;
-    job->device = device->tier - 1;
-    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &job->job);
+    transfer->cause = TRANSFER_OF_FAULT;
+    transfer->device = device->tier - 1;
+    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
     bool waits = status == FF__JOB_WAIT;
-    sim->result->batches += status == FF__JOB_RUN;
-    if (waits && job->job.retry_ns * PS_PER_NS > sim->now)
-        sim->now = job->job.retry_ns * PS_PER_NS;
+    device->counters->batches += status == FF__JOB_RUN;
+    if (waits && transfer->moves.retry_ns * PS_PER_NS > sim->now)
+        sim->now = transfer->moves.retry_ns * PS_PER_NS;
     if (status == FF__JOB_RUN)
-        ff__sim_start(sim, job, sim->now);
+        ff__transfer_start(sim, transfer, sim->now);
     else
-        ff__sim_job_free(sim, job);
+        ff__transfer_free(sim, transfer);
     if (status < 0)
         ff__sim_fail(sim, status, "a touch outside every array");
     else if (status != FF__JOB_RUN && status != FF__JOB_NONE && !waits)
@@ -50,11 +51,11 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     return !waits;
 }
 
-/* What has left for a page, as schedule_out() in moves.c has it. */
-static void count_out(struct sim *sim, const struct ff__page_job *job) {
-    sim->result->evicted_dirty += job->victim_written;
-    sim->result->evicted_clean += !job->victim_written;
-    sim->result->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
+/* What has left for a page, as schedule_out() in transfer.c has it. */
+static void count_out(struct ff__sim_result *counters, const struct ff__page_job *job) {
+    counters->evicted_dirty += job->victim_written;
+    counters->evicted_clean += !job->victim_written;
+    counters->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
 }
 
 /* The short way. */
@@ -67,11 +68,11 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
         return false;
     bool copied = job.held || sim->gpu->copies_empty;
     if (job.evicts)
-        count_out(sim, &job);
-    sim->result->thrashed += job.back;
-    sim->result->pages_in += copied;
-    sim->result->bytes_in += copied ? FF_PAGE_SIZE : 0;
-    sim->result->batches++;
+        count_out(device->counters, &job);
+    device->counters->thrashed += job.back;
+    device->counters->pages_in += copied;
+    device->counters->bytes_in += copied ? FF_PAGE_SIZE : 0;
+    device->counters->batches++;
     return true;
 }
 
@@ -79,7 +80,7 @@ static bool miss_alone(struct sim *sim, const struct device *device, uint64_t pa
 static void miss(struct sim *sim, struct device *device, uint64_t page, bool write) {
     if (sim->pages_alone && miss_alone(sim, device, page, write)) {
         if (sim->engine.pressed[device->tier])
-            ff__sim_idle(sim, device, sim->now);
+            sim->model->prefetch(sim, device, sim->now);
         return;
     }
     struct ff_fault_group group = {
@@ -89,8 +90,8 @@ static void miss(struct sim *sim, struct device *device, uint64_t page, bool wri
         group.written = group.faulted;
     while (!serve(sim, device, &group))
         ;
-    ff__sim_learn(sim, sim->now);
-    ff__sim_idle(sim, device, sim->now);
+    ff__prefetch_learn(sim, sim->now);
+    sim->model->prefetch(sim, device, sim->now);
 }
 
 /* ---- accesses ---- */
@@ -107,11 +108,11 @@ static void show(struct turn *turn, uint32_t end) {
     if (!sim->shows_accesses || first == end)
         return;
     sim->engine.view.foreseen = device->access_count - end;
-    sim->engine.view.instructions = sim->result->instructions;
+    sim->engine.view.instructions = ff__sim_instructions(sim);
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
                       end - first, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
-        ff__sim_advise(sim, &items[i], sim->now);
+        ff__prefetch_advise(sim, &items[i], sim->now);
 }
 
 /* An absent page. Policies see everything up to the miss, and the miss, before they are asked. */
@@ -124,7 +125,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     access->flags |= FF_ACCESS_MISS;
     if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
-        sim->result->remote++;
+        turn->device->counters->remote++;
         return;
     }
     show(turn, index + 1);
@@ -174,13 +175,13 @@ static void touch_all(struct turn *turn) {
         absent = touch_present(turn, i);
         if (sim->engine.space.stats.prefetched > 0)
             use_present(turn, i, absent);
-        sim->result->hits += absent - i;
+        device->counters->hits += absent - i;
         sim->now += (absent - i + (absent < count)) * PS_PER_NS;
         if (absent < count)
             touch_absent(turn, absent);
     }
     show(turn, count);
-    sim->result->accesses += count;
+    device->counters->accesses += count;
     device->access_count = 0;
 }
 
@@ -193,7 +194,7 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
                                  .pc = step->pc,
                                  .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
                                  .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
-    turn->sim->result->instructions += step->instructions;
+    turn->device->counters->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
         const struct ff__space *space = &turn->sim->engine.space;
@@ -226,7 +227,7 @@ static bool advance(struct turn *turn, uint32_t index) {
     struct lane *lane = &turn->lanes[index];
     const struct ff__kernel *kernel = turn->kernel;
     struct ff__step step;
-    while (!kernel->step(turn->sim->workload, kernel, lane->cta, lane->warp, lane->step, &step))
+    while (!kernel->step(turn->workload, kernel, lane->cta, lane->warp, lane->step, &step))
         if (!next_warp(turn, lane))
             return false;
     lane->step++;
@@ -248,10 +249,11 @@ static void take_turns(struct turn *turn) {
     }
 }
 
-void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel) {
+static void run_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel) {
     uint64_t slots = sim->gpu->sms * (uint64_t)sim->warps_per_sm;
     struct turn turn = {.sim = sim,
                         .device = device,
+                        .workload = device->job->workload,
                         .kernel = kernel,
                         .lanes = calloc(slots, sizeof *turn.lanes),
                         .warp_count = (uint64_t)kernel->ctas * kernel->warps};
@@ -261,9 +263,25 @@ void ff__untimed_kernel(struct sim *sim, struct device *device, const struct ff_
         ff__sim_fail(sim, -ENOMEM, "a launch");
     while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
         turn.lane_count++;
-    ff__sim_learn(sim, sim->now);
+    ff__prefetch_learn(sim, sim->now);
     take_turns(&turn);
     touch_all(&turn);
     ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, false);
     free(turn.lanes);
+}
+
+void ff__untimed_launch(struct sim *sim, struct device *device, const struct launch *launch,
+                        uint64_t time) {
+    (void)time; /* the clock counts accesses */
+    ff__device_serve(sim, device, launch->job);
+    if (launch->kernel.step)
+        run_kernel(sim, device, &launch->kernel);
+    else
+        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
+    ff__sim_charge(sim, device->counters);
+}
+
+void ff__untimed_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
+                       uint64_t time) {
+    (void)sim, (void)device, (void)cause, (void)time;
 }

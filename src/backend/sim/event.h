@@ -1,0 +1,44 @@
+/* The queue of events, ordered by time and then by the order of scheduling. */
+#ifndef FF_BACKEND_SIM_EVENT_H
+#define FF_BACKEND_SIM_EVENT_H
+
+#include "backend/sim/virtual_time.h"
+
+#include <stdbool.h>
+
+enum event_kind {
+    EVENT_KERNEL, /* the device's next kernel starts */
+    EVENT_FAULTS, /* the device's fault buffer has something new */
+    EVENT_DRIVER, /* the driver turns to the next block of its batch */
+    EVENT_REPLAY, /* warps with answered faults try again */
+    EVENT_ARRIVE, /* a transfer's next piece has come, but for the last one */
+    EVENT_FINISH, /* a transfer's last byte has come */
+    EVENT_IDLE,   /* nothing may move over the links any more */
+    EVENT_RETRY,  /* throttled faults are due: the transfer's group */
+    EVENT_ADVICE, /* a policy has come to its advice, which the transfer has */
+    EVENT_HOST,   /* the host goes on */
+};
+
+struct transfer;
+
+struct event {
+    uint64_t time, order; /* ps */
+    enum event_kind kind;
+    uint32_t number; /* of the device; of EVENT_HOST, of the job */
+    struct transfer *transfer;
+};
+
+struct events {
+    struct event *heap;
+    uint32_t count, capacity;
+    uint64_t order;
+};
+
+/* -ENOMEM. */
+int ff__events_push(struct events *events, struct event event);
+bool ff__events_pop(struct events *events, struct event *out);
+static inline uint64_t ff__events_next(const struct events *events) {
+    return events->count ? events->heap[0].time : NEVER;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* The future of a run: the pages that a run before it accessed. */
+#ifndef FF_BACKEND_SIM_FUTURE_H
+#define FF_BACKEND_SIM_FUTURE_H
+
+#include <farfault/policy.h>
+
+/* The pages that were accessed, in order. */
+struct recording {
+    uint64_t *order;
+    uint64_t count, capacity;
+};
+
+/* -ENOMEM. */
+int ff__recording_add(struct recording *recording, uint64_t page);
+
+/* Indexes a recording; the future borrows its order. -ENOMEM. */
+int ff__future_make(const struct recording *recording, uint64_t page_count, struct ff_future *out);
+void ff__future_free(struct ff_future *future);
+
+#endif

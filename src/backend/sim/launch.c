@@ -1,0 +1,151 @@
+/* Launches: queued on their device, started in order, and ended. */
+#include "backend/sim/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int queue_launch(struct launch_queue *queue, const struct launch *launch) {
+    if (queue->count == queue->capacity) {
+        uint32_t capacity = queue->capacity ? 2 * queue->capacity : 16;
+        struct launch *launches = malloc(capacity * sizeof *launches);
+        if (!launches)
+            return -ENOMEM;
+        for (uint32_t i = 0; i < queue->count; i++)
+            launches[i] = queue->launches[(queue->head + i) % queue->capacity];
+        free(queue->launches);
+        queue->launches = launches;
+        queue->head = 0;
+        queue->capacity = capacity;
+    }
+    queue->launches[(queue->head + queue->count++) % queue->capacity] = *launch;
+    return 0;
+}
+
+static struct launch take_launch(struct launch_queue *queue) {
+    struct launch launch = queue->launches[queue->head];
+    queue->head = (queue->head + 1) % queue->capacity;
+    queue->count--;
+    return launch;
+}
+
+/* ---- notes ---- */
+
+/* Whole pages only: what is left of others is in use. A program tells this to nobody but a system that
+ * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
+static void take_note(struct sim *sim, const struct launch *note) {
+    const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
+    uint64_t base = note->job->workload->arrays[note->array].first_page;
+    uint64_t page = base + (note->offset + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    uint64_t end = base + (note->offset + note->bytes) / FF_PAGE_SIZE;
+    if (!discard->dead)
+        return;
+    while (page < end) {
+        uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+        uint64_t left = end - page;
+        uint32_t last = left < FF_BLOCK_PAGES - first ? first + (uint32_t)left : FF_BLOCK_PAGES;
+        struct ff_mask pages = ff_mask_of_run(first, last);
+        ff__engine_set_inactive(&sim->engine, block, &pages, note->inactive);
+        page += last - first;
+    }
+}
+
+static void take_notes(struct sim *sim, struct device *device) {
+    while (device->queue.count > 0 && device->queue.launches[device->queue.head].is_note) {
+        struct launch note = take_launch(&device->queue);
+        take_note(sim, &note);
+    }
+}
+
+/* ---- kernels ---- */
+
+void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
+    device->current = take_launch(&device->queue);
+    device->running = true;
+    ff__device_serve(sim, device, device->current.job);
+    device->started = device->last_end = time;
+    device->stalled = NEVER;
+    device->next_cta = 0;
+    device->ctas_left = device->current.kernel.ctas;
+    const struct ff__kernel *kernel = &device->current.kernel;
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH,
+                                   .device = device->tier - 1,
+                                   .identity = kernel->identity,
+                                   .name = kernel->name,
+                                   .ctas = kernel->ctas,
+                                   .warps = kernel->warps};
+    ff__sim_observe(sim, &event);
+    int status =
+        ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    if (ff__is_bulk(device))
+        ff__bulk_start(sim, device, time);
+    else
+        ff__sms_start(sim, device, time);
+    ff__prefetch_learn(sim, time);
+}
+
+static void expect_kernel(struct sim *sim, struct device *device, uint64_t time) {
+    ff__sim_post(sim, time + sim->gpu->launch_ns * PS_PER_NS, EVENT_KERNEL, device->tier - 1, NULL);
+}
+
+void ff__launch_end(struct sim *sim, struct device *device) {
+    uint64_t end = device->last_end > sim->now ? device->last_end : sim->now;
+    device->running = false;
+    ff__sms_show(sim, device);
+    device->job->launches_done++;
+    device->counters->kernel_ns += ff__sim_ns(end - device->started);
+    struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END,
+                                   .device = device->tier - 1,
+                                   .identity = device->current.kernel.identity};
+    ff__sim_observe(sim, &event);
+    ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
+                      false);
+    take_notes(sim, device);
+    if (device->queue.count > 0)
+        expect_kernel(sim, device, end);
+    if (device->job->host_waits)
+        ff__sim_post(sim, end, EVENT_HOST, device->job->number, NULL);
+}
+
+/* ---- what the host launches ---- */
+
+void ff__launch_kernel(struct sim *sim, struct job *job, const struct ff__action *action,
+                       uint64_t time) {
+    struct device *device = ff__job_device(sim, job, action->device);
+    struct launch launch = {.job = job, .kernel = action->kernel, .number = ++sim->launch_count};
+    job->launches++;
+    if (action->kernel.warps > sim->warps_per_sm || action->kernel.warps == 0 ||
+        action->kernel.ctas == 0) {
+        ff__sim_fail(sim, -EINVAL, "a kernel's CTAs do not fit on an SM");
+        return;
+    }
+    sim->model->launch(sim, device, &launch, time);
+}
+
+void ff__launch_queue(struct sim *sim, struct device *device, const struct launch *launch,
+                      uint64_t time) {
+    bool idle = !device->running && device->queue.count == 0;
+    int status = queue_launch(&device->queue, launch);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    else if (idle)
+        expect_kernel(sim, device, time > device->last_end ? time : device->last_end);
+}
+
+/* In turn with the launches of its device. */
+void ff__launch_note(struct sim *sim, struct job *job, const struct ff__action *action) {
+    struct device *device = ff__job_device(sim, job, action->device);
+    struct launch launch = {.job = job,
+                            .is_note = true,
+                            .inactive = action->kind == FF__ACTION_INACTIVE,
+                            .array = action->array,
+                            .offset = action->offset,
+                            .bytes = action->bytes};
+    bool idle = !device->running && device->queue.count == 0;
+    int status = idle ? 0 : queue_launch(&device->queue, &launch);
+    if (status)
+        ff__sim_fail(sim, status, "a note");
+    else if (idle)
+        take_note(sim, &launch);
+}

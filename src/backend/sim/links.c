@@ -1,0 +1,50 @@
+#include "backend/sim/links.h"
+
+#include "backend/sim/virtual_time.h"
+
+#include <errno.h>
+#include <farfault/policy.h>
+#include <stdlib.h>
+
+enum { PORT_IN, PORT_OUT, PORT_PEER, DEVICE_PORTS };
+
+static uint32_t port_of(uint32_t tier, uint32_t kind) {
+    return (tier - 1) * DEVICE_PORTS + kind;
+}
+
+static struct link link_of(const struct ff__gpu *gpu, uint32_t from, uint32_t to) {
+    if (from == to)
+        return (struct link){.model = NULL};
+    if (from == FF_TIER_HOST)
+        return (struct link){&gpu->in, {port_of(to, PORT_IN)}, 1};
+    if (to == FF_TIER_HOST)
+        return (struct link){&gpu->out, {port_of(from, PORT_OUT)}, 1};
+    return (struct link){&gpu->peer, {port_of(from, PORT_PEER), port_of(to, PORT_PEER)}, 2};
+}
+
+int ff__links_init(struct links *links, const struct ff__gpu *gpu, uint32_t devices) {
+    uint32_t tiers = devices + 1;
+    links->tier_count = tiers;
+    links->between = calloc((size_t)tiers * tiers, sizeof *links->between);
+    links->free_at = calloc((size_t)devices * DEVICE_PORTS, sizeof *links->free_at);
+    if (!links->between || !links->free_at)
+        return -ENOMEM;
+    for (uint32_t from = 0; from < tiers; from++)
+        for (uint32_t to = 0; to < tiers; to++)
+            links->between[from * tiers + to] = link_of(gpu, from, to);
+    return 0;
+}
+
+void ff__links_fini(struct links *links) {
+    free(links->between);
+    free(links->free_at);
+}
+
+uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t bytes, uint64_t time,
+                       uint64_t *ns) {
+    uint64_t free_at = ff__link_free_at(links, link), start = free_at > time ? free_at : time;
+    *ns = ff__link_ns(link->model, bytes);
+    for (uint32_t i = 0; i < link->port_count; i++)
+        links->free_at[link->ports[i]] = start + *ns * PS_PER_NS;
+    return start + *ns * PS_PER_NS;
+}

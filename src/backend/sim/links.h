@@ -1,0 +1,49 @@
+/* Links: the topology that bytes move over.
+ *
+ * Tiers are its nodes. Each ordered pair of tiers has at most one link: a curve of bandwidth by size, a
+ * latency, and the ports that a transfer holds. A port serves one transfer at a time; it stands for one
+ * direction of a device's connector, or for a switch. Links that share a port take turns. */
+#ifndef FF_BACKEND_SIM_LINKS_H
+#define FF_BACKEND_SIM_LINKS_H
+
+#include "backend/sim/gpu.h"
+
+#define LINK_PORTS 4u /* of one link, at most */
+
+struct link {
+    const struct ff__link_model *model; /* NULL: there is no link */
+    uint32_t ports[LINK_PORTS], port_count;
+};
+
+struct links {
+    uint32_t tier_count;
+    struct link *between; /* [from * tier_count + to] */
+    uint64_t *free_at;    /* [port] when its last transfer so far has passed; ps */
+};
+
+/* Links every device with the host, one way each, and with every other device, over one port of each
+ * device for both directions. Borrows the models of `gpu`. -ENOMEM. The caller ends it in any case. */
+int ff__links_init(struct links *links, const struct ff__gpu *gpu, uint32_t devices);
+void ff__links_fini(struct links *links);
+
+static inline const struct link *ff__link_between(const struct links *links, uint32_t from,
+                                                  uint32_t to) {
+    return &links->between[from * links->tier_count + to];
+}
+
+/* When all ports of the link are free; ps. */
+static inline uint64_t ff__link_free_at(const struct links *links, const struct link *link) {
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < link->port_count; i++) {
+        uint64_t free_at = links->free_at[link->ports[i]];
+        last = free_at > last ? free_at : last;
+    }
+    return last;
+}
+
+/* Holds the link for so many bytes, from `time` on or when it is free. Returns when it is free again (ps);
+ * *ns is how long it was held. The last byte arrives the link's latency later. */
+uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t bytes, uint64_t time,
+                       uint64_t *ns);
+
+#endif
