@@ -126,7 +126,7 @@ struct ff_tier_pages {
 
 /* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
  * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
- * anywhere. What every miss looks at lies together, before the tiers' masks. */
+ * anywhere. What every miss looks at lies together, from `evicted` to `dirty`. */
 struct ff_facts {
     /* Pages that the application does not use at present, and whose content it will not ask for again
      * (DeepUM, section 5.2: inactive blocks of an allocator). */
@@ -141,10 +141,10 @@ struct ff_facts {
 /* The end of the record, behind the tiers: only where memory is handed out by the page, or the backend shows
  * accesses. */
 struct ff_page_facts {
+    struct ff_mask dirty;   /* written to since they came; kept by who sees accesses */
+    struct ff_mask unused;  /* prefetched, and not accessed since; kept by who sees accesses */
     struct ff_mask coming;  /* by page: on their way to a device, */
     struct ff_mask leaving; /* and away from one */
-    struct ff_mask unused;  /* prefetched, and not accessed since; kept by who sees accesses */
-    struct ff_mask dirty;   /* written to since they came; kept by who sees accesses */
 };
 
 /* Bytes of a record without that end. */
