@@ -1,24 +1,15 @@
-/* stride: a complete farfault policy in one file, to copy and change.
+/* stride: a prefetch policy in one file, to copy and change.
  *
- * It learns the distance between the blocks that fault one after another, and once the same
- * distance has come twice, brings the next `depth` blocks at that distance in ahead of time.
- * Build and use it:
+ * With a fault it brings the rest of the block. When the blocks that fault lie at the same distance from
+ * each other twice in a row, it brings the next `depth` blocks at that distance ahead of time.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/stride.c -o stride.so
- *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 -- ./program
- *
- * All state lies in one struct that the engine allocates, zeroed. No hook allocates, locks, or
- * reads a clock. */
+ *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 -- ./program */
 #include <farfault/policy.h>
 
 struct stride {
-    uint32_t depth;
-    uint32_t last;     /* the block that faulted last */
-    uint32_t from;     /* where the next plan starts */
-    int64_t distance;  /* between the last two */
-    uint32_t repeated; /* how often that distance came in a row */
-    uint32_t tier;
-    bool started, news;
+    uint32_t depth, last; /* the block that faulted last */
+    int64_t distance;     /* from the one before it */
 };
 
 static const struct ff_param params[] = {
@@ -27,71 +18,43 @@ static const struct ff_param params[] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct stride *stride = state;
-    stride->depth = (uint32_t)env->params[0];
+    ((struct stride *)state)->depth = (uint32_t)env->params[0];
     return 0;
 }
 
-/* With the fault itself: the rest of its block. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     (void)state;
-    ff_mask_set_run(&advice->prefetch, 0, view->blocks[group->block].page_count);
+    advice->prefetch = ff_view_pages(view, group->block);
 }
 
-/* In the correlator thread: events, oldest first. */
-static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                  uint32_t count) {
+static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
+                     uint32_t count, struct ff_advice_list *advice) {
     struct stride *stride = state;
-    (void)view;
     for (uint32_t i = 0; i < count; i++) {
-        if (events[i].kind != FF_EVENT_FAULT)
-            continue;
-        int64_t distance = (int64_t)events[i].block - (int64_t)stride->last;
-        bool same = stride->started && distance == stride->distance && distance != 0;
-        stride->repeated = same ? stride->repeated + 1 : 0;
+        int64_t distance = (int64_t)groups[i].block - stride->last;
+        bool again = distance == stride->distance && distance != 0;
         stride->distance = distance;
-        stride->last = stride->from = events[i].block;
-        stride->tier = events[i].tier;
-        stride->started = stride->news = true;
+        stride->last = groups[i].block;
+        for (uint32_t ahead = 1; again && ahead <= stride->depth; ahead++) {
+            int64_t block = stride->last + distance * ahead;
+            if (block >= 0 && block < view->block_limit)
+                ff_advise_block(advice, view, FF_BRING, (uint32_t)block, groups[i].tier);
+        }
     }
 }
 
-/* In the prefetching thread: what to bring in next. */
-static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
-    struct stride *stride = state;
-    if (!stride->news || stride->repeated == 0)
-        return;
-    stride->news = false;
-    for (uint32_t i = 1; i <= stride->depth; i++) {
-        int64_t block = (int64_t)stride->from + stride->distance * i;
-        if (block < 0 || block >= view->block_limit || view->blocks[block].page_count == 0)
-            return;
-        struct ff_advice next = {.block = (uint32_t)block, .tier = stride->tier, .launch = FF_NONE};
-        ff_mask_set_run(&next.pages, 0, view->blocks[block].page_count);
-        if (!ff_advice_add(advice, &next))
-            return;
-    }
-}
-
-static const struct ff_prefetch_policy policy = {
-    .base =
-        {
-            .name = "stride",
-            .summary = "the rest of the block, and blocks at a repeated distance",
-            .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
-            .state_size = sizeof(struct stride),
-            .params = params,
-            .init = init,
-        },
+static const struct ff_prefetch_policy stride = {
+    .base = {.name = "stride",
+             .summary = "example: blocks at the distance at which they fault",
+             .api = FF_POLICY_API,
+             .sees = FF_SEES_FAULTS,
+             .controls = FF_CONTROLS_FAULTS,
+             .state_size = sizeof(struct stride),
+             .params = params,
+             .init = init},
+    .on_batch = on_batch,
     .on_fault = on_fault,
-    .learn = learn,
-    .plan = plan,
 };
 
-extern const struct ff_policy_module ff_policy_module;
-__attribute__((visibility("default"))) const struct ff_policy_module ff_policy_module = {
-    .api = FF_POLICY_API,
-    .prefetch = &policy,
-};
+const struct ff_policy_module ff_policy_module = {.api = FF_POLICY_API, .prefetch = &stride};

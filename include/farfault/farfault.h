@@ -191,6 +191,8 @@ FF_API int ff_record_finish(struct ff_context *context);
 
 /* ---- statistics ---- */
 
+#define FF_DROP_REASONS 7
+
 /* Counters since ff_open(), all devices together. */
 struct ff_stats {
     uint64_t faults;              /* far faults served: pages that were asked for and absent */
@@ -203,9 +205,11 @@ struct ff_stats {
     uint64_t prefetched;          /* pages brought in without having faulted */
     /* Of these, accessed before they left, and not; 0 where accesses cannot be seen. */
     uint64_t prefetch_used, prefetch_useless;
-    uint64_t refaults;       /* faulted pages that had been evicted before */
-    uint64_t evictions;      /* blocks */
-    uint64_t advice_dropped; /* pieces of advice that did not fit */
+    uint64_t refaults;                           /* faulted pages that had been evicted before */
+    uint64_t evictions;                          /* blocks */
+    uint64_t advice_applied;                     /* pieces of advice that were followed, */
+    uint64_t advice_dropped;                     /* and that were not, */
+    uint64_t dropped_by_reason[FF_DROP_REASONS]; /* by enum ff_drop of farfault/policy.h */
     uint64_t
         events_dropped; /* faults and evictions that learning was too slow to see; never launches */
     uint64_t launches;

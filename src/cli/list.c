@@ -76,7 +76,7 @@ static void show_params(const struct ff_param *params) {
     ff__table_cells(&table, "parameter", "default", "range", "meaning", NULL);
     for (const struct ff_param *param = params; param->name; param++) {
         char text[FF__QUANTITY], low[FF__QUANTITY], high[FF__QUANTITY];
-        ff__table_cells(&table, param->name, value_text(text, param, param->standard), NULL);
+        ff__table_cells(&table, param->name, value_text(text, param, param->initial), NULL);
         ff__table_cell(&table, "%s%s%s", value_text(low, param, param->min),
                        param->type == FF_PARAM_BOOL ? ", " : " to ",
                        value_text(high, param, param->max));
@@ -107,7 +107,7 @@ static json_t *params_json(const struct ff_param *params) {
     for (const struct ff_param *param = params; param && param->name; param++)
         json_array_append_new(
             list, ff__must(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "name", param->name, "type",
-                                     types[param->type], "default", (json_int_t)param->standard,
+                                     types[param->type], "default", (json_int_t)param->initial,
                                      "min", (json_int_t)param->min, "max", (json_int_t)param->max,
                                      "help", param->help)));
     return list;
@@ -117,7 +117,7 @@ static json_t *needs_json(const struct ff_policy *policy) {
     static const char *const names[] = {"faults", "launches", "accesses", "instructions"};
     json_t *list = ff__must(json_array());
     for (unsigned bit = 0; bit < sizeof names / sizeof names[0]; bit++)
-        if (policy->needs & 1u << bit)
+        if (policy->sees & 1u << bit)
             json_array_append_new(list, ff__must(json_string(names[bit])));
     return list;
 }

@@ -25,13 +25,6 @@ struct ff__pipeline;
 
 /* ---- what a backend says of itself ---- */
 
-/* What of a device's work the engine decides; what is missing here, the device's own driver does. */
-enum ff__control {
-    FF__CONTROLS_FAULTS = 1u << 0,  /* the engine is asked before a fault is served */
-    FF__CONTROLS_VICTIMS = 1u << 1, /* the engine chooses what leaves a full device */
-    FF__CONTROLS_REMOTE = 1u << 2,  /* the engine can let a device use pages from where they are */
-};
-
 struct ff__tier_description {
     uint64_t memory; /* bytes; 0: not limited, as the host */
     uint32_t spare;  /* roots beyond that, for when what is there cannot leave */
@@ -43,7 +36,7 @@ struct ff__description {
     struct ff__tier_description tier[FF_TIERS_MAX];
     struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint32_t shows;                                  /* enum ff_visibility, or-ed */
-    uint32_t controls;                               /* enum ff__control, or-ed */
+    uint32_t controls;                               /* enum ff_control, or-ed */
     bool separate;      /* a device does not reach what another one has */
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */

@@ -13,98 +13,6 @@
 
 /* ---- making and unmaking ---- */
 
-/* Allocates and initializes one policy instance; *state stays NULL, and nothing is owed to it, if
- * that fails. */
-static int make_policy(struct ff__engine *engine, const struct ff__engine_config *config,
-                       enum ff__slot slot, uint32_t tier, void **state, struct ff_error *error) {
-    const struct ff_policy *policy = engine->system.policy[slot];
-    uint32_t at = tier == FF_NONE ? 0 : tier;
-    engine->block_state[slot][at] =
-        ff__lazy_map(policy->block_state_size * engine->space.block_limit);
-    size_t arena_size = policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0;
-    engine->arena[slot][at] = ff__lazy_map(arena_size);
-    void *born = calloc(1, policy->state_size ? policy->state_size : 1);
-    if (!born || !engine->block_state[slot][at] || !engine->arena[slot][at]) {
-        free(born);
-        return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
-    }
-    struct ff_error why = {""};
-    struct ff_policy_env env = {
-        .tier_count = engine->space.tier_count,
-        .tier = tier,
-        .block_limit = engine->space.block_limit,
-        .block_state = engine->block_state[slot][at],
-        .arena = engine->arena[slot][at],
-        .arena_size = arena_size,
-        .seed = config->seed,
-        .params = engine->system.params[slot],
-        .text = engine->system.text,
-        .virtual_time = config->virtual_time,
-        .error = &why,
-        .future = config->future,
-    };
-    int status = policy->init ? policy->init(born, &env) : 0;
-    if (status) {
-        free(born);
-        return ff__fail(error, status, "policy '%s' could not start: %s", policy->name,
-                        why.message[0] ? why.message : strerror(-status));
-    }
-    *state = born;
-    return 0;
-}
-
-static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_t tier,
-                          void **state) {
-    const struct ff_policy *policy = engine->system.policy[slot];
-    if (*state && policy->fini)
-        policy->fini(*state);
-    free(*state);
-    *state = NULL;
-    ff__lazy_unmap(engine->block_state[slot][tier],
-                   policy->block_state_size * engine->space.block_limit);
-    ff__lazy_unmap(engine->arena[slot][tier],
-                   policy->arena_size ? policy->arena_size(engine->system.params[slot]) : 0);
-}
-
-static int make_policies(struct ff__engine *engine, const struct ff__engine_config *config,
-                         struct ff_error *error) {
-    int status = make_policy(engine, config, FF__PREFETCH, FF_NONE, &engine->prefetch_state, error);
-    engine->view.forecast = (struct ff_forecast){
-        engine->prefetch_state, engine->prefetch->next_turn, engine->prefetch->next_launch,
-        engine->prefetch->this_turn, engine->prefetch->taken_back};
-    for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++)
-        status = make_policy(engine, config, FF__EVICT, tier, &engine->evict_state[tier], error);
-    if (!status)
-        status = make_policy(engine, config, FF__PLACE, FF_NONE, &engine->place_state, error);
-    if (!status)
-        status = make_policy(engine, config, FF__DISCARD, FF_NONE, &engine->discard_state, error);
-    return status;
-}
-
-/* "faults, launches" */
-static void name_visibility(uint32_t visibility, char text[96]) {
-    static const char *const names[] = {"faults", "launches", "accesses", "instructions",
-                                        "a recorded run of the same work"};
-    text[0] = '\0';
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (visibility >> i & 1)
-            snprintf(text + strlen(text), 96 - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
-}
-
-static int check_visibility(const struct ff__engine_config *config, struct ff_error *error) {
-    for (int slot = 0; slot < FF__SLOTS; slot++) {
-        const struct ff_policy *policy = config->system.policy[slot];
-        char missing[96], shown[96];
-        name_visibility(policy->needs & ~config->shows, missing);
-        name_visibility(config->shows, shown);
-        if (missing[0])
-            return ff__fail(error, -ENOTSUP,
-                            "%s policy '%s' must see %s; this kind of device shows only %s",
-                            ff__slot_name((enum ff__slot)slot), policy->name, missing, shown);
-    }
-    return 0;
-}
-
 static void set_view(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     engine->view = (struct ff_view){
@@ -138,14 +46,20 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->memory = backend->tier[1].memory;
     config->spare = backend->tier[1].spare;
     config->separate = backend->separate;
-    config->maps_remotely = backend->controls & FF__CONTROLS_REMOTE;
+    config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
     config->shows = backend->shows;
+    config->controls = backend->controls;
+    for (uint32_t from = 0; from < backend->tier_count; from++)
+        for (uint32_t to = 0; to < backend->tier_count; to++)
+            config->links[from][to] =
+                (struct ff_link_cost){backend->link[from][to].latency_ns,
+                                      (uint64_t)backend->link[from][to].bytes_per_second};
 }
 
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
-    int status = check_visibility(config, error);
+    int status = ff__policies_check(config, error);
     if (status)
         return status;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
@@ -168,18 +82,18 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         engine->launch[tier] = FF_NONE;
     engine->late_head = FF_NONE;
-    status = ff__launch_ids_init(&engine->launches,
-                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
     status = ff__launch_ids_init(&engine->launches,
                                  config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    if (!status)
+        status = ff__totals_init(engine, config);
     status = engine->late && engine->late_pages && engine->stay && !status
-                 ? make_policies(engine, config, error)
+                 ? ff__policies_make(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
-    if (!status && (engine->prefetch->learn || engine->prefetch->plan))
+    if (!status && engine->prefetch->learning)
         status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event))
                      ? ff__fail(error, -ENOMEM, "no memory for the engine's events")
                      : 0;
@@ -189,14 +103,11 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
 }
 
 void ff__engine_fini(struct ff__engine *engine) {
-    unmake_policy(engine, FF__PREFETCH, 0, &engine->prefetch_state);
-    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        unmake_policy(engine, FF__EVICT, tier, &engine->evict_state[tier]);
-    unmake_policy(engine, FF__PLACE, 0, &engine->place_state);
-    unmake_policy(engine, FF__DISCARD, 0, &engine->discard_state);
+    ff__policies_unmake(engine);
     ff__lazy_unmap(engine->late, engine->space.block_limit * sizeof *engine->late);
     ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
     ff__lazy_unmap(engine->stay, engine->space.block_limit * sizeof *engine->stay);
+    ff__totals_fini(engine);
     ff__launch_ids_fini(&engine->launches);
     ff__queue_fini(&engine->events);
     ff__space_fini(&engine->space);
@@ -209,7 +120,7 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
     if (!engine->events.items || ff__queue_push(&engine->events, event))
         return;
     bool is_launch = event->kind == FF_EVENT_LAUNCH || event->kind == FF_EVENT_LAUNCH_END;
-    if (is_launch && ff__engine_learn(engine, engine->view.now_ns, oldest, OLDEST) > 0)
+    if (is_launch && ff__engine_learn(engine, oldest, OLDEST) > 0)
         ff__queue_push(&engine->events, event);
     else
         engine->space.stats.events_dropped++;
@@ -219,7 +130,10 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range) {
-    return ff__range_add(&engine->space, page_count, lead, home_tier, range);
+    int status = ff__range_add(&engine->space, page_count, lead, home_tier, range);
+    if (!status)
+        ff__tell_range_added(engine, *range);
+    return status;
 }
 
 bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier) {
@@ -244,10 +158,8 @@ static uint64_t forget_pages(struct ff__engine *engine, uint32_t block, uint32_t
     const struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
     if (!ff_view_holds(&engine->view, tier, block))
         return 0;
-    if (engine->evict->on_leave)
-        engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, resident);
-    if (engine->evict->on_release)
-        engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
+    ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, resident});
+    ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_RELEASED, block, tier, NULL});
     return ff_mask_count(resident);
 }
 
@@ -269,42 +181,38 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
     for (uint32_t tier = 1; tier < engine->space.tier_count && inactive; tier++) {
         const struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
         bool all_dead = !ff_mask_empty(resident) && ff_mask_within(resident, known);
-        if (all_dead && engine->evict->on_discarded)
-            engine->evict->on_discarded(engine->evict_state[tier], &engine->view, block);
+        if (all_dead)
+            ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_DEAD, block, tier, NULL});
     }
-}
-
-static void forget_block(struct ff__engine *engine, uint32_t block) {
-    ff__engine_forget_late(engine, block);
-    ff__memory_forget_refusal(engine, block);
-    if (engine->prefetch->base.block_freed)
-        engine->prefetch->base.block_freed(engine->prefetch_state, block);
-    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (engine->evict->base.block_freed)
-            engine->evict->base.block_freed(engine->evict_state[tier], block);
-    if (engine->place->base.block_freed)
-        engine->place->base.block_freed(engine->place_state, block);
-    if (engine->discard->base.block_freed)
-        engine->discard->base.block_freed(engine->discard_state, block);
 }
 
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
-    for (uint32_t i = 0; i < r->block_count; i++)
-        forget_block(engine, r->first_block + i);
+    ff__tell_range_freed(engine, range);
+    ff__totals_forget_range(engine, range);
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        ff__engine_forget_late(engine, r->first_block + i);
+        ff__memory_forget_refusal(engine, r->first_block + i);
+        ff__memory_forget_advice(engine, r->first_block + i);
+        ff__tell_block_freed(engine, r->first_block + i);
+    }
     ff__range_remove(&engine->space, range);
     ff__memory_count(engine);
 }
 
-int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
-                      bool begins) {
-    uint32_t id = FF_NONE;
+int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,
+                      struct ff_advice_list *advice) {
+    uint32_t id = FF_NONE, tier = launch->tier;
+    uint64_t given = engine->launches.given;
+    bool begins = launch->begins;
     if (!begins)
-        id = ff__launch_ids_find(&engine->launches, identity);
-    else if (ff__launch_ids_launch(&engine->launches, identity, &id))
+        id = ff__launch_ids_find(&engine->launches, launch->identity);
+    else if (ff__launch_ids_launch(&engine->launches, launch->identity, &id))
         return -ENOMEM;
     if (id == FF_NONE)
         return 0;
+    if (engine->launches.given > given)
+        ff__totals_forget_launch(engine, id);
     if (begins)
         engine->launch[tier] = id;
     else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */
@@ -313,41 +221,60 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
     struct ff_event event = {.kind = begins ? FF_EVENT_LAUNCH : FF_EVENT_LAUNCH_END,
                              .tier = tier,
                              .block = FF_NONE,
+                             .range = FF_NONE,
                              .launch = id,
                              .now_ns = now_ns};
     ff__engine_view(engine, now_ns);
-    if (engine->prefetch->on_launch)
-        engine->prefetch->on_launch(engine->prefetch_state, &engine->view, &event);
-    if (engine->evict->on_launch)
-        engine->evict->on_launch(engine->evict_state[tier], &engine->view, &event);
+    ff__tell_launch(
+        engine,
+        &(struct ff_launch_event){id, tier, begins, launch->operands, launch->operand_count},
+        advice);
+    ff__engine_take_cancel(engine, advice);
     ff__engine_tell(engine, &event);
     return 0;
 }
 
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                       const struct ff_access *accesses, uint32_t count,
-                       struct ff_advice_list *advice) {
+                       const struct ff_access_batch *batch, struct ff_advice_list *advice) {
     const struct ff_view *view = ff__engine_view(engine, now_ns);
-    if (engine->prefetch->on_access)
-        engine->prefetch->on_access(engine->prefetch_state, view, accesses, count, advice);
-    if (engine->evict->on_access)
-        engine->evict->on_access(engine->evict_state[tier], view, accesses, count);
+    const struct ff_access_hooks *prefetch = engine->prefetch->base.accesses;
+    const struct ff_access_hooks *evict = engine->evict->base.accesses;
+    if (prefetch)
+        prefetch->on_access(engine->prefetch_state, view, batch, advice);
+    if (evict)
+        evict->on_access(engine->evict_state[tier], view, batch, NULL);
+    ff__engine_take_cancel(engine, advice);
 }
 
-uint32_t ff__engine_learn(struct ff__engine *engine, uint64_t now_ns, struct ff_event *scratch,
-                          uint32_t limit) {
+void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
+                      uint32_t count, struct ff_advice_list *advice) {
+    const struct ff__space *space = &engine->space;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ff_fault_group *group = &groups[i];
+        if (group->tier == FF_NONE)
+            group->tier = space->ranges[space->blocks[group->block].range].home_tier;
+        group->launch = engine->launch[group->tier];
+    }
+    engine->prefetch->on_batch(engine->prefetch_state, ff__engine_view(engine, now_ns), groups,
+                               count, advice);
+    ff__engine_take_cancel(engine, advice);
+}
+
+uint32_t ff__engine_learn(struct ff__engine *engine, struct ff_event *scratch, uint32_t limit) {
+    const struct ff_learn_hooks *learning = engine->prefetch->learning;
     uint32_t count = 0;
     while (count < limit && ff__queue_pop(&engine->events, &scratch[count]))
         count++;
-    if (count > 0 && engine->prefetch->learn)
-        engine->prefetch->learn(engine->prefetch_state, ff__engine_view(engine, now_ns), scratch,
-                                count);
+    if (count > 0 && learning && learning->learn)
+        learning->learn(engine->prefetch_state, scratch, count);
     return count;
 }
 
 void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice) {
-    if (engine->prefetch->plan)
-        engine->prefetch->plan(engine->prefetch_state, ff__engine_view(engine, now_ns), advice);
+    const struct ff_learn_hooks *learning = engine->prefetch->learning;
+    if (learning && learning->plan)
+        learning->plan(engine->prefetch_state, ff__engine_view(engine, now_ns), advice);
+    ff__engine_take_cancel(engine, advice);
 }
 
 int ff__engine_check(const struct ff__engine *engine, struct ff_error *error) {

@@ -35,6 +35,8 @@ struct ff__job {
     uint64_t stocked; /* pages that the outs free for the stock */
     uint32_t out_count;
     uint64_t retry_ns;
+    uint64_t begun_ns; /* when the first of its faults was to be served */
+    uint32_t launch;   /* that it serves, or FF_NONE */
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
@@ -59,7 +61,10 @@ struct ff__engine_config {
     uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */
     uint32_t spare;        /* roots beyond the memory, for when what is there cannot leave */
     uint32_t shows;        /* the backend's visibility */
+    uint32_t controls;     /* what it lets policies control */
     uint32_t launch_limit; /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
+    uint64_t fault_ns;     /* what a far fault costs alone; 0: not known */
+    struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -81,6 +86,14 @@ struct ff__stay {
     uint32_t page;       /* the first of which was this one */
     uint64_t refused_ns; /* it could not leave: it is not tried again before then */
     uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
+    uint64_t keep_ns;    /* advice would have it stay until then */
+};
+
+/* Blocks that only pass through a tier, oldest first. */
+#define FF__PASSING_MAX 16u
+struct ff__passing {
+    uint32_t count;
+    uint32_t blocks[FF__PASSING_MAX];
 };
 
 /* Of one tier; what it says of one that has none is void. */
@@ -97,7 +110,8 @@ struct ff__engine {
     const struct ff_place_policy *place;
     const struct ff_discard_policy *discard;
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
-    void *block_state[FF__SLOTS][FF_TIERS_MAX], *arena[FF__SLOTS][FF_TIERS_MAX];
+    void *block_state[FF__SLOTS][FF_TIERS_MAX], *range_state[FF__SLOTS][FF_TIERS_MAX],
+        *arena[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;             /* [block] */
     struct ff__late_pages *late_pages; /* [block][tier] */
     struct ff__stay *stay;             /* [block] */
@@ -107,6 +121,9 @@ struct ff__engine {
     uint64_t grace_ns;                 /* how long who has come may stay */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t stock;
+    uint32_t cancel_below; /* advice of a lower generation is cancelled */
+    bool keeps;            /* some block is kept, or was */
+    struct ff__passing passing[FF_TIERS_MAX];
     bool separate, maps_remotely;
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
@@ -114,6 +131,9 @@ struct ff__engine {
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
     uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
+    struct ff_link_cost *links;        /* [from * tier_count + to] */
+    struct ff_totals *range_totals;    /* [range] */
+    struct ff_totals *launch_totals;   /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events; /* to the correlator; only if a policy learns */
     bool check;
@@ -141,9 +161,14 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 
-/* A piece of advice. RUN or DROPPED. */
-int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
-                        struct ff__job *job);
+/* Shows the faults of a batch, sorted by block, to a prefetch policy that has on_batch, before they are served.
+ * Of a group, tier FF_NONE: the home of its range. What the policy advises is to be queued. */
+void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
+                      uint32_t count, struct ff_advice_list *advice);
+
+/* A piece of advice. RUN; NONE: followed, and nothing moves; DROPPED: counted by its reason. */
+int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
+                      struct ff__job *job);
 
 /* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these without a
  * copy (may be NULL). RUN, NONE, or LATER (busy). */
@@ -242,21 +267,28 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
  * forgotten: replay the blocks afterwards. */
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
 
-/* A kernel starts on, or has left, the device. 0 or -ENOMEM (its identity could not be
- * remembered). The end of one whose identity is not known, or not any more, is not told. */
-int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier, uint64_t identity,
-                      bool begins);
+/* A kernel starts on, or has left, a device. */
+struct ff__launch {
+    uint32_t tier;
+    bool begins;
+    uint64_t identity;
+    const struct ff_operand *operands; /* of a begin, NULL if not known */
+    uint32_t operand_count;
+};
+
+/* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known, or not
+ * any more, is not told. What the policies advise is to be queued. */
+int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,
+                      struct ff_advice_list *advice);
 
 /* Shows accesses of the tier to the policies that watch, oldest first; at most FF__ACCESSES_MAX at a
  * time. Their advice is to be carried out now. */
 #define FF__ACCESSES_MAX 256u
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                       const struct ff_access *accesses, uint32_t count,
-                       struct ff_advice_list *advice);
+                       const struct ff_access_batch *batch, struct ff_advice_list *advice);
 
 /* Runs the correlator's step: up to `limit` events to `learn`. Returns how many there were. */
-uint32_t ff__engine_learn(struct ff__engine *engine, uint64_t now_ns, struct ff_event *scratch,
-                          uint32_t limit);
+uint32_t ff__engine_learn(struct ff__engine *engine, struct ff_event *scratch, uint32_t limit);
 
 /* Runs the prefetching thread's step. */
 void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice);

@@ -21,9 +21,68 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
 void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *leaving);
 
+/* ---- policies.c ---- */
+
+/* -ENOTSUP, with a line: a policy must see or control more than the backend grants. */
+int ff__policies_check(const struct ff__engine_config *config, struct ff_error *error);
+
+/* Negative errno, with a line; ff__policies_unmake() may follow. */
+int ff__policies_make(struct ff__engine *engine, const struct ff__engine_config *config,
+                      struct ff_error *error);
+void ff__policies_unmake(struct ff__engine *engine);
+
+/* Tells the policies of all kinds; of the evictors, that of the tier. */
+void ff__tell_arrival(struct ff__engine *engine, const struct ff_arrival *arrival);
+void ff__tell_leave(struct ff__engine *engine, const struct ff_leave *leave);
+void ff__tell_launch(struct ff__engine *engine, const struct ff_launch_event *event,
+                     struct ff_advice_list *advice);
+
+/* And of all tiers. */
+void ff__tell_range_added(struct ff__engine *engine, uint32_t range);
+void ff__tell_range_freed(struct ff__engine *engine, uint32_t range);
+void ff__tell_block_freed(struct ff__engine *engine, uint32_t block);
+
+/* ---- engine.c, continued ---- */
+
 static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32_t block) {
     return ff__frames_leaves(engine->space.blocks[block].page_count);
 }
+
+/* ---- advice.c ---- */
+
+/* Counts a piece of advice that is not followed. */
+void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
+
+/* What a hook has cancelled. After each hook that fills a list. */
+void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice);
+
+/* ---- totals.c ---- */
+
+/* Fills in the view's costs and totals. -ENOMEM; ff__totals_fini() may follow. */
+int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config);
+void ff__totals_fini(struct ff__engine *engine);
+
+/* To those of the block's range, and of the execution ID (FF_NONE: nobody's). */
+void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
+                    const struct ff_totals *more);
+
+/* It is freed; it will be another kernel's. */
+void ff__totals_forget_range(struct ff__engine *engine, uint32_t range);
+void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch);
+
+/* ---- jobs.c ---- */
+
+void ff__job_clear(struct ff__job *job);
+
+/* Pages that a touch from the tier finds in place. */
+struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier);
+
+/* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
+void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted);
+
+/* Makes the way in of these pages, for which there is memory, part of the job. */
+void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                   const struct ff_mask *pages, struct ff__job *job);
 
 /* ---- memory.c: whose memory it is, and who has to leave ---- */
 
@@ -32,12 +91,14 @@ static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
-/* Asks where the block goes. No backend has a peer tier yet: a place policy that names one is not
+/* Asks where the block goes. No backend has a peer tier yet: a place policy that names one first is not
  * followed. */
 static inline void ff__memory_place(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    uint32_t tiers[FF_TIERS_MAX];
     if (engine->place->place &&
-        engine->place->place(engine->place_state, &engine->view, block, tier) != FF_TIER_HOST)
-        engine->space.stats.advice_dropped++;
+        engine->place->place(engine->place_state, &engine->view, block, tier, tiers) > 0 &&
+        tiers[0] != FF_TIER_HOST)
+        ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
 }
 
 /* Sees to it that there is memory for pages of a block, by eviction if need be. By page, takes pages
@@ -62,6 +123,22 @@ void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page)
 
 /* When somebody may leave who may not now; 0: that depends on jobs. */
 uint64_t ff__memory_retry(const struct ff__engine *engine);
+
+/* Whether the block, or these pages of it, could leave the tier now. */
+bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          const struct ff_mask *pages);
+
+/* The block stays until then, if anything else can leave. */
+void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns);
+
+/* The block leaves the tier before those that the evictor names. False: too many such blocks. */
+bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block);
+
+/* Whether the block stays if anything else can leave. */
+bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block);
+
+/* The block is freed: what was advised for it is void. */
+void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block);
 
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
-static void clear_job(struct ff__job *job) {
+void ff__job_clear(struct ff__job *job) {
+    job->launch = FF_NONE;
+    job->begun_ns = 0;
     job->has_in = job->took_root = false;
     job->out_count = 0;
     job->retry_ns = job->owed = job->stocked = 0;
@@ -108,7 +110,7 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
 /* ---- bringing in ---- */
 
 /* Pages that a touch from the tier finds in place. */
-static struct ff_mask reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
+struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
     return engine->separate ? ff__facts(&engine->space, block)->tier[tier].resident
                             : ff__block_present(&engine->space, block);
 }
@@ -130,7 +132,7 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
     return fetched;
 }
 
-static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
+void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
     ff__range_use(&engine->space, engine->space.blocks[block].range, tier);
@@ -154,7 +156,7 @@ static void set_in(struct ff__engine *engine, uint32_t block, uint32_t tier,
 }
 
 /* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
-static void leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
+void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
     const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
     *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
     if (!engine->space.by_page)
@@ -178,7 +180,7 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
     struct ff_mask wanted = ff_mask_and(&answer->prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);
-    leave_out(engine, absent->block, &wanted);
+    ff__job_leave_out(engine, absent->block, &wanted);
     wanted = ff_mask_or(&wanted, &absent->faulted);
     if (engine->maps_remotely)
         job->remote = ff_mask_and(&answer->remote, &absent->faulted);
@@ -201,9 +203,13 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
     stats->write_faults += ff_mask_count(&written);
     stats->refaults += ff_mask_count(&again);
     stats->batches++;
+    struct ff_totals totals = {.faults = ff_mask_count(&job->faulted),
+                               .refaults = ff_mask_count(&again)};
+    ff__totals_add(engine, absent->block, absent->launch, &totals);
     struct ff_event event = {.kind = FF_EVENT_FAULT,
                              .tier = absent->tier,
                              .block = absent->block,
+                             .range = engine->space.blocks[absent->block].range,
                              .page = ff_mask_next(&absent->faulted, 0),
                              .launch = absent->launch,
                              .thread = absent->thread,
@@ -245,8 +251,10 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
         job->retry_ns = ff__memory_retry(engine);
         return FF__JOB_NO_ROOM;
     }
-    set_in(engine, block, tier, wanted, job);
+    ff__job_bring(engine, block, tier, wanted, job);
     job->faulted = ff_mask_and(wanted, &asked);
+    job->begun_ns = engine->view.now_ns;
+    job->launch = absent->launch;
     if (!ff_mask_within(&asked, wanted)) {
         struct ff_mask left_out = ff_mask_minus(&asked, wanted);
         remember_late(engine, absent, &left_out);
@@ -259,7 +267,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
                            struct ff__job *job) {
     struct ff__space *space = &engine->space;
     uint32_t block = group->block;
-    clear_job(job);
+    ff__job_clear(job);
     if (block >= space->block_limit || space->blocks[block].page_count == 0)
         return -EFAULT;
     if (group->tier == FF_NONE)
@@ -272,7 +280,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
     struct ff_fault_group absent = *group;
     if (facts->busy && put_off(engine, &absent))
         return FF__JOB_LATER;
-    struct ff_mask present = reachable(engine, block, group->tier);
+    struct ff_mask present = ff__job_reachable(engine, block, group->tier);
     absent.faulted = ff_mask_minus(&group->faulted, &present);
     absent.written = ff_mask_minus(&group->written, &present);
     bool later = put_off(engine, &absent);
@@ -300,53 +308,10 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
     return ff__engine_fault_again(engine, now_ns, group, job);
 }
 
-static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {
-    struct ff_event event = {.kind = FF_EVENT_NO_ROOM,
-                             .tier = advice->tier,
-                             .block = advice->block,
-                             .launch = advice->launch,
-                             .now_ns = engine->view.now_ns};
-    ff__engine_tell(engine, &event);
-}
-
-/* Whether pages of a piece of advice could come now, and which. */
-static bool is_followable(const struct ff__engine *engine, const struct ff_advice *advice,
-                          struct ff_mask *wanted) {
-    const struct ff__space *space = &engine->space;
-    uint32_t block = advice->block, tier = advice->tier;
-    if (block >= space->block_limit || ff__facts(space, block)->busy || tier == FF_TIER_HOST ||
-        tier >= space->tier_count)
-        return false;
-    struct ff_mask present = reachable(engine, block, tier), valid = ff__block_pages(space, block);
-    *wanted = ff_mask_and(&advice->pages, &valid);
-    *wanted = ff_mask_minus(wanted, &present);
-    if (ff_mask_empty(wanted))
-        return false;
-    leave_out(engine, block, wanted);
-    return !ff_mask_empty(wanted);
-}
-
-int ff__engine_prefetch(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
-                        struct ff__job *job) {
-    struct ff_mask wanted, none = {{0}};
-    if (is_followable(engine, advice, &wanted)) {
-        clear_job(job);
-        ff__engine_view(engine, now_ns);
-        if (ff__memory_take(engine, advice->block, advice->tier, FF_EVICT_FOR_PREFETCH, &none,
-                            &wanted, job)) {
-            set_in(engine, advice->block, advice->tier, &wanted, job);
-            return FF__JOB_RUN;
-        }
-        tell_no_room(engine, advice);
-    }
-    engine->space.stats.advice_dropped++;
-    return FF__JOB_DROPPED;
-}
-
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
-    clear_job(job);
+    ff__job_clear(job);
     if (!is_at_rest(engine, block))
         return FF__JOB_LATER;
     if (facts->memory[tier] == 0)
@@ -358,7 +323,7 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 
 int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        struct ff__job *job) {
-    clear_job(job);
+    ff__job_clear(job);
     if (!engine->pressed[tier])
         return FF__JOB_NONE;
     ff__engine_view(engine, now_ns);
@@ -377,6 +342,7 @@ void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
     if (ff_mask_empty(&useless))
         return;
     engine->space.stats.prefetch_useless += ff_mask_count(&useless);
+    ff__totals_add(engine, block, FF_NONE, &(struct ff_totals){.useless = ff_mask_count(&useless)});
     *unused = ff_mask_minus(unused, leaving);
 }
 
@@ -404,9 +370,12 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
     stats->pages_out += pages_copied;
     stats->pages_dropped += pages - pages_copied;
+    ff__totals_add(engine, block, engine->launch[out->tier],
+                   &(struct ff_totals){.pages_out = pages_copied});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
                              .tier = out->tier,
                              .block = block,
+                             .range = engine->space.blocks[block].range,
                              .launch = FF_NONE,
                              .now_ns = engine->view.now_ns};
     ff__engine_tell(engine, &event);
@@ -437,11 +406,13 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
     stats->pages_in += held;
     stats->populated += pages - held;
     stats->prefetched += pages - ff_mask_count(&job->faulted);
-    if (engine->evict->on_used)
-        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, &in->pages);
-    if (engine->prefetch->on_arrival)
-        engine->prefetch->on_arrival(engine->prefetch_state, &engine->view, block, tier, &in->pages,
-                                     !ff_mask_empty(&job->faulted));
+    bool faulted = !ff_mask_empty(&job->faulted);
+    struct ff_totals totals = {.prefetched = pages - ff_mask_count(&job->faulted),
+                               .pages_in = held,
+                               .stall_ns = faulted ? engine->view.now_ns - job->begun_ns : 0};
+    ff__totals_add(engine, block, job->launch, &totals);
+    ff__tell_arrival(engine,
+                     &(struct ff_arrival){FF_ARRIVAL_SERVED, block, tier, faulted, &in->pages});
 }
 
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,

@@ -101,6 +101,64 @@ static bool may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t b
            !has_grace(engine, block);
 }
 
+bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          const struct ff_mask *pages) {
+    const struct ff_mask *resident = ff_view_resident(&engine->view, tier, block);
+    struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
+    return may_leave(engine, tier, block) && !ff_mask_empty(&going);
+}
+
+/* ---- who is kept, and who only passes ---- */
+
+void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns) {
+    engine->stay[block].keep_ns = until_ns;
+    engine->keeps = true;
+}
+
+bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
+    return ff__facts(&engine->space, block)->pinned ||
+           (engine->keeps && engine->stay[block].keep_ns > engine->view.now_ns);
+}
+
+bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    struct ff__passing *passing = &engine->passing[tier];
+    for (uint32_t i = 0; i < passing->count; i++)
+        if (passing->blocks[i] == block)
+            return true;
+    if (passing->count == FF__PASSING_MAX)
+        return false;
+    passing->blocks[passing->count++] = block;
+    return true;
+}
+
+/* Takes the oldest one that can leave off the list, and those that hold nothing; FF_NONE: there is none. */
+static uint32_t take_passing(struct ff__engine *engine, const struct ff_evict_request *request) {
+    struct ff__passing *passing = &engine->passing[request->tier];
+    uint32_t found = FF_NONE, kept = 0;
+    for (uint32_t i = 0; i < passing->count; i++) {
+        uint32_t block = passing->blocks[i];
+        if (found == FF_NONE && block != request->for_block &&
+            may_leave(engine, request->tier, block) && !ff__memory_is_held(engine, block))
+            found = block;
+        else if (ff_view_holds(&engine->view, request->tier, block) || block == request->for_block)
+            passing->blocks[kept++] = block;
+    }
+    passing->count = kept;
+    return found;
+}
+
+void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block) {
+    engine->stay[block].keep_ns = 0;
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++) {
+        struct ff__passing *passing = &engine->passing[tier];
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < passing->count; i++)
+            if (passing->blocks[i] != block)
+                passing->blocks[kept++] = passing->blocks[i];
+        passing->count = kept;
+    }
+}
+
 /* ---- leaving ---- */
 
 static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
@@ -118,8 +176,7 @@ static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t t
 /* The block holds nothing on the device any more. */
 static void release(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     ff__set_frame(&engine->space, tier, block, FF_NONE);
-    if (engine->evict->on_release)
-        engine->evict->on_release(engine->evict_state[tier], &engine->view, block);
+    ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_RELEASED, block, tier, NULL});
 }
 
 void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
@@ -152,8 +209,7 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     out->dead = ff_mask_and(&out->dead, &facts->inactive);
     if (dead)
         out->dead = ff_mask_or(&out->dead, dead);
-    if (engine->evict->on_leave)
-        engine->evict->on_leave(engine->evict_state[tier], &engine->view, block, &going);
+    ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, &going});
     if (engine->space.by_page) {
         struct ff_mask *leaving = &ff__page_facts(&engine->space, block)->leaving;
         *resident = staying;
@@ -183,11 +239,12 @@ static void stay(struct ff__engine *engine, const struct ff__job *job, const str
     }
     if (facts->memory[tier] == 0) {
         ff__set_frame(space, tier, block, out->frame);
-        if (engine->evict->on_activate)
-            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+        ff__tell_arrival(engine, &(struct ff_arrival){
+                                     .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
     }
-    if (engine->evict->on_used)
-        engine->evict->on_used(engine->evict_state[tier], &engine->view, block, stayed);
+    ff__tell_arrival(engine,
+                     &(struct ff_arrival){
+                         .kind = FF_ARRIVAL_STAYED, .block = block, .tier = tier, .pages = stayed});
     refuse(engine, block);
 }
 
@@ -254,27 +311,27 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 /* ---- by the block ---- */
 
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
-                          uint32_t count, bool pinned_too) {
+                          uint32_t count, bool held_too) {
     for (uint32_t i = 0; i < count; i++)
         if (!may_leave(engine, tier, owners[i]) ||
-            (ff__facts(&engine->space, owners[i])->pinned && !pinned_too))
+            (ff__memory_is_held(engine, owners[i]) && !held_too))
             return false;
     return count > 0;
 }
 
 /* Whether every block in the root could leave now. */
 static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           bool pinned_too) {
+                           bool held_too) {
     uint32_t owners[FF_ROOT_LEAVES];
     uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
-    return all_evictable(engine, tier, owners, count, pinned_too);
+    return all_evictable(engine, tier, owners, count, held_too);
 }
 
 /* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
 static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
-    for (int pinned_too = 0; pinned_too < 2; pinned_too++)
+    for (int held_too = 0; held_too < 2; held_too++)
         for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++)
-            if (root_evictable(engine, tier, root, pinned_too))
+            if (root_evictable(engine, tier, root, held_too))
                 return root;
     return FF_NONE;
 }
@@ -316,9 +373,14 @@ static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
  * share its root. 0: nobody. */
 static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
                             uint32_t owners[FF_ROOT_LEAVES]) {
-    struct ff_advice items[VICTIMS_MAX];
-    struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
-    uint32_t tier = request->tier;
+    struct ff_victim items[VICTIMS_MAX];
+    struct ff_victim_list victims = {items, 0, VICTIMS_MAX};
+    uint32_t tier = request->tier, passing = take_passing(engine, request);
+    if (passing != FF_NONE) {
+        uint32_t count = ff_view_root_mates(&engine->view, tier, passing, owners);
+        if (all_evictable(engine, tier, owners, count, false))
+            return count;
+    }
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
@@ -355,8 +417,8 @@ static void empty_spare_root(struct ff__engine *engine, uint32_t tier, uint32_t 
 
 /* How many pages to keep free. */
 static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
-    return engine->evict->stock ? engine->evict->stock(engine->evict_state[tier], &engine->view)
-                                : (uint64_t)engine->stock * FF_BLOCK_PAGES;
+    return engine->evict->reserve ? engine->evict->reserve(engine->evict_state[tier], &engine->view)
+                                  : (uint64_t)engine->stock * FF_BLOCK_PAGES;
 }
 
 static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
@@ -381,11 +443,11 @@ static bool all_fits(const struct ff__space *space, uint32_t tier) {
 static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
     uint64_t there = free_of(&engine->space, tier);
-    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->reserved ||
+    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->withhold ||
         all_fits(&engine->space, tier))
         return there;
-    uint64_t reserved = engine->evict->reserved(engine->evict_state[tier], &engine->view, block);
-    return there > reserved ? there - reserved : 0;
+    uint64_t withheld = engine->evict->withhold(engine->evict_state[tier], &engine->view, block);
+    return there > withheld ? there - withheld : 0;
 }
 
 static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -409,8 +471,8 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
         job->took_root = root != FF_NONE;
     }
     ff__set_frame(space, tier, block, frame);
-    if (engine->evict->on_activate)
-        engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+    ff__tell_arrival(
+        engine, &(struct ff_arrival){.kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
     return true;
 }
 
@@ -418,9 +480,9 @@ static bool take_frame(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* What of an advised victim can leave now. */
 static struct ff_mask leavable(const struct ff__engine *engine, uint32_t tier,
-                               const struct ff_advice *victim) {
+                               const struct ff_victim *victim) {
     const struct ff_facts *facts = ff__facts(&engine->space, victim->block);
-    if (!is_victim(engine, tier, victim->block) || facts->pinned)
+    if (!is_victim(engine, tier, victim->block) || ff__memory_is_held(engine, victim->block))
         return (struct ff_mask){{0}};
     const struct ff_mask *resident = &facts->tier[tier].resident;
     return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
@@ -432,8 +494,8 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
     uint32_t tier = request->tier;
     uint64_t found = 0, before;
     do {
-        struct ff_advice items[VICTIMS_MAX];
-        struct ff_advice_list victims = {items, 0, VICTIMS_MAX};
+        struct ff_victim items[VICTIMS_MAX];
+        struct ff_victim_list victims = {items, 0, VICTIMS_MAX};
         struct ff_evict_request rest = *request;
         rest.pages = need - found;
         before = found;
@@ -454,7 +516,7 @@ static uint64_t evict_pages(struct ff__engine *engine, const struct ff_evict_req
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     uint32_t pinned = FF_NONE, found = FF_NONE;
     for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
-        if (is_victim(engine, tier, block) && ff__facts(&engine->space, block)->pinned)
+        if (is_victim(engine, tier, block) && ff__memory_is_held(engine, block))
             pinned = block;
         else if (is_victim(engine, tier, block))
             found = block;
@@ -496,7 +558,7 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
             leaving = evict_any(engine, tier, job);
         if (there + leaving < need) {
             keep_some(wanted, must, there + leaving);
-            space->stats.advice_dropped++;
+            ff__engine_drop(engine, FF_DROP_NO_ROOM);
             need = there + leaving;
         }
     }
@@ -507,8 +569,8 @@ static bool take_pages(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->owed = need - now;
     if (!ff_view_holds(&engine->view, tier, block)) {
         ff__set_frame(space, tier, block, 0);
-        if (engine->evict->on_activate)
-            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+        ff__tell_arrival(engine, &(struct ff_arrival){
+                                     .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
     }
     return true;
 }

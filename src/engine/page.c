@@ -3,10 +3,12 @@
  * way where things take time, and at whole blocks. */
 #include "engine/internal.h"
 
+#include "policy/page_hooks.h"
+
 bool ff__engine_pages_alone(const struct ff__engine *engine) {
     return engine->space.by_page && engine->space.tier_count == 2 && !engine->check &&
-           !engine->events.items && !engine->prefetch->on_fault && !engine->prefetch->on_arrival &&
-           !engine->discard->dead && engine->evict->pick_page;
+           !engine->events.items && !engine->prefetch->on_fault &&
+           !engine->prefetch->base.on_arrival && !engine->discard->dead && engine->evict->pages;
 }
 
 static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
@@ -44,7 +46,7 @@ FF__FETCHES fetch_victim(const struct ff__engine *engine, const struct ff__page_
 
 static bool can_leave(const struct ff__engine *engine, uint32_t tier, struct ff_page page) {
     return page.block < engine->space.block_limit && page.page < FF_BLOCK_PAGES &&
-           !ff__facts(&engine->space, page.block)->pinned &&
+           !ff__memory_is_held(engine, page.block) &&
            ff_view_page_evictable(&engine->view, tier, page);
 }
 
@@ -52,13 +54,13 @@ static bool can_leave(const struct ff__engine *engine, uint32_t tier, struct ff_
 static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
     void *state = engine->evict_state[job->tier];
     struct ff_page next;
-    if (!engine->evict->pick_page(state, &engine->view, &job->victim, &next) ||
+    if (!engine->evict->pages->pick_page(state, &engine->view, &job->victim, &next) ||
         !can_leave(engine, job->tier, job->victim))
         return false;
     if (next.block != FF_NONE)
         fetch_victim(engine, job, next.block);
     ff__memory_place(engine, job->victim.block, job->tier);
-    engine->evict->on_page_leave(state, job->victim.block, job->victim.page);
+    engine->evict->pages->on_page_leave(state, job->victim.block, job->victim.page);
     move_out(engine, job);
     return true;
 }
@@ -70,8 +72,8 @@ static void move_in(struct ff__engine *engine, struct ff__page_job *job) {
     struct ff_facts *facts = ff__facts(space, block);
     if (facts->memory[tier] == 0) {
         ff__set_frame(space, tier, block, 0);
-        if (engine->evict->on_activate)
-            engine->evict->on_activate(engine->evict_state[tier], &engine->view, block);
+        ff__tell_arrival(engine, &(struct ff_arrival){
+                                     .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
     }
     job->held = ff_mask_test(&facts->tier[FF_TIER_HOST].resident, page);
     job->back = ff_mask_test(&facts->evicted, page);
@@ -94,7 +96,7 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
     if (job->evicts && !make_room(engine, job))
         return false;
     move_in(engine, job);
-    engine->evict->on_page_used(engine->evict_state[tier], job->page.block, job->page.page);
+    engine->evict->pages->on_page_used(engine->evict_state[tier], job->page.block, job->page.page);
     if (!job->evicts) /* otherwise as much is taken as before */
         ff__memory_count_taken(engine, tier);
     return true;

@@ -1,4 +1,5 @@
 #include "engine/pipeline.h"
+#include "engine/internal.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -43,6 +44,16 @@ static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     pthread_mutex_lock(&pipeline->lock);
     ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job);
     notify(pipeline);
+}
+
+/* False when the queue is full. The lock is held. */
+static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+    bool queued = ff__queue_push(&pipeline->prefetches, advice);
+    if (!queued)
+        ff__engine_drop(pipeline->engine, FF_DROP_QUEUE_FULL);
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+    return queued;
 }
 
 /* ---- serving faults ---- */
@@ -181,6 +192,17 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
     return group_count;
 }
 
+/* Asks the policy about the batch as a whole. The lock is held. */
+static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
+                       uint32_t count) {
+    struct ff_advice items[ADVICE_A_STEP];
+    struct ff_advice_list advice = {.items = items, .capacity = ADVICE_A_STEP};
+    ff__engine_batch(pipeline->engine, pipeline->backend->now(pipeline->self), groups, count,
+                     &advice);
+    for (uint32_t i = 0; i < advice.count; i++)
+        queue_advice(pipeline, &items[i]);
+}
+
 /* Queues all groups but the first for the migration thread, as many as there is room for; the
  * rest is served here. */
 static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count,
@@ -188,6 +210,8 @@ static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults,
     struct ff_fault_group groups[BATCH_MAX];
     pthread_mutex_lock(&pipeline->lock);
     uint32_t group_count = group_faults(pipeline, faults, count, groups);
+    if (pipeline->engine->prefetch->on_batch && group_count > 0)
+        show_batch(pipeline, groups, group_count);
     while (hand_over && group_count > 1 &&
            ff__queue_push(&pipeline->faults, &groups[group_count - 1]))
         group_count--;
@@ -290,8 +314,8 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     if (!ff__queue_pop(&pipeline->prefetches, &advice))
         return false;
     pthread_mutex_lock(&pipeline->lock);
-    if (ff__engine_prefetch(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
-                            &job) == FF__JOB_RUN)
+    if (ff__engine_advise(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
+                          &job) == FF__JOB_RUN)
         run_job(pipeline, &job);
     else
         notify(pipeline); /* that there was no room for it */
@@ -408,8 +432,7 @@ static void *correlator_thread(void *argument) {
     struct ff_event events[EVENTS_A_STEP];
     pthread_mutex_lock(&pipeline->lock);
     while (!pipeline->stop) {
-        uint64_t now = pipeline->backend->now(pipeline->self);
-        uint32_t count = ff__engine_learn(pipeline->engine, now, events, EVENTS_A_STEP);
+        uint32_t count = ff__engine_learn(pipeline->engine, events, EVENTS_A_STEP);
         pipeline->unplanned += count;
         if (count > 0 && pipeline->has_planner)
             pthread_cond_signal(&pipeline->learned);
@@ -433,7 +456,7 @@ static void *prefetching_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff_advice items[ADVICE_A_STEP];
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
-        struct ff_advice_list advice = {items, 0, ADVICE_A_STEP};
+        struct ff_advice_list advice = {.items = items, .capacity = ADVICE_A_STEP};
         pthread_mutex_lock(&pipeline->lock);
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
@@ -444,22 +467,20 @@ static void *prefetching_thread(void *argument) {
         if (advice.count < ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
         pthread_mutex_unlock(&pipeline->lock);
-        for (uint32_t i = 0; i < advice.count; i++)
-            if (!ff__pipeline_advise(pipeline, &items[i]))
-                break;
+        ff__pipeline_take_advice(pipeline, &advice);
     }
     return NULL;
 }
 
+void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
+    for (uint32_t i = 0; i < advice->count; i++)
+        if (!ff__pipeline_advise(pipeline, &advice->items[i]))
+            return;
+}
+
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
-    pthread_mutex_lock(&pipeline->advising);
-    bool queued = ff__queue_push(&pipeline->prefetches, advice);
-    pthread_mutex_unlock(&pipeline->advising);
     pthread_mutex_lock(&pipeline->lock);
-    if (!queued)
-        pipeline->engine->space.stats.advice_dropped++;
-    if (pipeline->migration_sleeps)
-        pthread_cond_signal(&pipeline->work);
+    bool queued = queue_advice(pipeline, advice);
     pthread_mutex_unlock(&pipeline->lock);
     return queued;
 }
@@ -505,7 +526,6 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&pipeline->lock, NULL);
-    pthread_mutex_init(&pipeline->advising, NULL);
     pthread_cond_init(&pipeline->progress, &monotonic);
     pthread_cond_init(&pipeline->called, &monotonic);
     pthread_cond_init(&pipeline->work, &monotonic);
@@ -516,7 +536,6 @@ static void init_locks(struct ff__pipeline *pipeline) {
 
 static void fini_locks(struct ff__pipeline *pipeline) {
     pthread_mutex_destroy(&pipeline->lock);
-    pthread_mutex_destroy(&pipeline->advising);
     pthread_cond_destroy(&pipeline->progress);
     pthread_cond_destroy(&pipeline->called);
     pthread_cond_destroy(&pipeline->work);
@@ -598,7 +617,8 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
     pipeline->observer = config->observer;
     pipeline->calls_end = &pipeline->calls;
     pipeline->has_learner = config->engine->events.items != NULL;
-    pipeline->has_planner = config->engine->prefetch->plan != NULL;
+    pipeline->has_planner =
+        config->engine->prefetch->learning && config->engine->prefetch->learning->plan;
     pipeline->delayed_head = FF_NONE;
     init_locks(pipeline);
     int status = start_all(pipeline, error);

@@ -73,8 +73,7 @@ struct ff__pipeline {
     pthread_cond_t news;         /* for the correlator */
     pthread_cond_t learned;      /* for the prefetching thread */
     struct ff__queue faults;     /* struct ff_fault_group */
-    struct ff__queue prefetches; /* struct ff_advice; producers hold `advising` */
-    pthread_mutex_t advising;
+    struct ff__queue prefetches; /* struct ff_advice; producers hold the lock */
     struct ff__delayed *delayed; /* [block] */
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
@@ -104,6 +103,9 @@ int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_grou
 
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
+
+/* The same for a list, up to the first piece that finds no room. The lock is not held. */
+void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
 
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);
@@ -151,8 +153,8 @@ void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
 bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier);
 
 /* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
-int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
-                        bool begins, uint64_t demanded);
+int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
+                        uint64_t demanded);
 
 struct ff_stats ff__pipeline_stats(struct ff__pipeline *pipeline);
 

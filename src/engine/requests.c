@@ -1,6 +1,8 @@
 /* What is asked of the pipeline on behalf of the program, and moves no pages itself. */
 #include "engine/pipeline.h"
 
+#define ADVICE_MAX 64u /* of one launch */
+
 #include <errno.h>
 
 /* ---- faults ---- */
@@ -73,15 +75,18 @@ bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32
     return changes;
 }
 
-int ff__pipeline_launch(struct ff__pipeline *pipeline, uint32_t tier, uint64_t identity,
-                        bool begins, uint64_t demanded) {
+int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
+                        uint64_t demanded) {
+    struct ff_advice items[ADVICE_MAX];
+    struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
     pthread_mutex_lock(&pipeline->lock);
     uint64_t now = pipeline->backend->now(pipeline->self);
     pipeline->engine->space.stats.demanded += demanded;
-    int status = ff__engine_launch(pipeline->engine, now, tier, identity, begins);
+    int status = ff__engine_launch(pipeline->engine, now, launch, &advice);
     if (pipeline->has_learner)
         pthread_cond_signal(&pipeline->news);
     pthread_mutex_unlock(&pipeline->lock);
+    ff__pipeline_take_advice(pipeline, &advice);
     return status;
 }
 

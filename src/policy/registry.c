@@ -97,8 +97,7 @@ static bool has_required_hooks(enum ff__slot slot, const struct ff_policy *polic
     const struct ff_evict_policy *evict = (const void *)policy;
     if (slot != FF__EVICT)
         return true;
-    int of_pages = !!evict->on_page_used + !!evict->on_page_leave + !!evict->pick_page;
-    return evict->pick && (of_pages == 0 || of_pages == 3);
+    return evict->pick;
 }
 
 static int check_policy(enum ff__slot slot, const struct ff_policy *policy,
@@ -201,7 +200,7 @@ static int set_policy(struct ff__system *system, enum ff__slot slot, const char 
         return unknown_policy(slot, name, error);
     system->policy[slot] = policy;
     for (unsigned i = 0; i < param_count(policy); i++)
-        system->params[slot][i] = policy->params[i].standard;
+        system->params[slot][i] = policy->params[i].initial;
     return 0;
 }
 

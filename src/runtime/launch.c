@@ -1,28 +1,49 @@
 /* Launches, as whoever runs kernels announces them. */
 #include "runtime/ranges.h"
 
+#include <stdlib.h>
+
+/* The ranges of the pointers, each with its home on the tier; returns how many there are. */
+static uint32_t find_operands(struct ff_context *context, uint32_t tier,
+                              const void *const *pointers, size_t count,
+                              struct ff_operand *operands, uint64_t *pages) {
+    struct ff__span range;
+    uint32_t found = 0;
+    *pages = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!ff__range_find(context, pointers[i], &range))
+            continue;
+        *pages += range.page_count;
+        ff__context_set_home(context, &range, tier);
+        if (operands) /* nobody has said what is read and what written */
+            operands[found++] = (struct ff_operand){range.id, true, true};
+    }
+    return found;
+}
+
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                      const char *name, const void *const *operands, size_t operand_count) {
-    uint32_t tier = ff_tier_of_device(device);
-    uint64_t demanded = 0;
-    struct ff__span range;
     if (device >= context->config.devices)
         return;
-    for (size_t i = 0; i < operand_count; i++) {
-        if (!ff__range_find(context, operands[i], &range))
-            continue;
-        demanded += range.page_count;
-        ff__context_set_home(context, &range, tier);
-    }
+    struct ff_operand *ranges = calloc(operand_count + 1, sizeof *ranges); /* NULL: not told */
+    struct ff__launch launch = {.tier = ff_tier_of_device(device),
+                                .begins = true,
+                                .identity = identity,
+                                .operands = ranges};
+    uint64_t demanded;
+    launch.operand_count =
+        find_operands(context, launch.tier, operands, operand_count, ranges, &demanded);
     if (context->recorder)
         ff__record_launch(context->recorder, device, identity, name, true);
-    ff__pipeline_launch(&context->pipeline, tier, identity, true, demanded);
+    ff__pipeline_launch(&context->pipeline, &launch, demanded);
+    free(ranges);
 }
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
+    const struct ff__launch launch = {.tier = ff_tier_of_device(device), .identity = identity};
     if (device >= context->config.devices)
         return;
-    ff__pipeline_launch(&context->pipeline, ff_tier_of_device(device), identity, false, 0);
+    ff__pipeline_launch(&context->pipeline, &launch, 0);
     if (context->recorder)
         ff__record_launch(context->recorder, device, identity, NULL, false);
 }

@@ -100,7 +100,7 @@ static int parse_spec(const char *text, struct spec *spec, struct ff_error *erro
     if (!spec->type)
         return -ENOENT;
     for (unsigned i = 0; spec->type->params && spec->type->params[i].name; i++)
-        spec->params[i] = spec->type->params[i].standard;
+        spec->params[i] = spec->type->params[i].initial;
     return keys ? set_keys(spec, keys, error) : 0;
 }
 

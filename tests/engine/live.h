@@ -234,6 +234,7 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .memory = shape->roots * BLOCK_BYTES,
         .stock = 1,
         .shows = LIVE_SHOWS,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .check = true,
     };
     if (ff__system_parse(shape->system, &config.system, &error) ||

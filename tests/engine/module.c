@@ -6,9 +6,11 @@
 #define MODULE_NAME "module"
 #endif
 
-static uint32_t place(void *state, const struct ff_view *view, uint32_t block, uint32_t from) {
+static uint32_t place(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
+                      uint32_t tiers[FF_TIERS_MAX]) {
     (void)state, (void)view, (void)block, (void)from;
-    return FF_TIER_HOST;
+    tiers[0] = FF_TIER_HOST;
+    return 1;
 }
 
 static const struct ff_prefetch_policy prefetch_policy = {
@@ -51,5 +53,6 @@ __attribute__((visibility("default"))) const struct ff_policy_module MODULE_SYMB
 /* Every variant uses all of them. */
 uint32_t module_call(const struct ff_view *view);
 uint32_t module_call(const struct ff_view *view) {
-    return prefetch_policy.base.api + place_policy.base.api + place(NULL, view, 0, 0);
+    return prefetch_policy.base.api + place_policy.base.api +
+           place(NULL, view, 0, 0, (uint32_t[FF_TIERS_MAX]){0});
 }

@@ -79,19 +79,25 @@ static void greedy_on_fault(void *state, const struct ff_view *view,
 static void greedy_plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct rogue *rogue = state;
     struct ff_advice advice = {.launch = 12345};
-    (void)view;
     memset(&advice.pages, 0xff, sizeof advice.pages);
+    list->cancel_below = ff__random_below(&rogue->random, 5);
     do {
+        advice.action = (enum ff_action)ff__random_below(&rogue->random, FF_ACTIONS + 2);
         advice.block = rogue_block(rogue);
+        advice.generation = ff__random_below(&rogue->random, 4);
+        advice.granule = ff__random_below(&rogue->random, 1000);
+        advice.until_ns = view->now_ns + ff__random_below(&rogue->random, 1000000);
         advice.tier = ff__random_below(&rogue->random, FF_TIERS_MAX + 2);
     } while (ff_advice_add(list, &advice));
     ROGUE_EXPECT(list->count == list->capacity, "the list took too much");
 }
 
+static const struct ff_learn_hooks greedy_learning = {.plan = greedy_plan};
+
 static const struct ff_prefetch_policy rogue_greedy = {
     ROGUE_BASE("rogue-greedy", "sets every bit"),
     .on_fault = greedy_on_fault,
-    .plan = greedy_plan,
+    .learning = &greedy_learning,
 };
 
 /* Lets every fault wait until 20 ms have passed, whatever happens. */
@@ -114,7 +120,7 @@ static const struct ff_prefetch_policy rogue_stall = {
 /* ---- evict ---- */
 
 static void quiet_pick(void *state, const struct ff_view *view,
-                       const struct ff_evict_request *request, struct ff_advice_list *victims) {
+                       const struct ff_evict_request *request, struct ff_victim_list *victims) {
     (void)state, (void)view, (void)request, (void)victims;
 }
 
@@ -124,12 +130,11 @@ static const struct ff_evict_policy rogue_quiet = {
 };
 
 static void liar_pick(void *state, const struct ff_view *view,
-                      const struct ff_evict_request *request, struct ff_advice_list *victims) {
-    struct ff_advice victim = {.block = request->for_block, .tier = 99};
+                      const struct ff_evict_request *request, struct ff_victim_list *victims) {
     (void)view;
-    do
-        ff_advice_add(victims, &victim);
-    while ((victim.block = rogue_block(state), ff_advice_add(victims, &victim)));
+    ff_victim_add(victims, request->for_block);
+    while (ff_victim_add(victims, rogue_block(state)))
+        memset(&victims->items[victims->count - 1].pages, 0xff, sizeof(struct ff_mask));
 }
 
 static const struct ff_evict_policy rogue_liar = {
@@ -140,11 +145,11 @@ static const struct ff_evict_policy rogue_liar = {
 /* ---- place, discard ---- */
 
 static uint32_t nowhere_place(void *state, const struct ff_view *view, uint32_t block,
-                              uint32_t from_tier) {
+                              uint32_t from_tier, uint32_t tiers[FF_TIERS_MAX]) {
     (void)view, (void)block, (void)from_tier;
-    uint32_t tier = rogue_block(state);
-    rogue_places += tier != FF_TIER_HOST;
-    return tier;
+    tiers[0] = rogue_block(state);
+    rogue_places += tiers[0] != FF_TIER_HOST;
+    return 1;
 }
 
 static const struct ff_place_policy rogue_nowhere = {
@@ -172,7 +177,7 @@ static const struct ff_discard_policy rogue_dead = {
 
 struct watch {
     uint8_t *active;
-    uint32_t tier;
+    uint32_t tier, tier_count;
     uint64_t learned_ns;
 };
 
@@ -180,29 +185,33 @@ static int watch_init(void *state, const struct ff_policy_env *env) {
     struct watch *watch = state;
     watch->active = env->block_state;
     watch->tier = env->tier;
+    watch->tier_count = env->tier_count;
     return 0;
 }
 
-static void watch_on_activate(void *state, const struct ff_view *view, uint32_t block) {
+static void watch_memory(void *state, const struct ff_view *view,
+                         const struct ff_arrival *arrival) {
     struct watch *watch = state;
+    uint32_t block = arrival->block;
+    ROGUE_EXPECT(arrival->tier == watch->tier, "another tier's arrival");
     ROGUE_EXPECT(ff_view_holds(view, watch->tier, block), "the block has no memory");
-    ROGUE_EXPECT(!watch->active[block], "the block was active");
-    watch->active[block] = 1;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED) {
+        ROGUE_EXPECT(!watch->active[block], "the block was active");
+        watch->active[block] = 1;
+    } else {
+        ROGUE_EXPECT(!ff_mask_empty(arrival->pages), "nothing has arrived");
+        ROGUE_EXPECT(watch->active[block], "the block is not active");
+    }
 }
 
-static void watch_on_used(void *state, const struct ff_view *view, uint32_t block,
-                          const struct ff_mask *pages) {
+static void watch_on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct watch *watch = state;
-    ROGUE_EXPECT(!ff_mask_empty(pages), "nothing has arrived");
-    ROGUE_EXPECT(ff_view_holds(view, watch->tier, block), "the block has no memory");
-    ROGUE_EXPECT(watch->active[block], "the block is not active");
-}
-
-static void watch_on_release(void *state, const struct ff_view *view, uint32_t block) {
-    struct watch *watch = state;
-    ROGUE_EXPECT(!ff_view_holds(view, watch->tier, block), "the block has memory");
-    ROGUE_EXPECT(watch->active[block], "the block is not active");
-    watch->active[block] = 0;
+    ROGUE_EXPECT(leave->tier == watch->tier, "another tier's leave");
+    ROGUE_EXPECT(watch->active[leave->block], "the block is not active");
+    if (leave->kind != FF_LEAVE_RELEASED)
+        return;
+    ROGUE_EXPECT(!ff_view_holds(view, watch->tier, leave->block), "the block has memory");
+    watch->active[leave->block] = 0;
 }
 
 static void watch_block_freed(void *state, uint32_t block) {
@@ -211,16 +220,14 @@ static void watch_block_freed(void *state, uint32_t block) {
 }
 
 static void watch_pick(void *state, const struct ff_view *view,
-                       const struct ff_evict_request *request, struct ff_advice_list *victims) {
+                       const struct ff_evict_request *request, struct ff_victim_list *victims) {
     struct watch *watch = state;
-    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
     ROGUE_EXPECT(request->tier == watch->tier, "another tier's request");
     ROGUE_EXPECT((request->for_block == FF_NONE) == (request->cause == FF_EVICT_AHEAD), "cause");
     ROGUE_EXPECT(victims->count == 0 && victims->capacity > 0, "the list is not empty");
     for (uint32_t block = 0; block < view->block_limit; block++) {
-        victim.block = block;
         if (watch->active[block] && ff_view_evictable(view, watch->tier, block) &&
-            !ff_advice_add(victims, &victim))
+            !ff_victim_add(victims, block))
             return;
     }
 }
@@ -232,10 +239,9 @@ static const struct ff_evict_policy rogue_watch_evict = {
              .state_size = sizeof(struct watch),
              .block_state_size = 1,
              .init = watch_init,
+             .on_arrival = watch_memory,
+             .on_leave = watch_on_leave,
              .block_freed = watch_block_freed},
-    .on_activate = watch_on_activate,
-    .on_used = watch_on_used,
-    .on_release = watch_on_release,
     .pick = watch_pick,
 };
 
@@ -258,26 +264,28 @@ static void watch_on_fault(void *state, const struct ff_view *view,
     }
 }
 
-static void watch_on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
-                             const struct ff_mask *pages, bool faulted) {
-    (void)state, (void)faulted;
-    ROGUE_EXPECT(!ff_mask_empty(pages), "nothing arrived");
-    ROGUE_EXPECT(ff_mask_within(pages, ff_view_resident(view, tier, block)), "it is not there");
+static void watch_on_arrival(void *state, const struct ff_view *view,
+                             const struct ff_arrival *arrival) {
+    const struct ff_mask *there = ff_view_resident(view, arrival->tier, arrival->block);
+    (void)state;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        return;
+    ROGUE_EXPECT(!ff_mask_empty(arrival->pages), "nothing arrived");
+    ROGUE_EXPECT(ff_mask_within(arrival->pages, there), "it is not there");
 }
 
-static void watch_learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                        uint32_t count) {
+static void watch_learn(void *state, const struct ff_event *events, uint32_t count) {
     struct watch *watch = state;
     ROGUE_EXPECT(count > 0, "no events");
     for (uint32_t i = 0; i < count; i++) {
         ROGUE_EXPECT(!rogue_watches_time || events[i].now_ns >= watch->learned_ns,
                      "events are not in order");
-        ROGUE_EXPECT(!rogue_watches_time || events[i].now_ns <= view->now_ns,
-                     "an event of the future");
-        ROGUE_EXPECT(events[i].tier > 0 && events[i].tier < view->tier_count, "no such device");
+        ROGUE_EXPECT(events[i].tier > 0 && events[i].tier < watch->tier_count, "no such device");
         watch->learned_ns = events[i].now_ns;
     }
 }
+
+static const struct ff_learn_hooks watch_learning = {.learn = watch_learn};
 
 static const struct ff_prefetch_policy rogue_watch_prefetch = {
     .base = {.name = "watch",
@@ -285,10 +293,10 @@ static const struct ff_prefetch_policy rogue_watch_prefetch = {
              .api = FF_POLICY_API,
              .state_size = sizeof(struct watch),
              .block_state_size = 1,
-             .init = watch_init},
+             .init = watch_init,
+             .on_arrival = watch_on_arrival},
     .on_fault = watch_on_fault,
-    .on_arrival = watch_on_arrival,
-    .learn = watch_learn,
+    .learning = &watch_learning,
 };
 
 /* ---- looking ahead ---- */
@@ -298,10 +306,8 @@ struct next {
     bool news;
 };
 
-static void next_learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                       uint32_t count) {
+static void next_learn(void *state, const struct ff_event *events, uint32_t count) {
     struct next *next = state;
-    (void)view;
     for (uint32_t i = 0; i < count; i++) {
         if (events[i].kind != FF_EVENT_FAULT)
             continue;
@@ -323,14 +329,15 @@ static void next_plan(void *state, const struct ff_view *view, struct ff_advice_
     next->news = false;
 }
 
+static const struct ff_learn_hooks next_learning = {.learn = next_learn, .plan = next_plan};
+
 static const struct ff_prefetch_policy rogue_next = {
     .base = {.name = "next",
              .summary = "the two blocks behind a faulting one",
              .api = FF_POLICY_API,
-             .needs = FF_SEES_FAULTS,
+             .sees = FF_SEES_FAULTS,
              .state_size = sizeof(struct next)},
-    .learn = next_learn,
-    .plan = next_plan,
+    .learning = &next_learning,
 };
 
 static inline void rogues_register(void) {

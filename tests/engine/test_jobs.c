@@ -1,85 +1,15 @@
 /* The engine's calls one by one: what each answers, and what it leaves behind. */
-#include "engine/fake.h"
-#include "engine/rogues.h"
+#include "engine/single.h"
 #include "policy/deepum/ahead.h"
 
-#define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
-#define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
-
-static struct ff__engine engine;
-static struct fake fake;
-static struct ff__job job, other;
-
-static struct ff__engine_config config_for(const char *system, uint64_t roots) {
-    struct ff__engine_config config = {
-        .base = FAKE_BASE,
-        .address_space = 64 * BLOCK_BYTES,
-        .devices = 2,
-        .memory = roots * BLOCK_BYTES,
-        .stock = 1,
-        .shows = ALL_SEEN,
-        .check = true,
-        .virtual_time = true,
-    };
-    struct ff_error error = {""};
-    if (ff__system_parse(system, &config.system, &error))
-        fail_msg("%s", error.message);
-    return config;
-}
-
-static void open_engine(const char *system, uint64_t roots) {
-    struct ff__engine_config config = config_for(system, roots);
-    struct ff_error error = {""};
-    if (ff__engine_init(&engine, &config, &error))
-        fail_msg("%s", error.message);
-    fake_open(&fake, &engine.space, 1);
-}
-
-static void close_engine(void) {
-    struct ff_error error = {""};
-    if (ff__engine_check(&engine, &error))
-        fail_msg("%s", error.message);
-    assert_string_equal(engine.failure.message, "");
-    assert_string_equal(fake.violation, "");
-    fake_close(&fake);
-    ff__engine_fini(&engine);
-}
-
-/* Its first block. */
-static uint32_t add_range(uint64_t pages) {
-    uint32_t range = 0;
-    assert_int_equal(ff__engine_range_add(&engine, pages, 0, 1, &range), 0);
-    return engine.space.ranges[range].first_block;
-}
-
-static struct ff_fault_group group_of(uint32_t block, uint32_t first, uint32_t end) {
-    return (struct ff_fault_group){block, FF_NONE, FF_NONE, ff_mask_of_run(first, end), {{0}}, 0};
-}
-
-static int fault(uint32_t block, uint32_t first, uint32_t end, struct ff__job *to) {
-    struct ff_fault_group group = group_of(block, first, end);
-    return ff__engine_fault(&engine, 1000, &group, to);
-}
-
-static void carry_out(struct ff__job *what) {
-    for (uint32_t i = 0; i < what->out_count; i++)
-        fake_out(&fake, &what->out[i], NULL, &what->stayed[i], &what->copied[i]);
-    if (what->has_in)
-        fake_in(&fake, &what->in, NULL, &what->missed);
-    ff__engine_finish(&engine, 2000, what);
-}
-
-static void bring(uint32_t block, uint32_t first, uint32_t end) {
-    assert_int_equal(fault(block, first, end, &job), FF__JOB_RUN);
-    carry_out(&job);
-}
+static struct ff__job other;
 
 /* ---- opening ---- */
 
 static void test_visibility(void **state) {
     (void)state;
     static const struct ff_prefetch_policy sees = {
-        .base = {.name = "sees-accesses", .api = FF_POLICY_API, .needs = FF_SEES_ACCESSES}};
+        .base = {.name = "sees-accesses", .api = FF_POLICY_API, .sees = FF_SEES_ACCESSES}};
     struct ff_error error = {""};
     assert_int_equal(ff__policy_register(FF__PREFETCH, &sees.base, &error), 0);
     struct ff__engine_config config = config_for("nvidia:prefetch=sees-accesses", 4);
@@ -90,6 +20,21 @@ static void test_visibility(void **state) {
     config.shows |= FF_SEES_ACCESSES;
     assert_int_equal(ff__engine_init(&engine, &config, &error), 0);
     ff__engine_fini(&engine);
+}
+
+/* A driver that serves faults itself asks nobody before. */
+static void test_control(void **state) {
+    (void)state;
+    struct ff_error error = {""};
+    struct ff__engine_config config = config_for("nvidia", 4);
+    config.controls = FF_CONTROLS_FAULTS;
+    assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
+    assert_string_equal(error.message, "evict policy 'lrm' must control who leaves; this kind of "
+                                       "device lets it control what a fault brings");
+    config.controls = 0;
+    assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
+    assert_string_equal(error.message, "prefetch policy 'tree' must control what a fault brings; "
+                                       "this kind of device lets it control nothing");
 }
 
 static void test_bad_shapes(void **state) {
@@ -113,7 +58,7 @@ static void test_shape_of_a_backend(void **state) {
         .address_space = 16 * (uint64_t)FF_BLOCK_SIZE,
         .tier_count = 3,
         .shows = FF_SEES_FAULTS,
-        .controls = FF__CONTROLS_FAULTS | FF__CONTROLS_VICTIMS,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
     device.tier[1] = device.tier[2] = (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2};
     struct ff__engine_config config = config_for("demand", 1);
@@ -123,13 +68,14 @@ static void test_shape_of_a_backend(void **state) {
     assert_non_null(config.system.policy[FF__PREFETCH]);
     assert_false(config.separate || config.maps_remotely);
     assert_int_equal(config.shows, FF_SEES_FAULTS);
+    assert_int_equal(config.controls, FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS);
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     assert_int_equal(engine.space.base, FAKE_BASE);
     assert_int_equal(engine.space.tier_count, 3);
     assert_int_equal(engine.space.capacity, 4 * FF_BLOCK_PAGES);
     assert_int_equal(engine.space.block_limit, 16);
     ff__engine_fini(&engine);
-    device.controls |= FF__CONTROLS_REMOTE;
+    device.controls |= FF_CONTROLS_REMOTE;
     device.separate = true;
     ff__engine_configure(&config, &device);
     assert_true(config.separate && config.maps_remotely);
@@ -364,8 +310,9 @@ static void test_closed_block_stays_closed(void **state) {
     ff__engine_close_block(&engine, block);
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_LATER);
     assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, NULL, &job), FF__JOB_LATER);
-    struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+    struct ff_advice advice = {
+        .block = block, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
     assert_false(ff__engine_take_late(&engine, &late));
     ff__engine_range_remove(&engine, range);
     assert_false(ff__engine_take_late(&engine, &late));
@@ -481,14 +428,11 @@ static void test_shared_root_goes_as_one(void **state) {
 
 static uint64_t foretold[64]; /* launches */
 
-static uint64_t foretell(const void *policy_state, uint32_t tier, uint32_t block) {
-    (void)policy_state, (void)tier;
-    return foretold[block] << 32;
-}
-
-static uint64_t foretell_launch(const void *policy_state, uint32_t tier, uint32_t block) {
-    (void)policy_state, (void)tier;
-    return foretold[block];
+static void foretell(const void *policy_state, const struct ff_view *view, uint32_t tier,
+                     const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
+    (void)policy_state, (void)view, (void)tier, (void)launches_only;
+    for (uint32_t i = 0; i < count; i++)
+        uses[i] = foretold[blocks[i]] << 32;
 }
 
 static uint64_t foretell_now(const void *policy_state, uint32_t tier) {
@@ -496,17 +440,11 @@ static uint64_t foretell_now(const void *policy_state, uint32_t tier) {
     return UINT64_C(1) << 32;
 }
 
-static uint64_t foretell_no_less(const void *policy_state, uint32_t tier) {
-    (void)policy_state, (void)tier;
-    return 0;
-}
+static const struct ff_forecast_hooks foretelling = {.next_uses = foretell, .now = foretell_now};
 
 static const struct ff_prefetch_policy foretells = {
     .base = {.name = "foretells", .api = FF_POLICY_API},
-    .next_turn = foretell,
-    .next_launch = foretell_launch,
-    .this_turn = foretell_now,
-    .taken_back = foretell_no_less,
+    .forecast = &foretelling,
 };
 
 static void know_foretells(void) {
@@ -519,22 +457,21 @@ static void know_foretells(void) {
 static uint32_t named;
 
 static void name_one(void *policy_state, const struct ff_view *view,
-                     const struct ff_evict_request *request, struct ff_advice_list *victims) {
-    const struct ff_advice victim = {.block = named, .tier = request->tier, .launch = FF_NONE};
-    (void)policy_state, (void)view;
-    ff_advice_add(victims, &victim);
+                     const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    (void)policy_state, (void)view, (void)request;
+    ff_victim_add(victims, named);
 }
 
 static void name_with_care(void *policy_state, const struct ff_view *view,
-                           const struct ff_evict_request *request, struct ff_advice_list *victims) {
+                           const struct ff_evict_request *request, struct ff_victim_list *victims) {
     name_one(policy_state, view, request, victims);
     ff__ahead_judge_roots(view, request, victims);
 }
 
 static const struct ff_evict_policy names = {
-    .base = {.name = "names", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS}, .pick = name_one};
+    .base = {.name = "names", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS}, .pick = name_one};
 static const struct ff_evict_policy names_with_care = {
-    .base = {.name = "names-with-care", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+    .base = {.name = "names-with-care", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS},
     .pick = name_with_care};
 
 /* The engine evicts whom it is told to. DeepUM's evictors let no prefetch take the memory of what shares a
@@ -549,16 +486,17 @@ static void test_shared_root_and_a_prefetch(void **state) {
                             : "demand:prefetch=foretells,evict=names",
                     1);
         uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
-        const struct ff_advice advice = {wished, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+        const struct ff_advice advice = {
+            .block = wished, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
         named = last;
         foretold[last] = 100;
         foretold[wished] = 10;
         bring(last, 0, 100);
         bring(soon, 0, 100);
         for (foretold[soon] = 3; foretold[soon] <= 10 && careful; foretold[soon] += 7)
-            assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
+            assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
         foretold[soon] = careful ? 11 : 3;
-        assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+        assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
         assert_int_equal(job.out_count, 2);
         carry_out(&job);
         close_engine();
@@ -576,22 +514,24 @@ static uint64_t reserve(void *policy_state, const struct ff_view *view, uint32_t
 static void test_reserve(void **state) {
     (void)state;
     static const struct ff_evict_policy reserves = {
-        .base = {.name = "reserves", .api = FF_POLICY_API, .needs = FF_SEES_FAULTS},
+        .base = {.name = "reserves", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS},
         .pick = quiet_pick,
-        .reserved = reserve};
+        .withhold = reserve};
     assert_int_equal(ff__policy_register(FF__EVICT, &reserves.base, NULL), 0);
     open_engine("demand:evict=reserves", 4);
     uint32_t block = add_range(4 * 512);
-    const struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
-    const struct ff_advice another = {block + 1, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    const struct ff_advice advice = {
+        .block = block, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
+    const struct ff_advice another = {
+        .block = block + 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
     reserved_pages = 4 * 512;
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
     carry_out(&job);
     add_range(512); /* it does not fit any more */
     reserved_pages = 3 * 512;
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_DROPPED);
+    assert_int_equal(ff__engine_advise(&engine, 1000, &another, &job), FF__JOB_DROPPED);
     reserved_pages = 2 * 512;
-    assert_int_equal(ff__engine_prefetch(&engine, 1000, &another, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_advise(&engine, 1000, &another, &job), FF__JOB_RUN);
     carry_out(&job);
     bring(block + 2, 0, 1);
     bring(block + 3, 0, 1);
@@ -624,19 +564,43 @@ static void test_advice_that_does_not_fit(void **state) {
     uint32_t block = add_range(512 + 10);
     bring(block, 0, 10);
     const struct ff_advice rows[] = {
-        {block, 1, FF_NONE, 0, ff_mask_of_run(0, 10)},       /* all there */
-        {block, 2, FF_NONE, 0, ff_mask_of_run(0, 10)},       /* on another device */
-        {block, 1, FF_NONE, 0, ff_mask_of_run(0, 0)},        /* nothing */
-        {block, 0, FF_NONE, 0, ff_mask_of_run(0, 512)},      /* to the host */
-        {block, 3, FF_NONE, 0, ff_mask_of_run(0, 512)},      /* no such device */
-        {block + 1, 1, FF_NONE, 0, ff_mask_of_run(10, 512)}, /* beyond the end */
-        {block + 1, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},  /* no room: nobody is named */
-        {block + 2, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},  /* no such block */
-        {64, 1, FF_NONE, 0, ff_mask_of_run(0, 512)},         /* no such window */
-        {FF_NONE, FF_NONE, FF_NONE, 0, ff_mask_of_run(0, 512)},
+        {.block = block,
+         .tier = 1,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 10)}, /* all there */
+        {.block = block,
+         .tier = 2,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 10)}, /* on another device */
+        {.block = block, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 0)}, /* nothing */
+        {.block = block,
+         .tier = 0,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 512)}, /* to the host */
+        {.block = block,
+         .tier = 3,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 512)}, /* no such device */
+        {.block = block + 1,
+         .tier = 1,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(10, 512)}, /* beyond the end */
+        {.block = block + 1,
+         .tier = 1,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 512)}, /* no room: nobody is named */
+        {.block = block + 2,
+         .tier = 1,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 512)}, /* no such block */
+        {.block = 64,
+         .tier = 1,
+         .launch = FF_NONE,
+         .pages = ff_mask_of_run(0, 512)}, /* no such window */
+        {.block = FF_NONE, .tier = FF_NONE, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(ff__engine_prefetch(&engine, 1000, &rows[i], &job), FF__JOB_DROPPED);
+        assert_int_equal(ff__engine_advise(&engine, 1000, &rows[i], &job), FF__JOB_DROPPED);
         assert_int_equal(engine.space.stats.advice_dropped, i + 1);
     }
     bring(block + 1, 0, 10); /* demand gets what advice did not */
@@ -714,13 +678,13 @@ static void test_launches_get_ids(void **state) {
     (void)state;
     open_engine("nvidia", 4);
     assert_int_equal(engine.launch[1], FF_NONE);
-    assert_int_equal(ff__engine_launch(&engine, 1, 1, 0, true), 0); /* 0 is an identity, too */
+    assert_int_equal(tell_launch(&engine, 1, 1, 0, true), 0); /* 0 is an identity, too */
     assert_int_equal(engine.launch[1], 0);
-    assert_int_equal(ff__engine_launch(&engine, 2, 2, UINT64_MAX, true), 0);
+    assert_int_equal(tell_launch(&engine, 2, 2, UINT64_MAX, true), 0);
     assert_int_equal(engine.launch[2], 1);
-    assert_int_equal(ff__engine_launch(&engine, 3, 1, 0, false), 0);
+    assert_int_equal(tell_launch(&engine, 3, 1, 0, false), 0);
     assert_int_equal(engine.launch[1], FF_NONE);
-    assert_int_equal(ff__engine_launch(&engine, 4, 1, UINT64_MAX, true), 0);
+    assert_int_equal(tell_launch(&engine, 4, 1, UINT64_MAX, true), 0);
     assert_int_equal(engine.launch[1], 1);
     struct ff_fault_group group = group_of(add_range(10), 0, 1);
     assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
@@ -743,18 +707,17 @@ static void test_identities_without_end(void **state) {
     fake_open(&fake, &engine.space, 1);
     uint32_t block = add_range(8 * 512);
     for (uint32_t i = 0; i < LAUNCHES; i++) {
-        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, true),
-                         0); /* is launched all the time */
+        assert_int_equal(tell_launch(&engine, i, 1, 0, true), 0); /* is launched all the time */
         assert_int_equal(engine.launch[1], 0);
-        assert_int_equal(ff__engine_launch(&engine, i, 1, 0, false), 0);
-        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, true), 0);
+        assert_int_equal(tell_launch(&engine, i, 1, 0, false), 0);
+        assert_int_equal(tell_launch(&engine, i, 1, 1000 + i, true), 0);
         ids[i] = engine.launch[1];
         assert_int_equal(ff_launch_slot(ids[i]), 1 + i % (LIMIT - 1));
         for (uint32_t before = 0; before < i; before++)
             assert_int_not_equal(ids[before], ids[i]);
         bring(block + i % 8, 0, 1);
-        assert_int_equal(ff__engine_launch(&engine, i, 1, 1000 + i, false), 0);
-        while (ff__engine_learn(&engine, i, events, 64) == 64)
+        assert_int_equal(tell_launch(&engine, i, 1, 1000 + i, false), 0);
+        while (ff__engine_learn(&engine, events, 64) == 64)
             ;
     }
     assert_int_equal(engine.launches.given, 1 + LAUNCHES);
@@ -772,13 +735,13 @@ static void test_end_of_a_forgotten_launch(void **state) {
     config.launch_limit = 1;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     fake_open(&fake, &engine.space, 1);
-    assert_int_equal(ff__engine_launch(&engine, 1, 1, 7, true), 0);
-    assert_int_equal(ff__engine_launch(&engine, 2, 1, 8, true), 0);
+    assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
+    assert_int_equal(tell_launch(&engine, 2, 1, 8, true), 0);
     uint32_t id = engine.launch[1];
     assert_int_equal(id, FF_LAUNCH_SLOTS);
-    assert_int_equal(ff__engine_launch(&engine, 3, 1, 7, false), 0);
+    assert_int_equal(tell_launch(&engine, 3, 1, 7, false), 0);
     assert_int_equal(engine.launch[1], id);
-    assert_int_equal(ff__engine_launch(&engine, 4, 1, 8, false), 0);
+    assert_int_equal(tell_launch(&engine, 4, 1, 8, false), 0);
     assert_int_equal(engine.launch[1], FF_NONE);
     close_engine();
 }
@@ -802,11 +765,11 @@ static void test_learner_gets_events_in_order(void **state) {
     rogue_finding[0] = '\0';
     open_engine("demand:prefetch=watch,evict=watch", 1);
     uint32_t block = add_range(1024);
-    assert_int_equal(ff__engine_learn(&engine, 5, events, 4), 0);
-    assert_int_equal(ff__engine_launch(&engine, 10, 1, 77, true), 0);
+    assert_int_equal(ff__engine_learn(&engine, events, 4), 0);
+    assert_int_equal(tell_launch(&engine, 10, 1, 77, true), 0);
     bring(block, 7, 9);
     bring(block + 1, 0, 1);
-    assert_int_equal(ff__engine_learn(&engine, 5000, events, 4), 4);
+    assert_int_equal(ff__engine_learn(&engine, events, 4), 4);
     assert_int_equal(events[0].kind, FF_EVENT_LAUNCH);
     assert_int_equal(events[1].kind, FF_EVENT_FAULT);
     assert_int_equal(events[1].block, block);
@@ -825,12 +788,12 @@ static void test_event_queue_overflows(void **state) {
     static struct ff_event events[20000];
     open_engine("demand:prefetch=next", 4);
     for (int i = 0; i < 20000; i++)
-        assert_int_equal(ff__engine_launch(&engine, 10, 1, 5, i % 2 == 0), 0);
-    uint32_t count = ff__engine_learn(&engine, 20, events, 20000);
+        assert_int_equal(tell_launch(&engine, 10, 1, 5, i % 2 == 0), 0);
+    uint32_t count = ff__engine_learn(&engine, events, 20000);
     assert_true(count > 1000 && count < 20000);
     assert_int_equal(engine.space.stats.launches, 10000);
     bring(add_range(10), 0, 1);
-    assert_int_equal(ff__engine_learn(&engine, 30, events, 20000), 1);
+    assert_int_equal(ff__engine_learn(&engine, events, 20000), 1);
     close_engine();
 }
 
@@ -838,16 +801,17 @@ static void test_event_queue_overflows(void **state) {
 
 static uint32_t launches_learned;
 
-static void count_launches(void *policy_state, const struct ff_view *view,
-                           const struct ff_event *events, uint32_t count) {
-    (void)policy_state, (void)view;
+static void count_launches(void *policy_state, const struct ff_event *events, uint32_t count) {
+    (void)policy_state;
     for (uint32_t i = 0; i < count; i++)
         launches_learned += events[i].kind == FF_EVENT_LAUNCH;
 }
 
+static const struct ff_learn_hooks counting = {.learn = count_launches};
+
 static const struct ff_prefetch_policy counts_launches = {
     .base = {.name = "counts-launches", .summary = "counts", .api = FF_POLICY_API},
-    .learn = count_launches,
+    .learning = &counting,
 };
 
 /* However slow learning is, no launch is lost; faults may be, and are counted. */
@@ -860,12 +824,12 @@ static void test_no_launch_is_lost(void **state) {
     open_engine("demand:prefetch=counts-launches", 4);
     uint32_t block = add_range(512);
     for (uint64_t i = 0; i < 20000; i++)
-        assert_int_equal(ff__engine_launch(&engine, i, 1, i % 7, true), 0);
+        assert_int_equal(tell_launch(&engine, i, 1, i % 7, true), 0);
     while (ff__queue_room(&engine.events) > 0)
-        assert_int_equal(ff__engine_launch(&engine, 20000, 1, 1, false), 0);
+        assert_int_equal(tell_launch(&engine, 20000, 1, 1, false), 0);
     bring(block, 0, 1);
     assert_int_equal(engine.space.stats.events_dropped, 1);
-    while (ff__engine_learn(&engine, 20001, scratch, 64) > 0)
+    while (ff__engine_learn(&engine, scratch, 64) > 0)
         ;
     assert_int_equal(launches_learned, 20000);
     close_engine();
@@ -874,6 +838,7 @@ static void test_no_launch_is_lost(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_visibility),
+        cmocka_unit_test(test_control),
         cmocka_unit_test(test_bad_shapes),
         cmocka_unit_test(test_shape_of_a_backend),
         cmocka_unit_test(test_homes),

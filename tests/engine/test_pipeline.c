@@ -84,7 +84,7 @@ static void test_many_threads(void **state) {
         assert_int_equal(ff__system_parse(row->name, &system, NULL), 0);
         bool visible = true;
         for (int slot = 0; slot < FF__SLOTS; slot++)
-            visible = visible && !(system.policy[slot]->needs & ~LIVE_SHOWS);
+            visible = visible && !(system.policy[slot]->sees & ~LIVE_SHOWS);
         if (!visible)
             continue;
         check_users(
@@ -293,6 +293,8 @@ static void babble(void *policy_state, const struct ff_view *view, struct ff_adv
     while (view->blocks[advice.block].page_count > 0 && ff_advice_add(list, &advice));
 }
 
+static const struct ff_learn_hooks babbling = {.plan = babble};
+
 static const struct ff_prefetch_policy babble_policy = {
     .base = {.name = "babble",
              .summary = "pauses, and plans without end",
@@ -302,7 +304,7 @@ static const struct ff_prefetch_policy babble_policy = {
              .params = pause_params,
              .init = pause_init},
     .on_fault = pause_on_fault,
-    .plan = babble,
+    .learning = &babbling,
 };
 
 static void test_throttled_faults_are_served(void **state) {
@@ -380,11 +382,15 @@ static void test_stop_with_throttled_faults(void **state) {
     live_free(&live);
 }
 
+static int launch_live(uint32_t tier, uint64_t identity, bool begins) {
+    const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
+    return ff__pipeline_launch(&live.pipeline, &launch, 0);
+}
+
 static void test_advice_does_not_starve_throttled_faults(void **state) {
     (void)state;
     open_with_blocks("demand:prefetch=babble", 64, 8);
-    assert_int_equal(ff__pipeline_launch(&live.pipeline, 1, 1, true, 0),
-                     0); /* something to plan on */
+    assert_int_equal(launch_live(1, 1, true), 0); /* something to plan on */
     usleep(20000);
     post_one_fault_a_block(0, 4);
     assert_true(all_come_before_the_end(4));
@@ -410,7 +416,8 @@ static void test_waiting_for_room_asks_once(void **state) {
               &(struct live_shape){
                   .system = "demand:prefetch=asked", .devices = 1, .roots = 1, .slow_us = 200000});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
-    struct ff_advice advice = {1, 1, FF_NONE, 0, ff_mask_of_run(0, 10)};
+    struct ff_advice advice = {
+        .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};
     asks = 0;
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     live_await_work(&live, 1);
@@ -537,7 +544,8 @@ static void open_slow(void) {
 static void test_fault_during_a_prefetch(void **state) {
     (void)state;
     open_slow();
-    struct ff_advice advice = {1, 1, FF_NONE, 0, ff_mask_of_run(0, 10)};
+    struct ff_advice advice = {
+        .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     live_await_work(&live, 1);
     assert_int_equal(live_touch(&live, 1, 100, true), TOUCHED);
@@ -594,7 +602,7 @@ static void test_closed_block_is_left_alone(void **state) {
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
     live_evict(&live, block, &all, true);
-    struct ff_advice advice = {block, 1, FF_NONE, 0, all};
+    struct ff_advice advice = {.block = block, .tier = 1, .launch = FF_NONE, .pages = all};
     struct ff_fault_group group = {block, FF_NONE, FF_NONE, all, {{0}}, 0};
     ff__pipeline_advise(&live.pipeline, &advice);
     assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), 0);
@@ -646,7 +654,8 @@ static void test_advice_from_outside(void **state) {
     (void)state;
     live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
     uint32_t block = live_add(&live, 2 * 512, 1);
-    struct ff_advice advice = {block + 1, 1, FF_NONE, 0, ff_mask_of_run(10, 90)};
+    struct ff_advice advice = {
+        .block = block + 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(10, 90)};
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     assert_true(live_come(&live, block + 1, &advice.pages, UINT64_C(20000000000)));
     live_close(&live);
@@ -658,7 +667,10 @@ static void test_advice_from_outside(void **state) {
 static void *advise_pages(void *argument) {
     struct user *user = argument;
     for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++) {
-        struct ff_advice advice = {user->number, 1, FF_NONE, 0, ff_mask_of_run(page, page + 1)};
+        struct ff_advice advice = {.block = user->number,
+                                   .tier = 1,
+                                   .launch = FF_NONE,
+                                   .pages = ff_mask_of_run(page, page + 1)};
         user->bad += !ff__pipeline_advise(&live.pipeline, &advice);
     }
     return NULL;
@@ -688,7 +700,8 @@ static void test_too_much_advice(void **state) {
     struct live_shape shape = {.system = "demand", .devices = 1, .roots = 4, .nap_us = 300000};
     live_open(&live, &shape);
     uint32_t block = live_add(&live, 512, 1), refused = 0;
-    struct ff_advice advice = {block, 1, FF_NONE, 0, ff_mask_of_run(0, 512)};
+    struct ff_advice advice = {
+        .block = block, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
     for (uint32_t i = 0; i < 20000; i++)
         refused += !ff__pipeline_advise(&live.pipeline, &advice);
     assert_true(refused > 0);
@@ -705,8 +718,7 @@ static void test_launches(void **state) {
     rogue_finding[0] = '\0';
     for (int i = 0; i < 500; i++) {
         uint32_t tier = 1 + (uint32_t)i % 2;
-        assert_int_equal(ff__pipeline_launch(&live.pipeline, tier, (uint64_t)i % 7, i % 4 < 2, 0),
-                         0);
+        assert_int_equal(launch_live(tier, (uint64_t)i % 7, i % 4 < 2), 0);
     }
     pthread_mutex_lock(&live.pipeline.lock);
     assert_int_equal(live.engine.space.stats.launches, 250);

@@ -50,9 +50,11 @@ static const struct ff_param params[] = {
     {0},
 };
 
-static uint32_t to_host(void *state, const struct ff_view *view, uint32_t block, uint32_t from) {
+static uint32_t to_host(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
+                        uint32_t tiers[FF_TIERS_MAX]) {
     (void)state, (void)view, (void)block, (void)from;
-    return FF_TIER_HOST;
+    tiers[0] = FF_TIER_HOST;
+    return 1;
 }
 
 static const struct ff_place_policy kinds = {
@@ -85,7 +87,7 @@ static void check_policy(enum ff__slot slot, const struct ff_policy *policy) {
     assert_int_equal(policy->api, FF_POLICY_API);
     assert_true(policy->summary && policy->summary[0]);
     for (const struct ff_param *p = policy->params; p && p->name; p++, count++) {
-        assert_true(p->min <= p->standard && p->standard <= p->max);
+        assert_true(p->min <= p->initial && p->initial <= p->max);
         assert_true(p->help && p->help[0]);
         assert_null(strpbrk(p->name, ":=,"));
         for (int other = 0; other < FF__SLOTS; other++)
@@ -231,12 +233,8 @@ static void test_long_specs(void **state) {
 /* ---- registering ---- */
 
 static void no_pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                    struct ff_advice_list *victims) {
+                    struct ff_victim_list *victims) {
     (void)state, (void)view, (void)request, (void)victims;
-}
-
-static void one_page_used(void *state, uint32_t block, uint32_t page) {
-    (void)state, (void)block, (void)page;
 }
 
 static void check_rejected(enum ff__slot slot, const struct ff_policy *policy, int status,
@@ -273,8 +271,6 @@ static void test_rejects(void **state) {
         many[i] = (struct ff_param){"p", FF_PARAM_INT, 0, 0, 1, "one of many"};
     bad = good, bad.base.params = many;
     check_rejected(FF__EVICT, &bad.base, -EINVAL, "16");
-    bad = good, bad.on_page_used = one_page_used; /* and not the other two */
-    check_rejected(FF__EVICT, &bad.base, -EINVAL, "hook");
     assert_null(ff__policy_find(FF__EVICT, "good")); /* nothing of that was kept */
 }
 

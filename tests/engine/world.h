@@ -5,6 +5,7 @@
 #define FF_TESTS_ENGINE_WORLD_H
 
 #include "engine/fake.h"
+#include "engine/launch.h"
 #include "engine/rogues.h"
 
 #define FLIGHTS     6u
@@ -148,6 +149,7 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .devices = shape->devices,
         .memory = shape->roots * BLOCK_BYTES,
         .stock = 1,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  FF_SEES_FUTURE,
         .seed = shape->seed,
@@ -412,14 +414,14 @@ static inline void step_access(struct world *world) {
 
 static inline void prefetch(struct world *world, const struct ff_advice *advice) {
     struct ff__job *job = next_job(world);
-    int status = ff__engine_prefetch(&world->engine, world->now_ns, advice, job);
+    int status = ff__engine_advise(&world->engine, world->now_ns, advice, job);
     log_job(world, status, job);
     if (status == FF__JOB_DROPPED)
         world->refused++;
-    else if (status != FF__JOB_RUN)
-        fake_blame(&world->fake, "advice ends with %d", status);
-    else
+    else if (status == FF__JOB_RUN)
         start_flight(world, true);
+    else if (status != FF__JOB_NONE)
+        fake_blame(&world->fake, "advice ends with %d", status);
 }
 
 static inline void step_advice(struct world *world) {
@@ -476,7 +478,7 @@ static inline void step_restock(struct world *world) {
 static inline void step_launch(struct world *world) {
     uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
     bool begins = below(world, 2) != 0;
-    if (ff__engine_launch(&world->engine, world->now_ns, tier, below(world, 6), begins))
+    if (tell_launch(&world->engine, world->now_ns, tier, below(world, 6), begins))
         fake_blame(&world->fake, "a launch fails");
     world->launches += begins;
 }
@@ -484,8 +486,8 @@ static inline void step_launch(struct world *world) {
 static inline void step_policy_threads(struct world *world) {
     struct ff_event events[32];
     struct ff_advice items[16];
-    struct ff_advice_list list = {items, 0, 1 + below(world, 16)};
-    log_number(world, ff__engine_learn(&world->engine, world->now_ns, events, 32));
+    struct ff_advice_list list = {.items = items, .capacity = 1 + below(world, 16)};
+    log_number(world, ff__engine_learn(&world->engine, events, 32));
     ff__engine_plan(&world->engine, world->now_ns, &list);
     for (uint32_t i = 0; i < list.count; i++)
         prefetch(world, &items[i]);
@@ -495,7 +497,7 @@ static inline void step_policy_threads(struct world *world) {
 static inline void step_show(struct world *world) {
     struct ff_access accesses[FF__ACCESSES_MAX];
     struct ff_advice items[16];
-    struct ff_advice_list list = {items, 0, 1 + below(world, 16)};
+    struct ff_advice_list list = {.items = items, .capacity = 1 + below(world, 16)};
     uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
     uint32_t count = 1 + below(world, FF__ACCESSES_MAX), block = live_block(world);
     if (block == FF_NONE)
@@ -509,7 +511,8 @@ static inline void step_show(struct world *world) {
             .flags = (uint8_t)below(world, 8),
         };
     }
-    ff__engine_access(&world->engine, world->now_ns, tier, accesses, count, &list);
+    const struct ff_access_batch batch = {.items = accesses, .count = count};
+    ff__engine_access(&world->engine, world->now_ns, tier, &batch, &list);
     for (uint32_t i = 0; i < list.count; i++)
         prefetch(world, &items[i]);
 }

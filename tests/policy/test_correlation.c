@@ -23,9 +23,7 @@ static void open_policy(const char *name, int64_t value) {
     if (name)
         instance_set(&policy, name, value);
     instance_open(&policy, &fake.view, FF_NONE);
-    fake.view.forecast =
-        (struct ff_forecast){policy.state, hooks()->next_turn, hooks()->next_launch,
-                             hooks()->this_turn, hooks()->taken_back};
+    fake.view.forecast = (struct ff_forecast){hooks()->forecast, policy.state};
 }
 
 static void close_policy(void) {
@@ -35,7 +33,7 @@ static void close_policy(void) {
 
 static void tell(enum ff_event_kind kind, uint32_t launch, uint32_t block) {
     const struct ff_event event = {.kind = kind, .tier = 1, .block = block, .launch = launch};
-    hooks()->learn(policy.state, &fake.view, &event, 1);
+    hooks()->learning->learn(policy.state, &event, 1);
 }
 
 /* A kernel and its faults, up to FF_NONE. */
@@ -50,8 +48,8 @@ static struct ff_advice items[BLOCKS];
 
 /* What is advised now, compared with blocks up to FF_NONE. */
 static void expect(const uint32_t *blocks) {
-    struct ff_advice_list list = {items, 0, BLOCKS};
-    hooks()->plan(policy.state, &fake.view, &list);
+    struct ff_advice_list list = {.items = items, .capacity = BLOCKS};
+    hooks()->learning->plan(policy.state, &fake.view, &list);
     uint32_t count = 0;
     for (; blocks[count] != FF_NONE; count++)
         if (count >= list.count || items[count].block != blocks[count])
@@ -81,8 +79,8 @@ static void test_figure_7(void **state) {
     open_policy("pairs", 1);
     learn_figure_7();
     tell(FF_EVENT_FAULT, 0, 1);
-    struct ff_advice_list list = {items, 0, 7};
-    hooks()->plan(policy.state, &fake.view, &list);
+    struct ff_advice_list list = {.items = items, .capacity = 7};
+    hooks()->learning->plan(policy.state, &fake.view, &list);
     assert_int_equal(list.count, 7);
     assert_int_equal(items[0].block, 16); /* q, the most recent successor, and the end */
     assert_int_equal(items[0].launch, 0);
@@ -181,10 +179,10 @@ static void test_whole(void **state) {
 
 /* ---- the forecast ---- */
 
-static uint64_t turn(uint32_t block) {
-    uint64_t next = ff_view_next_turn(&fake.view, 1, block);
+static uint64_t next_use(uint32_t block) {
+    uint64_t next = ff_view_next_use(&fake.view, 1, block);
     uint64_t launch = ff_view_next_launch(&fake.view, 1, block);
-    assert_true(launch == (next == FF_TURN_NEVER ? next : next >> 32));
+    assert_true(launch == (next == FF_NO_USE ? next : next >> 32));
     return next;
 }
 
@@ -193,20 +191,21 @@ static void test_forecast(void **state) {
     open_policy("slack", 0);
     learn_three(2);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
-    uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
-    assert_true(turn(1) < turn(2) && turn(2) < turn(3) && turn(3) < turn(11));
-    assert_true(turn(12) < turn(21) && turn(23) < FF_TURN_NEVER);
-    assert_int_equal(turn(23) >> 32, now + 2);
-    assert_int_equal(turn(40), FF_TURN_NEVER);
+    uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+    assert_true(next_use(1) < next_use(2) && next_use(2) < next_use(3) &&
+                next_use(3) < next_use(11));
+    assert_true(next_use(12) < next_use(21) && next_use(23) < FF_NO_USE);
+    assert_int_equal(next_use(23) >> 32, now + 2);
+    assert_int_equal(next_use(40), FF_NO_USE);
     tell(FF_EVENT_FAULT, 0, 3); /* 1 and 2 are over, and come back in three kernels */
-    assert_int_equal(turn(3) >> 32, now);
-    assert_int_equal(turn(1) >> 32, now + 3);
+    assert_int_equal(next_use(3) >> 32, now);
+    assert_int_equal(next_use(1) >> 32, now + 3);
     tell(FF_EVENT_FAULT, 0, 1); /* no, it is still in use */
-    assert_int_equal(turn(1) >> 32, now);
+    assert_int_equal(next_use(1) >> 32, now);
     tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
-    assert_int_equal(turn(3) >> 32, now + 3);
+    assert_int_equal(next_use(3) >> 32, now + 3);
     tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is foretold */
-    assert_int_equal(turn(11), FF_TURN_NEVER);
+    assert_int_equal(next_use(11), FF_NO_USE);
     close_policy();
 }
 
@@ -221,9 +220,9 @@ static void test_far_forecast(void **state) {
         uint32_t left = (FAR + KERNELS - launch) % KERNELS;
         if (i < 2 * KERNELS || left == 0)
             continue;
-        uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
-        assert_int_equal(turn(50) >> 32, now + left);
-        assert_int_equal(turn(60), FF_TURN_NEVER);
+        uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+        assert_int_equal(next_use(50) >> 32, now + left);
+        assert_int_equal(next_use(60), FF_NO_USE);
     }
     close_policy();
 }
@@ -243,16 +242,15 @@ static void test_beyond(void **state) {
         }
         tell(FF_EVENT_LAUNCH, 0, FF_NONE);
         fake.view.forecast.state = policy.state;
-        uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+        uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
         assert_int_equal(ff_view_next_launch(&fake.view, 1, 30), now + 2);
-        assert_int_equal(ff_view_next_launch(&fake.view, 1, 6), FF_TURN_NEVER);
-        uint64_t next = ff_view_next_turn(&fake.view, 1, 6);
-        assert_int_equal(next, beyond ? (now + 5) << 32 : FF_TURN_NEVER);
+        assert_int_equal(ff_view_next_launch(&fake.view, 1, 6), FF_NO_USE);
+        uint64_t next = ff_view_next_use(&fake.view, 1, 6);
+        assert_int_equal(next, beyond ? (now + 5) << 32 : FF_NO_USE);
         for (uint32_t launch = 1; launch <= 4; launch++)
             run(launch, LIST(1 + launch));
-        assert_int_equal(ff_view_next_turn(&fake.view, 1, 1),
-                         beyond ? (now + 10) << 32 : FF_TURN_NEVER);
-        assert_int_equal(ff_view_next_turn(&fake.view, 1, 40), FF_TURN_NEVER); /* never used */
+        assert_int_equal(ff_view_next_use(&fake.view, 1, 1), beyond ? (now + 10) << 32 : FF_NO_USE);
+        assert_int_equal(ff_view_next_use(&fake.view, 1, 40), FF_NO_USE); /* never used */
         close_policy();
     }
 }
@@ -268,14 +266,14 @@ static void test_freed(void **state) {
     fake.view.forecast.state = policy.state;
     learn_three(4);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
-    assert_true(turn(2) != FF_TURN_NEVER && turn(12) != FF_TURN_NEVER);
-    assert_true(ff_view_next_turn(&fake.view, 1, 22) != FF_TURN_NEVER); /* beyond */
+    assert_true(next_use(2) != FF_NO_USE && next_use(12) != FF_NO_USE);
+    assert_true(ff_view_next_use(&fake.view, 1, 22) != FF_NO_USE); /* beyond */
     static const uint32_t freed[] = {2, 12, 22};
     for (int i = 0; i < 3; i++) {
-        uint64_t before = ff_view_taken_back(&fake.view, 1);
+        uint64_t before = ff_view_retractions(&fake.view, 1);
         hooks()->base.block_freed(policy.state, freed[i]);
-        assert_int_equal(ff_view_next_turn(&fake.view, 1, freed[i]), FF_TURN_NEVER);
-        assert_true(ff_view_taken_back(&fake.view, 1) > before);
+        assert_int_equal(ff_view_next_use(&fake.view, 1, freed[i]), FF_NO_USE);
+        assert_true(ff_view_retractions(&fake.view, 1) > before);
     }
     hooks()->base.block_freed(policy.state, 40); /* of which nothing is known */
     expect(LIST(1, 3, 11));
@@ -283,7 +281,7 @@ static void test_freed(void **state) {
     run(1, LIST(11, 12)); /* used again */
     tell(FF_EVENT_LAUNCH, 2, FF_NONE);
     expect(LIST(21, 23, 1, 3));
-    assert_int_equal(ff_view_next_launch(&fake.view, 1, 22), FF_TURN_NEVER);
+    assert_int_equal(ff_view_next_launch(&fake.view, 1, 22), FF_NO_USE);
     tell(FF_EVENT_LAUNCH_END, 2, FF_NONE);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
     expect(LIST(1, 3, 11, 12));
@@ -341,7 +339,7 @@ static void test_order_is_learned_anew(void **state) {
         run(0, both);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
     for (uint32_t i = 0; i + 1 < 12; i++)
-        assert_true(turn(both[i]) < turn(both[i + 1]));
+        assert_true(next_use(both[i]) < next_use(both[i + 1]));
     close_policy();
 }
 
@@ -352,25 +350,28 @@ static void test_leap(void **state) {
     for (int lap = 0; lap < 2; lap++)
         run(0, LIST(1, 2, 3, 4, 5, 6, 7, 8, 9));
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
-    uint64_t now = ff_view_this_turn(&fake.view, 1) >> 32;
+    uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
     tell(FF_EVENT_FAULT, 0, 1);
     tell(FF_EVENT_FAULT, 0, 8);
-    assert_int_equal(turn(3) >> 32, now + 1); /* it seems to be over */
+    assert_int_equal(next_use(3) >> 32, now + 1); /* it seems to be over */
     tell(FF_EVENT_FAULT, 0, 2);
-    assert_int_equal(turn(3) >> 32, now);
-    assert_int_equal(turn(9) >> 32, now);
-    assert_true(turn(8) < turn(4));
+    assert_int_equal(next_use(3) >> 32, now);
+    assert_int_equal(next_use(9) >> 32, now);
+    assert_true(next_use(8) < next_use(4));
     close_policy();
 }
 
 /* ---- eviction ---- */
 
 static struct instance evictor;
+static struct ff_victim victims[BLOCKS];
 
 static void arrive(const struct ff_evict_policy *evict, uint32_t block) {
     fake_set_frame(&fake, 1, block, block);
     *fake_resident(&fake, 1, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    evict->on_activate(evictor.state, &fake.view, block);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = 1, .faulted = true};
+    evict->base.on_arrival(evictor.state, &fake.view, &arrival);
 }
 
 static void open_evictor(const struct ff_evict_policy *evict) {
@@ -393,15 +394,16 @@ static void close_evictor(void) {
 
 static uint32_t first_victim(const struct ff_evict_policy *evict, enum ff_evict_cause cause,
                              uint32_t for_block) {
-    struct ff_advice_list list = {items, 0, BLOCKS};
+    struct ff_victim_list list = {victims, 0, BLOCKS};
     const struct ff_evict_request request = {cause, 1, for_block, FF_BLOCK_PAGES};
     evict->pick(evictor.state, &fake.view, &request, &list);
-    return list.count ? items[0].block : FF_NONE;
+    return list.count ? victims[0].block : FF_NONE;
 }
 
 static void leave(const struct ff_evict_policy *evict, uint32_t block) {
     fake_set_frame(&fake, 1, block, FF_NONE);
-    evict->on_release(evictor.state, &fake.view, block);
+    const struct ff_leave released = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = 1};
+    evict->base.on_leave(evictor.state, &fake.view, &released);
 }
 
 static void test_predicted(void **state) {
@@ -438,13 +440,13 @@ static void test_short_lists(void **state) {
         for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
             leave(evict, gone[i]);
         for (uint32_t capacity = 0; capacity < 3; capacity++) {
-            struct ff_advice_list list = {items, 0, capacity};
+            struct ff_victim_list list = {victims, 0, capacity};
             const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
-            memset(items, 0x5a, sizeof items);
+            memset(victims, 0x5a, sizeof victims);
             evict->pick(evictor.state, &fake.view, &request, &list);
             assert_int_equal(list.count, capacity);
             for (uint32_t i = capacity; i < 4; i++)
-                assert_int_equal(items[i].block, 0x5a5a5a5a);
+                assert_int_equal(victims[i].block, 0x5a5a5a5a);
         }
         close_evictor();
     }
@@ -471,12 +473,12 @@ static void test_long_list(void **state) {
     for (uint32_t block = 40; block < 50;
          block++) /* came so that none of the others is a latest arrival */
         leave(evict, block);
-    struct ff_advice_list list = {items, 0, BLOCKS};
+    struct ff_victim_list list = {victims, 0, BLOCKS};
     const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
     evict->pick(evictor.state, &fake.view, &request, &list);
     assert_int_equal(list.count, 16);
     for (uint32_t i = 0; i < list.count; i++)
-        assert_int_equal(items[i].block, 39 - i);
+        assert_int_equal(victims[i].block, 39 - i);
     close_evictor();
 }
 
@@ -523,23 +525,23 @@ static void test_shared_roots(void **state) {
 }
 
 /* What is kept free is for faults, and for prefetches in the place of one. */
-static void test_reserved(void **state) {
+static void test_withheld(void **state) {
     (void)state;
     const struct ff_evict_policy *const both[] = {&ff__evict_predicted, &ff__evict_farthest};
     for (int i = 0; i < 2; i++) {
         const struct ff_evict_policy *evict = both[i];
         open_evictor(evict);
         fake.view.capacity[1] = UINT64_C(64) * FF_BLOCK_PAGES;
-        uint64_t stock = evict->stock(evictor.state, &fake.view);
-        assert_int_equal(stock, 2 * FF_BLOCK_PAGES);
+        uint64_t reserve = evict->reserve(evictor.state, &fake.view);
+        assert_int_equal(reserve, 2 * FF_BLOCK_PAGES);
         *fake_resident(&fake, FF_TIER_HOST, 1) = *fake_resident(&fake, FF_TIER_HOST, 11) =
             ff_mask_of_run(0, 1);
-        assert_int_equal(evict->reserved(evictor.state, &fake.view, 1), 0);
-        assert_int_equal(evict->reserved(evictor.state, &fake.view, 2), stock); /* no copy */
-        assert_int_equal(evict->reserved(evictor.state, &fake.view, 11),
-                         stock); /* later kernel's */
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 1), 0);
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 2), reserve); /* no copy */
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11),
+                         reserve); /* later kernel's */
         fake.view.forecast = (struct ff_forecast){0};
-        assert_int_equal(evict->reserved(evictor.state, &fake.view, 11), 0);
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11), 0);
         close_evictor();
     }
 }
@@ -558,7 +560,8 @@ static void test_farthest_does_no_harm(void **state) {
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 2), 12);
     /* what holds nothing of value leaves first */
     fake_facts(&fake, 1)->inactive = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    evict->on_discarded(evictor.state, &fake.view, 1);
+    evict->base.on_leave(evictor.state, &fake.view,
+                         &(struct ff_leave){.kind = FF_LEAVE_DEAD, .block = 1, .tier = 1});
     assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 1);
     close_evictor();
 }
@@ -608,7 +611,7 @@ int main(void) {
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
         cmocka_unit_test(test_shared_roots),
-        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_withheld),
         cmocka_unit_test(test_inactive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,11 +35,12 @@ static void close_policy(void) {
 static const char *use(uint32_t block, uint32_t page, uint32_t tier, uint32_t count) {
     static char text[MASK_TEXT];
     struct ff_advice items[2];
-    struct ff_advice_list list = {items, 0, 2};
+    struct ff_advice_list list = {.items = items, .capacity = 2};
     const struct ff_access access = {
         .block = block, .page = (uint16_t)page, .tier = (uint8_t)tier, .flags = FF_ACCESS_REMOTE};
+    const struct ff_access_batch batch = {.items = &access, .count = 1};
     while (count-- > 0)
-        ff__prefetch_counters.on_access(policy.state, &fake.view, &access, 1, &list);
+        ff__prefetch_counters.base.accesses->on_access(policy.state, &fake.view, &batch, &list);
     assert_in_range(list.count, 0, 1);
     if (list.count == 0)
         return "";

@@ -72,6 +72,7 @@ static int remove_model(void **state) {
 struct bench {
     struct fake fake;
     struct instance instance;
+    uint64_t instructions; /* so far */
     struct ff_advice items[64];
     struct ff_advice_list advice;
 };
@@ -99,9 +100,18 @@ static void bench_close(struct bench *bench) {
 
 /* Shows an access; what is advised is in bench->advice. */
 static void show(struct bench *bench, const struct ff_access *access) {
-    bench->advice = (struct ff_advice_list){bench->items, 0, 64};
-    ff__prefetch_learned.on_access(bench->instance.state, &bench->fake.view, access, 1,
-                                   &bench->advice);
+    const struct ff_access_batch batch = {
+        .items = access, .count = 1, .instructions = bench->instructions};
+    bench->advice = (struct ff_advice_list){.items = bench->items, .capacity = 64};
+    ff__prefetch_learned.base.accesses->on_access(bench->instance.state, &bench->fake.view, &batch,
+                                                  &bench->advice);
+}
+
+/* Pages of block 1 have come. */
+static void arrive(struct bench *bench, const struct ff_mask *pages, bool faulted) {
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_SERVED, .block = 1, .tier = TIER, .faulted = faulted, .pages = pages};
+    ff__prefetch_learned.base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
 }
 
 static void walk(struct bench *bench, uint32_t warp, uint32_t turns) {
@@ -150,7 +160,7 @@ static void test_asks_once(void **state) {
     assert_int_equal(bench.advice.count, 1);
     miss(&bench, 0, 32);
     assert_int_equal(bench.advice.count, 0);
-    ff__prefetch_learned.on_arrival(bench.instance.state, &bench.fake.view, 1, TIER, &leaf, true);
+    arrive(&bench, &leaf, true);
     miss(&bench, 0, 32);
     assert_int_equal(bench.advice.count, 1);
     bench_close(&bench);
@@ -264,7 +274,7 @@ static void test_touches(void **state) {
     (void)state;
     bench_open(&bench, model_path, "touches", 1, NULL);
     walk(&bench, 0, 32);
-    ff__prefetch_learned.on_arrival(bench.instance.state, &bench.fake.view, 1, TIER, &page, false);
+    arrive(&bench, &page, false);
     struct ff_access access = access_of(0, 32, false);
     show(&bench, &access);
     assert_int_equal(bench.advice.count, 1);
@@ -286,7 +296,7 @@ static void test_tunes(void **state) {
             for (uint32_t warp = 0; warp < WARPS; warp++) {
                 struct ff_access access = access_of(warp, turn, true);
                 bench.fake.view.now_ns += 100000;
-                bench.fake.view.instructions++;
+                bench.instructions++;
                 show(&bench, &access);
                 assert_true(turn > 400 || bench.advice.count == 0);
                 if (turn > 600 && bench.advice.count == 1)
@@ -308,7 +318,7 @@ static void test_learning_time(void **state) {
     for (uint32_t turn = 0; turn < 600; turn++)
         for (uint32_t warp = 0; warp < WARPS; warp++) {
             struct ff_access access = access_of(warp, turn, true);
-            bench.fake.view.instructions++;
+            bench.instructions++;
             show(&bench, &access);
             assert_int_equal(bench.advice.count, 0);
         }
@@ -345,9 +355,9 @@ static void test_faults_alone(void **state) {
                                      .launch = 3,
                                      .thread = 100 + thread,
                                      .now_ns = fake.view.now_ns += 100000};
-            struct ff_advice_list advice = {items, 0, 64};
-            ff__prefetch_learned_faults.learn(instance.state, &fake.view, &event, 1);
-            ff__prefetch_learned_faults.plan(instance.state, &fake.view, &advice);
+            struct ff_advice_list advice = {.items = items, .capacity = 64};
+            ff__prefetch_learned_faults.learning->learn(instance.state, &event, 1);
+            ff__prefetch_learned_faults.learning->plan(instance.state, &fake.view, &advice);
             assert_true(advice.count <= 1);
             all += turn > 600;
             if (turn > 600 && advice.count == 1)

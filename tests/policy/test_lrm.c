@@ -32,32 +32,38 @@ static void bench_close(struct bench *bench) {
 
 static void activate(struct bench *bench, uint32_t block) {
     fake_set_frame(&bench->fake, TIER, block, block);
-    ff__evict_lrm.on_activate(bench->instance.state, &bench->fake.view, block);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = TIER, .faulted = true};
+    ff__evict_lrm.base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
 }
 
 static void use(struct bench *bench, uint32_t block) {
-    ff__evict_lrm.on_used(bench->instance.state, &bench->fake.view, block, NULL);
+    const struct ff_mask pages = ff_view_pages(&bench->fake.view, block);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_SERVED, .block = block, .tier = TIER, .faulted = true, .pages = &pages};
+    ff__evict_lrm.base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
 }
 
 static void discard(struct bench *bench, uint32_t block) {
-    ff__evict_lrm.on_discarded(bench->instance.state, &bench->fake.view, block);
+    const struct ff_leave leave = {.kind = FF_LEAVE_DEAD, .block = block, .tier = TIER};
+    ff__evict_lrm.base.on_leave(bench->instance.state, &bench->fake.view, &leave);
 }
 
 static void release(struct bench *bench, uint32_t block) {
     fake_set_frame(&bench->fake, TIER, block, FF_NONE);
-    ff__evict_lrm.on_release(bench->instance.state, &bench->fake.view, block);
+    const struct ff_leave leave = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = TIER};
+    ff__evict_lrm.base.on_leave(bench->instance.state, &bench->fake.view, &leave);
 }
 
 /* The victims in order; returns their number. */
 static uint32_t pick(struct bench *bench, uint32_t capacity, uint32_t for_block,
                      enum ff_evict_cause cause, uint32_t out[BLOCKS]) {
-    static struct ff_advice items[BLOCKS];
-    struct ff_advice_list list = {items, 0, capacity};
+    static struct ff_victim items[BLOCKS];
+    struct ff_victim_list list = {items, 0, capacity};
     struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES};
     ff__evict_lrm.pick(bench->instance.state, &bench->fake.view, &request, &list);
     for (uint32_t i = 0; i < list.count; i++) {
-        assert_int_equal(items[i].tier, TIER);
-        assert_int_equal(items[i].launch, FF_NONE);
+        assert_true(ff_mask_empty(&items[i].pages)); /* the whole block */
         out[i] = items[i].block;
     }
     return list.count;

@@ -33,24 +33,30 @@ static void bench_close(struct bench *bench) {
 }
 
 static void use(struct bench *bench, uint32_t block) {
-    policy->on_used(bench->instance.state, &bench->fake.view, block, NULL);
+    const struct ff_mask pages = ff_view_pages(&bench->fake.view, block);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_SERVED, .block = block, .tier = TIER, .faulted = true, .pages = &pages};
+    policy->base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
 }
 
 static void come(struct bench *bench, uint32_t block) {
     fake_set_frame(&bench->fake, TIER, block, block);
-    policy->on_activate(bench->instance.state, &bench->fake.view, block);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = TIER, .faulted = true};
+    policy->base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
     use(bench, block);
 }
 
 static void leave(struct bench *bench, uint32_t block) {
     fake_set_frame(&bench->fake, TIER, block, FF_NONE);
-    policy->on_release(bench->instance.state, &bench->fake.view, block);
+    const struct ff_leave released = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = TIER};
+    policy->base.on_leave(bench->instance.state, &bench->fake.view, &released);
 }
 
 /* FF_NONE: nobody. */
 static uint32_t victim(struct bench *bench, uint32_t for_block, enum ff_evict_cause cause) {
-    struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4};
+    struct ff_victim items[4];
+    struct ff_victim_list list = {items, 0, 4};
     struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES};
     policy->pick(bench->instance.state, &bench->fake.view, &request, &list);
     return list.count ? items[0].block : FF_NONE;
@@ -136,8 +142,8 @@ static void test_by_page(void **state) {
         come(&bench, block);
         *fake_resident(&bench.fake, TIER, block) = ff_mask_of_run(0, 100);
     }
-    struct ff_advice items[10];
-    struct ff_advice_list list = {items, 0, 10};
+    struct ff_victim items[10];
+    struct ff_victim_list list = {items, 0, 10};
     struct ff_evict_request request = {FF_EVICT_FOR_FAULT, TIER, FF_NONE, 750};
     policy->pick(bench.instance.state, &bench.fake.view, &request, &list);
     assert_int_equal(list.count, 8); /* all but the two latest */

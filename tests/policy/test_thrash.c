@@ -700,7 +700,9 @@ static void bench_arrive(struct bench *bench, uint32_t tier, const char *pages) 
         *fake_resident(&bench->fake, other, 1) =
             ff_mask_minus(fake_resident(&bench->fake, other, 1), &mask);
     *fake_resident(&bench->fake, tier, 1) = ff_mask_or(fake_resident(&bench->fake, tier, 1), &mask);
-    ff__prefetch_tree.on_arrival(bench->instance.state, &bench->fake.view, 1, tier, &mask, true);
+    const struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_SERVED, .block = 1, .tier = tier, .faulted = true, .pages = &mask};
+    ff__prefetch_tree.base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
 }
 
 static void bench_thrash(struct bench *bench, const char *pages) {

@@ -408,7 +408,7 @@ static void test_none(void **state) {
     assert_string_equal(ff__prefetch_none.base.name, "none");
     assert_int_equal(ff__prefetch_none.base.api, FF_POLICY_API);
     assert_null(ff__prefetch_none.on_fault);
-    assert_null(ff__prefetch_none.plan);
+    assert_null(ff__prefetch_none.learning);
 }
 
 int main(void) {

@@ -77,7 +77,7 @@ static inline void instance_init(struct instance *instance, const struct ff_poli
     memset(instance, 0, sizeof *instance);
     instance->policy = policy;
     for (unsigned i = 0; policy->params && policy->params[i].name; i++)
-        instance->params[i] = policy->params[i].standard;
+        instance->params[i] = policy->params[i].initial;
 }
 
 static inline void instance_set(struct instance *instance, const char *name, int64_t value) {

@@ -1,14 +1,16 @@
 /* Runs without time: a naive twin of least-recently-used misses the same pages and sends the same ones
  * away, in the same order; the engine's short way comes to what its long way comes to. */
+#include "policy/page_hooks.h"
 #include "sim/little.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGES    3000u
-#define ROOM     700u /* pages of the device */
-#define ACCESSES 40000u
-#define ZIPF     "zipf:pages=3000,accesses=40000,ctas=2,warps=3"
+#define PAGES      3000u
+#define ROOM       700u /* pages of the device */
+#define ACCESSES   40000u
+#define LEAVES_MAX (512 * ACCESSES) /* an access may bring its block */
+#define ZIPF       "zipf:pages=3000,accesses=40000,ctas=2,warps=3"
 
 static struct ff__workload *open_workload(const char *spec) {
     struct ff__workload *workload;
@@ -22,30 +24,31 @@ static struct ff__workload *open_workload(const char *spec) {
 
 static struct {
     const struct ff_evict_policy *inner;
-    uint32_t pages[2 * ACCESSES];
+    uint32_t pages[LEAVES_MAX];
     uint32_t count;
 } left;
 
-static void watch_leave(void *state, const struct ff_view *view, uint32_t block,
-                        const struct ff_mask *pages) {
+static void watch_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    static const struct ff_mask none;
+    const struct ff_mask *pages = leave->kind == FF_LEAVE_PAGES ? leave->pages : &none;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        assert_true(left.count < 2 * ACCESSES);
-        left.pages[left.count++] = block * FF_BLOCK_PAGES + page;
+        assert_true(left.count < LEAVES_MAX);
+        left.pages[left.count++] = leave->block * FF_BLOCK_PAGES + page;
     }
-    left.inner->on_leave(state, view, block, pages);
+    left.inner->base.on_leave(state, view, leave);
 }
 
 static void watch_page_leave(void *state, uint32_t block, uint32_t page) {
-    assert_true(left.count < 2 * ACCESSES);
+    assert_true(left.count < LEAVES_MAX);
     left.pages[left.count++] = block * FF_BLOCK_PAGES + page;
-    left.inner->on_page_leave(state, block, page);
+    left.inner->pages->on_page_leave(state, block, page);
 }
 
 /* Every other answer is one that the engine must not follow. */
 static bool pick_wrong_page(void *state, const struct ff_view *view, struct ff_page *victim,
                             struct ff_page *next) {
     static uint32_t turn;
-    bool found = left.inner->pick_page(state, view, victim, next);
+    bool found = left.inner->pages->pick_page(state, view, victim, next);
     switch (turn++ % 6) {
     case 1:
         victim->block = FF_NONE;
@@ -67,6 +70,7 @@ static struct ff__sim_result simulate(const char *spec, const char *gpu, const c
                                       bool untimed, bool check) {
     static struct ff__gpu preset;
     static struct ff_evict_policy watched;
+    static struct ff__page_hooks pages;
     struct ff__workload *workload = open_workload(spec);
     struct ff_error error = {""};
     struct ff__sim_config config = {.gpu = &preset,
@@ -82,12 +86,14 @@ static struct ff__sim_result simulate(const char *spec, const char *gpu, const c
     left.count = 0;
     left.inner = (const void *)config.system.policy[FF__EVICT];
     watched = *left.inner;
-    if (watched.on_leave)
-        watched.on_leave = watch_leave;
-    if (watched.on_page_leave)
-        watched.on_page_leave = watch_page_leave;
-    if (pick_page)
-        watched.pick_page = pick_page;
+    if (watched.base.on_leave)
+        watched.base.on_leave = watch_leave;
+    if (watched.pages) {
+        pages = *watched.pages;
+        pages.on_page_leave = watch_page_leave;
+        pages.pick_page = pick_page ? pick_page : pages.pick_page;
+        watched.pages = &pages;
+    }
     config.system.policy[FF__EVICT] = &watched.base;
     if (ff__sim_run(&config, workload, &result, &error))
         fail_msg("%s", error.message);
@@ -185,7 +191,7 @@ static void test_short_way_as_long_way(void **state) {
 static void test_wrong_victims(void **state) {
     (void)state;
     struct ff__sim_result right = simulate(ZIPF, "gtx1080ti", "demand:evict=lru-4k", true, false);
-    static uint32_t pages[2 * ACCESSES];
+    static uint32_t pages[LEAVES_MAX];
     uint32_t count = left.count;
     memcpy(pages, left.pages, count * sizeof *pages);
     pick_page = pick_wrong_page;

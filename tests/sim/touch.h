@@ -31,6 +31,7 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .devices = 1,
         .memory = shape->memory * FF_PAGE_SIZE,
         .by_page = shape->by_page,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  (shape->future ? FF_SEES_FUTURE : 0u),
         .seed = 1,
@@ -66,7 +67,7 @@ static inline void touch_finish(struct toucher *toucher, struct ff__job *job) {
 static inline void touch_prefetch(struct toucher *toucher, const struct ff_advice_list *list) {
     static struct ff__job job;
     for (uint32_t i = 0; i < list->count; i++)
-        if (ff__engine_prefetch(&toucher->engine, ++toucher->now_ns, &list->items[i], &job) ==
+        if (ff__engine_advise(&toucher->engine, ++toucher->now_ns, &list->items[i], &job) ==
             FF__JOB_RUN)
             touch_finish(toucher, &job);
 }
@@ -75,10 +76,10 @@ static inline void touch_prefetch(struct toucher *toucher, const struct ff_advic
 static inline void touch_plan(struct toucher *toucher) {
     struct ff_event events[64];
     struct ff_advice items[64];
-    struct ff_advice_list list = {items, 0, 64};
+    struct ff_advice_list list = {.items = items, .capacity = 64};
     if (!toucher->engine.events.items)
         return;
-    while (ff__engine_learn(&toucher->engine, toucher->now_ns, events, 64) > 0)
+    while (ff__engine_learn(&toucher->engine, events, 64) > 0)
         ;
     ff__engine_plan(&toucher->engine, toucher->now_ns, &list);
     touch_prefetch(toucher, &list);
@@ -86,14 +87,15 @@ static inline void touch_plan(struct toucher *toucher) {
 
 static inline void touch_show(struct toucher *toucher, uint64_t page, bool write) {
     struct ff_advice items[16];
-    struct ff_advice_list list = {items, 0, 16};
+    struct ff_advice_list list = {.items = items, .capacity = 16};
     uint32_t flags =
         (write ? FF_ACCESS_WRITE : 0u) | (touch_has(toucher, page) ? 0u : (uint32_t)FF_ACCESS_MISS);
     struct ff_access access = {.block = (uint32_t)(page / FF_BLOCK_PAGES),
                                .page = (uint16_t)(page % FF_BLOCK_PAGES),
                                .tier = 1,
                                .flags = (uint8_t)flags};
-    ff__engine_access(&toucher->engine, ++toucher->now_ns, 1, &access, 1, &list);
+    const struct ff_access_batch batch = {.items = &access, .count = 1};
+    ff__engine_access(&toucher->engine, ++toucher->now_ns, 1, &batch, &list);
     touch_prefetch(toucher, &list);
 }
 

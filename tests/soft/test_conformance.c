@@ -40,7 +40,7 @@ static void check_refused(const struct ff_config *config, const struct ff_policy
     struct ff_context *context = NULL;
     struct ff_error error;
     assert_int_equal(ff_open(config, &context, &error), -ENOTSUP);
-    bool sees_accesses = policy->needs & FF_SEES_ACCESSES;
+    bool sees_accesses = policy->sees & FF_SEES_ACCESSES;
     if (!strstr(error.message, policy->name) ||
         (sees_accesses && !strstr(error.message, "accesses")))
         fail_msg("%s: %s", config->system, error.message);
@@ -52,7 +52,7 @@ static void check_system(const char *name) {
     config.system = name;
     assert_int_equal(ff__system_parse(name, &system, NULL), 0);
     for (int slot = 0; slot < FF__SLOTS; slot++) {
-        if (system.policy[slot]->needs & ~shown) {
+        if (system.policy[slot]->sees & ~shown) {
             check_refused(&config, system.policy[slot]);
             return;
         }

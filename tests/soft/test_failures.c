@@ -204,10 +204,12 @@ static void want_all(void *state, const struct ff_view *view, const struct ff_fa
 }
 
 /* Has the correlator and the prefetching thread started, and their queue made. */
+static const struct ff_learn_hooks planning = {.plan = plan_nothing};
+
 static const struct ff_prefetch_policy planner = {
     .base = {.name = "planner", .summary = "plans nothing", .api = FF_POLICY_API},
     .on_fault = want_all, /* few calls a round, so that there are few rounds */
-    .plan = plan_nothing,
+    .learning = &planning,
 };
 
 static void add_one(const struct ff_work *work, void *arguments) {

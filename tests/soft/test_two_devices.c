@@ -1,19 +1,12 @@
 /* Several devices use one block: what lies on which of them changes while it is evicted, migrated and
- * used, and no order of that loses a page or waits for itself.
- *
- * FARFAULT_TEST_REPEATS sets how often each scenario is repeated (standard: 3; `make stress`: 200). */
+ * used, and no order of that loses a page or waits for itself. */
 #include <pthread.h>
 
 #include "base/random.h"
 #include "runtime/child.h"
 
 #define BUDGET (8 * MB)
-
-static unsigned repeats(void) {
-    const char *text = getenv("FARFAULT_TEST_REPEATS");
-    unsigned count = text ? (unsigned)strtoul(text, NULL, 10) : 0;
-    return count > 0 ? count : 3;
-}
+#define ROUNDS 3u /* of each scenario in each configuration */
 
 static void wait_for_prefetches(struct ff_context *context, uint64_t pages) {
     uint64_t end = ff__clock_ns() + 100000000u; /* advice need not be followed */
@@ -73,7 +66,7 @@ static void leave_in_pieces(const struct ff_config *config, const void *argument
     struct ff_context *context = child_open(config);
     unsigned char *beside = child_alloc(context, BUDGET);
     memset(beside, 0x77, BUDGET);
-    for (unsigned round = 0; round < repeats(); round++) {
+    for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned char *data = child_alloc(context, 2 * MB);
         scatter(context, data, config->devices);
         leave(context, data, *how);
@@ -219,7 +212,7 @@ static void share_an_input(const struct ff_config *config, const void *argument)
         outputs[d] = (void *)child_alloc(context, COUNT * sizeof *input);
         CHECK(ff_stream_create(context, d, &streams[d]) == 0);
     }
-    for (uint32_t round = 0; round < repeats() * 10; round++) {
+    for (uint32_t round = 0; round < 10 * ROUNDS; round++) {
         for (uint32_t d = 0; d < config->devices; d++) {
             struct addition sum = {input, outputs[d], round + d};
             const void *operands[] = {input, outputs[d]};
@@ -255,7 +248,6 @@ static void test_shared_input(void **state) {
 int main(void) {
     struct ff_config config = child_config(BUDGET);
     ff_close(open_or_skip(&config));
-    extra_seconds = (int)repeats() / 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evicted_in_pieces), cmocka_unit_test(test_sent_home_in_pieces),
         cmocka_unit_test(test_freed_in_pieces),   cmocka_unit_test(test_discarded_in_pieces),

@@ -112,7 +112,7 @@ static void test_at(void **state) {
         assert_true(strlen(type->summary) < 90);
         for (const struct ff_param *param = type->params; param->name; param++) {
             assert_true(param - type->params < FF_PARAMS_MAX);
-            assert_true(param->min <= param->standard && param->standard <= param->max);
+            assert_true(param->min <= param->initial && param->initial <= param->max);
             assert_non_null(param->help);
         }
     }

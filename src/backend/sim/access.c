@@ -3,12 +3,13 @@
 
 void ff__sms_show(struct sim *sim, struct device *device) {
     struct ff_advice items[FF__ACCESSES_MAX];
-    struct ff_advice_list advice = {items, 0, FF__ACCESSES_MAX};
+    struct ff_advice_list advice = {.items = items, .capacity = FF__ACCESSES_MAX};
+    struct ff_access_batch batch = {.items = device->accesses,
+                                    .count = device->access_count,
+                                    .instructions = ff__sim_instructions(sim)};
     if (device->access_count == 0)
         return;
-    sim->engine.view.instructions = ff__sim_instructions(sim);
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, device->accesses,
-                      device->access_count, &advice);
+    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     device->access_count = 0;
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);

@@ -2,6 +2,8 @@
  * model's. */
 #include "backend/sim/internal.h"
 
+#define BATCH_MAX 256u /* blocks of a batch that a policy is shown, as in the NVIDIA driver */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +128,22 @@ static void mark_served(struct device *device, uint32_t first, const struct tran
     }
 }
 
+/* Asks the policy about the batch as a whole. */
+static void show_batch(struct sim *sim, struct device *device, uint64_t time) {
+    struct ff_fault_group groups[BATCH_MAX];
+    struct ff_advice items[BATCH_MAX];
+    struct ff_advice_list advice = {.items = items, .capacity = BATCH_MAX};
+    uint32_t count = 0;
+    for (uint32_t next = 0; next < device->batch.count && count < BATCH_MAX;)
+        groups[count++] = ff__faults_group(device, &next);
+    ff__engine_batch(&sim->engine, ff__sim_ns(time), groups, count, &advice);
+    for (uint32_t i = 0; i < advice.count; i++)
+        ff__prefetch_advise(sim, &items[i], time);
+}
+
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
+    if (device->batch.next == 0 && sim->engine.prefetch->on_batch)
+        show_batch(sim, device, time);
     while (device->batch.next < device->batch.count) {
         uint32_t first = device->batch.next;
         struct ff_fault_group group = ff__faults_group(device, &device->batch.next);

@@ -1,6 +1,8 @@
 /* Launches: queued on their device, started in order, and ended. */
 #include "backend/sim/internal.h"
 
+#define ADVICE_MAX 64u /* of one launch */
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,6 +60,18 @@ static void take_notes(struct sim *sim, struct device *device) {
 
 /* ---- kernels ---- */
 
+void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, uint64_t time,
+                     bool begins) {
+    struct ff_advice items[ADVICE_MAX];
+    struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
+    const struct ff__launch launch = {.tier = device->tier, .begins = begins, .identity = identity};
+    int status = ff__engine_launch(&sim->engine, ff__sim_ns(time), &launch, &advice);
+    if (status)
+        ff__sim_fail(sim, status, "a launch");
+    for (uint32_t i = 0; i < advice.count; i++)
+        ff__prefetch_advise(sim, &items[i], time);
+}
+
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
     device->current = take_launch(&device->queue);
     device->running = true;
@@ -74,10 +88,7 @@ void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
                                    .ctas = kernel->ctas,
                                    .warps = kernel->warps};
     ff__sim_observe(sim, &event);
-    int status =
-        ff__engine_launch(&sim->engine, ff__sim_ns(time), device->tier, kernel->identity, true);
-    if (status)
-        ff__sim_fail(sim, status, "a launch");
+    ff__launch_tell(sim, device, kernel->identity, time, true);
     if (ff__is_bulk(device))
         ff__bulk_start(sim, device, time);
     else
@@ -99,8 +110,7 @@ void ff__launch_end(struct sim *sim, struct device *device) {
                                    .device = device->tier - 1,
                                    .identity = device->current.kernel.identity};
     ff__sim_observe(sim, &event);
-    ff__engine_launch(&sim->engine, ff__sim_ns(end), device->tier, device->current.kernel.identity,
-                      false);
+    ff__launch_tell(sim, device, device->current.kernel.identity, end, false);
     take_notes(sim, device);
     if (device->queue.count > 0)
         expect_kernel(sim, device, end);

@@ -34,6 +34,10 @@ void ff__launch_note(struct sim *sim, struct job *job, const struct ff__action *
 void ff__launch_queue(struct sim *sim, struct device *device, const struct launch *launch,
                       uint64_t time);
 
+/* Tells the policies that a kernel starts or has ended, and queues their advice. */
+void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, uint64_t time,
+                     bool begins);
+
 /* The device's next kernel starts; the current one has ended. */
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time);
 void ff__launch_end(struct sim *sim, struct device *device);

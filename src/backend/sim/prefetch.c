@@ -1,5 +1,6 @@
 /* Advice: prefetches and pre-evictions, when the driver has time for them. */
 #include "backend/sim/internal.h"
+#include "engine/internal.h"
 
 #define AHEAD 4u /* prefetches and pre-evictions at a time, at least; ours */
 
@@ -24,7 +25,7 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
     }
     struct device *device = &sim->devices[advice->tier - 1];
     if (!ff__queue_push(&device->advice, advice))
-        sim->engine.space.stats.advice_dropped++;
+        ff__engine_drop(&sim->engine, FF_DROP_QUEUE_FULL);
     return device;
 }
 
@@ -34,9 +35,9 @@ static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_advice items[64];
     if (!sim->engine.events.items)
         return;
-    while (ff__engine_learn(&sim->engine, ff__sim_ns(time), events, 64) == 64)
+    while (ff__engine_learn(&sim->engine, events, 64) == 64)
         ;
-    struct ff_advice_list advice = {items, 0, 64};
+    struct ff_advice_list advice = {.items = items, .capacity = 64};
     ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         note_advice(sim, &items[i], time);
@@ -72,7 +73,7 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
         return false;
     int status = FF__JOB_DROPPED;
     for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
-        status = ff__engine_prefetch(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
+        status = ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
         ff__queue_drop(&device->advice);
     }
     if (status != FF__JOB_RUN) {
@@ -86,10 +87,10 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
 }
 
 /* Pages that pre-eviction keeps free. */
-static uint64_t stock_of(struct sim *sim, uint32_t tier) {
+static uint64_t reserve_of(struct sim *sim, uint32_t tier) {
     const struct ff__engine *engine = &sim->engine;
     const struct ff_evict_policy *evict = engine->evict;
-    return evict->stock ? evict->stock(engine->evict_state[tier], &engine->view) : 0;
+    return evict->reserve ? evict->reserve(engine->evict_state[tier], &engine->view) : 0;
 }
 
 /* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
@@ -97,10 +98,10 @@ static uint64_t stock_of(struct sim *sim, uint32_t tier) {
  * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
  * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
-    uint64_t stock = stock_of(sim, tier);
-    if (stock == 0)
+    uint64_t reserve = reserve_of(sim, tier);
+    if (reserve == 0)
         return 1;
-    uint32_t both_ways = (uint32_t)(2 * stock / FF_BLOCK_PAGES);
+    uint32_t both_ways = (uint32_t)(2 * reserve / FF_BLOCK_PAGES);
     return both_ways > AHEAD ? both_ways : AHEAD;
 }
 
@@ -108,7 +109,7 @@ static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (stock_of(sim, device->tier) == 0)
+    if (reserve_of(sim, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);

@@ -43,7 +43,27 @@ static uint64_t address_space(const struct ff__sim_job *jobs, uint32_t count) {
 static bool policy_watches(const struct ff__system *system) {
     const struct ff_prefetch_policy *prefetch = (const void *)system->policy[FF__PREFETCH];
     const struct ff_evict_policy *evict = (const void *)system->policy[FF__EVICT];
-    return prefetch->on_access || evict->on_access;
+    return prefetch->base.accesses || evict->base.accesses;
+}
+
+static struct ff_link_cost cost_of(const struct ff__link_model *link) {
+    uint64_t ns = ff__link_ns(link, FF_BLOCK_SIZE);
+    return (struct ff_link_cost){(uint64_t)link->latency_ns,
+                                 ns ? FF_BLOCK_SIZE * UINT64_C(1000000000) / ns : 0};
+}
+
+/* What policies see of the preset. */
+static void describe_costs(const struct ff__gpu *gpu, struct ff__engine_config *engine) {
+    bool flat = gpu->fault_cost == FF__FAULT_FLAT;
+    engine->fault_ns = flat ? gpu->fault_ns
+                            : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
+                                  gpu->page_ns + gpu->replay_ns;
+    for (uint32_t from = 0; from <= engine->devices; from++)
+        for (uint32_t to = 0; to <= engine->devices; to++)
+            if (from != to)
+                engine->links[from][to] = cost_of(from == FF_TIER_HOST ? &gpu->in
+                                                  : to == FF_TIER_HOST ? &gpu->out
+                                                                       : &gpu->peer);
 }
 
 static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
@@ -57,6 +77,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .by_page = sim->gpu->frames == FF__FRAMES_PAGE,
         .separate = true,
         .maps_remotely = true,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  (future ? FF_SEES_FUTURE : 0u),
         .seed = config->seed,
@@ -65,6 +86,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .future = future,
         .system = config->system,
     };
+    describe_costs(sim->gpu, &engine);
     return ff__engine_init(&sim->engine, &engine, sim->error);
 }
 
@@ -164,7 +186,7 @@ static int simulate(const struct ff__sim_config *config, struct ff__sim_job *job
 static uint32_t needs(const struct ff__system *system) {
     uint32_t all = 0;
     for (int slot = 0; slot < FF__SLOTS; slot++)
-        all |= system->policy[slot]->needs;
+        all |= system->policy[slot]->sees;
     return all;
 }
 

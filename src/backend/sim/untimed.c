@@ -102,15 +102,16 @@ static void show(struct turn *turn, uint32_t end) {
     struct sim *sim = turn->sim;
     struct device *device = turn->device;
     struct ff_advice items[16];
-    struct ff_advice_list advice = {items, 0, 16};
+    struct ff_advice_list advice = {.items = items, .capacity = 16};
     uint32_t first = turn->shown;
     turn->shown = end;
     if (!sim->shows_accesses || first == end)
         return;
-    sim->engine.view.foreseen = device->access_count - end;
-    sim->engine.view.instructions = ff__sim_instructions(sim);
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &device->accesses[first],
-                      end - first, &advice);
+    struct ff_access_batch batch = {.items = &device->accesses[first],
+                                    .count = end - first,
+                                    .foreseen = device->access_count - end,
+                                    .instructions = ff__sim_instructions(sim)};
+    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);
 }
@@ -257,16 +258,16 @@ static void run_kernel(struct sim *sim, struct device *device, const struct ff__
                         .kernel = kernel,
                         .lanes = calloc(slots, sizeof *turn.lanes),
                         .warp_count = (uint64_t)kernel->ctas * kernel->warps};
-    uint32_t tier = device->tier;
-    if (!turn.lanes ||
-        ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, true))
+    if (turn.lanes)
+        ff__launch_tell(sim, device, kernel->identity, sim->now, true);
+    else
         ff__sim_fail(sim, -ENOMEM, "a launch");
     while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
         turn.lane_count++;
     ff__prefetch_learn(sim, sim->now);
     take_turns(&turn);
     touch_all(&turn);
-    ff__engine_launch(&sim->engine, ff__sim_ns(sim->now), tier, kernel->identity, false);
+    ff__launch_tell(sim, device, kernel->identity, sim->now, false);
     free(turn.lanes);
 }
 

@@ -19,13 +19,16 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
     ff__belady_arrival(state, view, block, pages);
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    (void)advice;
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     ff__belady_access(state, view, accesses, count);
 }
 
-static void on_leave(void *state, const struct ff_view *view, uint32_t block,
-                     const struct ff_mask *pages) {
+static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
+                           const struct ff_mask *pages) {
     if (view->by_page)
         ff__belady_departure(state, block, pages);
 }
@@ -77,7 +80,7 @@ static void name(struct ff__naming *naming, uint32_t unit) {
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     struct ff__belady *belady = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
     uint64_t after = needed_after(belady, view, request), next;
@@ -88,21 +91,35 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     ff__belady_put_back(belady, view);
 }
 
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_PAGES)
+        on_pages_leave(state, view, leave->block, leave->pages);
+    else if (leave->kind == FF_LEAVE_RELEASED)
+        on_release(state, view, leave->block);
+}
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
 const struct ff_evict_policy ff__evict_belady = {
     .base =
         {
             .name = "belady",
             .summary = "who is needed last in a recorded run of the same work",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
+            .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct ff__belady),
             .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__use),
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .accesses = &accesses,
         },
-    .on_used = on_used,
-    .on_access = on_access,
-    .on_leave = on_leave,
-    .on_release = on_release,
     .pick = pick,
 };

@@ -212,14 +212,15 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- the run ---- */
 
-static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
-                       const struct ff_mask *pages, bool faulted) {
-    (void)tier, (void)faulted;
-    ff__belady_arrival(&((struct future *)state)->belady, view, block, pages);
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind == FF_ARRIVAL_SERVED)
+        ff__belady_arrival(&((struct future *)state)->belady, view, arrival->block, arrival->pages);
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count, struct ff_advice_list *advice) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct future *future = state;
     ff__belady_access(&future->belady, view, accesses, count);
     if (future->belady.at - future->planned_at < EVERY)
@@ -228,21 +229,26 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     plan(state, view, advice);
 }
 
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
+static const struct ff_learn_hooks learning = {.plan = plan};
+
 const struct ff_prefetch_policy ff__prefetch_future = {
     .base =
         {
             .name = "future",
             .summary = "what a recorded run of the same work needs next, if it does no harm",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
+            .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct future),
             .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__use),
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .accesses = &accesses,
         },
     .on_fault = on_fault,
-    .on_arrival = on_arrival,
-    .on_access = on_access,
-    .plan = plan,
+    .learning = &learning,
 };

@@ -16,16 +16,16 @@ int ff__evictor_start(struct ff__evictor *evictor, const struct ff_policy_env *e
     return 0;
 }
 
-uint64_t ff__evictor_stock(void *state, const struct ff_view *view) {
+uint64_t ff__evictor_reserve(void *state, const struct ff_view *view) {
     const struct ff__evictor *evictor = state;
     return evictor->buffer ? view->capacity[evictor->tier] * evictor->buffer / 100 : 0;
 }
 
 /* What is named of a block is wanted as a whole, so that the order of the pieces is of no account. */
 static bool joins(const struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
-    const struct ff_advice_list *victims = naming->victims;
+    const struct ff_victim_list *victims = naming->victims;
     for (uint32_t i = victims->count; i-- > 0;) {
-        struct ff_advice *item = &victims->items[i];
+        struct ff_victim *item = &victims->items[i];
         if (item->block == block) {
             item->pages = ff_mask_or(&item->pages, pages);
             return true;
@@ -35,13 +35,12 @@ static bool joins(const struct ff__naming *naming, uint32_t block, const struct 
 }
 
 static void name(struct ff__naming *naming, uint32_t block, struct ff_mask pages, uint32_t count) {
-    struct ff_advice_list *victims = naming->victims;
+    struct ff_victim_list *victims = naming->victims;
     if (!joins(naming, block, &pages)) {
         naming->full = victims->count == victims->capacity;
         if (naming->full)
             return;
-        victims->items[victims->count++] = (struct ff_advice){
-            .block = block, .tier = naming->request->tier, .launch = FF_NONE, .pages = pages};
+        victims->items[victims->count++] = (struct ff_victim){block, pages};
     }
     naming->named += count;
 }

@@ -32,13 +32,13 @@ int ff__evictor_start(struct ff__evictor *evictor, const struct ff_policy_env *e
                       uint32_t units_of_block);
 
 /* The hook. */
-uint64_t ff__evictor_stock(void *state, const struct ff_view *view);
+uint64_t ff__evictor_reserve(void *state, const struct ff_view *view);
 
 /* An answer in the making. */
 struct ff__naming {
     const struct ff_view *view;
     const struct ff_evict_request *request;
-    struct ff_advice_list *victims;
+    struct ff_victim_list *victims;
     uint64_t named; /* pages; where memory is by the block, enough are never named: the engine takes
                        the first block that can go, and the others are second choices */
     bool full;
@@ -46,7 +46,7 @@ struct ff__naming {
 
 static inline struct ff__naming ff__naming_of(const struct ff_view *view,
                                               const struct ff_evict_request *request,
-                                              struct ff_advice_list *victims) {
+                                              struct ff_victim_list *victims) {
     return (struct ff__naming){view, request, victims, 0, victims->capacity == 0};
 }
 

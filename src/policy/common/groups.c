@@ -17,10 +17,7 @@ static struct ff__group *group_of(const struct ff__groups *groups, uint32_t bloc
 
 /* ---- uses ---- */
 
-void ff__groups_on_used(void *state, const struct ff_view *view, uint32_t block,
-                        const struct ff_mask *pages) {
-    (void)view;
-    struct ff__groups *groups = state;
+static void use(struct ff__groups *groups, uint32_t block, const struct ff_mask *pages) {
     struct ff__group *group = group_of(groups, block);
     uint32_t leaves = ff__leaves_of(pages);
     ff__recency_touch(&groups->list, block);
@@ -35,10 +32,12 @@ FF__FETCHES fetch(const struct ff__groups *groups, const struct ff_access *acces
     __builtin_prefetch(&group->used[access->page / FF_LEAF_PAGES], 1);
 }
 
-void ff__groups_on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                          uint32_t count) {
-    (void)view;
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
     struct ff__groups *groups = state;
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_access *access = &accesses[i];
         if (i + AHEAD < count)
@@ -51,9 +50,19 @@ void ff__groups_on_access(void *state, const struct ff_view *view, const struct 
     }
 }
 
-void ff__groups_on_release(void *state, const struct ff_view *view, uint32_t block) {
+const struct ff_access_hooks ff__groups_accesses = {.on_access = on_access};
+
+void ff__groups_on_arrival(void *state, const struct ff_view *view,
+                           const struct ff_arrival *arrival) {
     (void)view;
-    ff__recency_remove(&((struct ff__groups *)state)->list, block);
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        use(state, arrival->block, arrival->pages);
+}
+
+void ff__groups_on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    (void)view;
+    if (leave->kind == FF_LEAVE_RELEASED)
+        ff__recency_remove(&((struct ff__groups *)state)->list, leave->block);
 }
 
 void ff__groups_block_freed(void *state, uint32_t block) {
@@ -190,7 +199,7 @@ static void try_all(struct hunt *hunt) {
 }
 
 void ff__groups_pick(struct ff__groups *groups, enum ff__victim victim, const struct ff_view *view,
-                     const struct ff_evict_request *request, struct ff_advice_list *victims) {
+                     const struct ff_evict_request *request, struct ff_victim_list *victims) {
     struct hunt hunt = {
         .groups = groups, .victim = victim, .naming = ff__naming_of(view, request, victims)};
     for (int pass = PASS_WHOLE; pass < PASSES && hunt.naming.named == 0; pass++) {

@@ -25,14 +25,13 @@ enum ff__victim { FF__VICTIM_BLOCK, FF__VICTIM_LEAF, FF__VICTIM_TREE };
 /* Hooks, for states that begin with a struct ff__groups and block states that begin with a struct
  * ff__group of `stride` bytes. */
 int ff__groups_start(struct ff__groups *groups, const struct ff_policy_env *env, size_t stride);
-void ff__groups_on_used(void *state, const struct ff_view *view, uint32_t block,
-                        const struct ff_mask *pages);
-void ff__groups_on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                          uint32_t count);
-void ff__groups_on_release(void *state, const struct ff_view *view, uint32_t block);
+void ff__groups_on_arrival(void *state, const struct ff_view *view,
+                           const struct ff_arrival *arrival);
+void ff__groups_on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave);
 void ff__groups_block_freed(void *state, uint32_t block);
+extern const struct ff_access_hooks ff__groups_accesses;
 
 void ff__groups_pick(struct ff__groups *groups, enum ff__victim victim, const struct ff_view *view,
-                     const struct ff_evict_request *request, struct ff_advice_list *victims);
+                     const struct ff_evict_request *request, struct ff_victim_list *victims);
 
 #endif

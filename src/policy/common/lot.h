@@ -65,7 +65,7 @@ struct ff__lot_question {
     const void *state;
 };
 
-static inline bool ff__lot_is_named(const struct ff__lot *lot, const struct ff_advice_list *victims,
+static inline bool ff__lot_is_named(const struct ff__lot *lot, const struct ff_victim_list *victims,
                                     uint32_t block, uint32_t page) {
     for (uint32_t i = 0; i < victims->count; i++)
         if (victims->items[i].block == block &&
@@ -126,7 +126,7 @@ static inline void ff__lot_name(const struct ff__lot *lot, struct ff__naming *na
  * enough, as others would only be second choices. `ask` gets `state`. */
 static inline void ff__lot_pick(struct ff__lot *lot, ff__lot_ask ask, const void *state,
                                 const struct ff_view *view, const struct ff_evict_request *request,
-                                struct ff_advice_list *victims) {
+                                struct ff_victim_list *victims) {
     struct ff__naming naming = ff__naming_of(view, request, victims);
     const struct ff__lot_question question = {&naming, ask, state};
     while (!ff__naming_done(&naming)) {

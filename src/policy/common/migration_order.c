@@ -27,32 +27,23 @@ void ff__order_start(struct ff__order *order, void *links, size_t stride) {
         *list_of(order, list) = (struct ff__recency){.links = links, .stride = stride};
 }
 
-void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    move_to_tail(order, block, FF__ORDER_USED);
-}
-
 bool ff__order_is_movable(const struct ff__order *order, const struct ff_view *view,
                           uint32_t block) {
     return ff__order_at(order, block)->list != FF__ORDER_NONE &&
            view->blocks[block].page_count == FF_BLOCK_PAGES;
 }
 
-void ff__order_on_used(void *order, const struct ff_view *view, uint32_t block,
-                       const struct ff_mask *pages) {
-    (void)pages;
-    if (ff__order_is_movable(order, view, block))
-        move_to_tail(order, block, FF__ORDER_USED);
+void ff__order_on_arrival(void *order, const struct ff_view *view,
+                          const struct ff_arrival *arrival) {
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED || ff__order_is_movable(order, view, arrival->block))
+        move_to_tail(order, arrival->block, FF__ORDER_USED);
 }
 
-void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t block) {
-    if (ff__order_is_movable(order, view, block))
-        move_to_tail(order, block, FF__ORDER_DISCARDED);
-}
-
-void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    take_out(order, block);
+void ff__order_on_leave(void *order, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_RELEASED)
+        take_out(order, leave->block);
+    else if (leave->kind == FF_LEAVE_DEAD && ff__order_is_movable(order, view, leave->block))
+        move_to_tail(order, leave->block, FF__ORDER_DISCARDED);
 }
 
 void ff__order_block_freed(void *order, uint32_t block) {

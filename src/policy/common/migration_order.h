@@ -7,7 +7,7 @@
  *
  * Two of the three lists are here. The driver's first one, UNUSED, holds chunks whose last resident
  * page left while the block kept the memory; no hook tells that, because the engine gives memory
- * back in that case. on_release then takes the block off its list, and the frame is free, which is
+ * back in that case. FF_LEAVE_RELEASED then takes the block off its list, and the frame is free, which is
  * where the driver looks even before UNUSED. */
 #ifndef FF_POLICY_COMMON_MIGRATION_ORDER_H
 #define FF_POLICY_COMMON_MIGRATION_ORDER_H
@@ -43,11 +43,9 @@ static inline struct ff__order_link *ff__order_at(const struct ff__order *order,
 void ff__order_start(struct ff__order *order, void *links, size_t stride);
 
 /* Hooks, for a policy whose state begins with the order. */
-void ff__order_on_activate(void *order, const struct ff_view *view, uint32_t block);
-void ff__order_on_used(void *order, const struct ff_view *view, uint32_t block,
-                       const struct ff_mask *pages);
-void ff__order_on_discarded(void *order, const struct ff_view *view, uint32_t block);
-void ff__order_on_release(void *order, const struct ff_view *view, uint32_t block);
+void ff__order_on_arrival(void *order, const struct ff_view *view,
+                          const struct ff_arrival *arrival);
+void ff__order_on_leave(void *order, const struct ff_view *view, const struct ff_leave *leave);
 void ff__order_block_freed(void *order, uint32_t block);
 
 /* Whether service and discard move the block. In the driver only a block of a whole 2 MiB owns its

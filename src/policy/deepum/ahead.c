@@ -6,7 +6,7 @@
 enum param { ON, PARAMS };
 
 const struct ff_param ff__ahead_params[PARAMS + 1] = {
-    [ON] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep free memory in stock for faults"},
+    [ON] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep a reserve of free memory for faults"},
 };
 
 void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
@@ -16,7 +16,7 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
 
 /* A fault brings a whole block: where memory is handed out by the page, less than that in stock saves
  * no fault an eviction, but takes pages from blocks that are in use. */
-uint64_t ff__ahead_stock(const struct ff__ahead *ahead, const struct ff_view *view) {
+uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view) {
     uint64_t share = view->capacity[ahead->tier] / STOCK_SHARE;
     uint64_t most = (uint64_t)STOCK_MAX * FF_BLOCK_PAGES;
     if (!ahead->on || (view->by_page && share < FF_BLOCK_PAGES))
@@ -27,18 +27,18 @@ uint64_t ff__ahead_stock(const struct ff__ahead *ahead, const struct ff_view *vi
 /* The running kernel will fault on the block unless it comes first, and wait for a copy. */
 static bool saves_a_fault(const struct ff_view *view, uint32_t tier, uint32_t block) {
     return !ff_mask_empty(ff_view_resident(view, FF_TIER_HOST, block)) &&
-           ff_view_next_launch(view, tier, block) == ff_view_this_turn(view, tier) >> 32;
+           ff_view_next_launch(view, tier, block) == ff_view_current_use(view, tier) >> 32;
 }
 
-uint64_t ff__ahead_reserved(const struct ff__ahead *ahead, const struct ff_view *view,
+uint64_t ff__ahead_withhold(const struct ff__ahead *ahead, const struct ff_view *view,
                             uint32_t block) {
-    if (!view->forecast.next_turn || saves_a_fault(view, ahead->tier, block))
+    if (!view->forecast.hooks || saves_a_fault(view, ahead->tier, block))
         return 0;
-    return ff__ahead_stock(ahead, view);
+    return ff__ahead_reserve(ahead, view);
 }
 
 void ff__ahead_insert(uint32_t block, uint64_t turn, uint64_t turns[FF__AHEAD_NAMED], uint32_t most,
-                      struct ff_advice_list *victims) {
+                      struct ff_victim_list *victims) {
     if (victims->count == most && turn <= turns[most - 1])
         return;
     uint32_t at = victims->count < most ? victims->count++ : most - 1;
@@ -50,31 +50,31 @@ void ff__ahead_insert(uint32_t block, uint64_t turn, uint64_t turns[FF__AHEAD_NA
     victims->items[at].block = block;
 }
 
-/* When the first of those who share the victim's root is needed again; FF_TURN_NEVER: it has it alone. */
+/* When the first of those who share the victim's root is needed again; FF_NO_USE: it has it alone. */
 static uint64_t next_of_root(const struct ff_view *view, uint32_t tier, uint32_t victim) {
     uint32_t mates[FF_ROOT_LEAVES], count = ff_view_root_mates(view, tier, victim, mates);
-    uint64_t next = FF_TURN_NEVER;
+    uint64_t next = FF_NO_USE;
     for (uint32_t i = 0; i < count && count > 1; i++) {
-        uint64_t turn = ff_view_next_turn(view, tier, mates[i]);
+        uint64_t turn = ff_view_next_use(view, tier, mates[i]);
         next = turn < next ? turn : next;
     }
     return next;
 }
 
 void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
-                           struct ff_advice_list *victims) {
+                           struct ff_victim_list *victims) {
     uint64_t turns[FF__AHEAD_NAMED], needed = 0;
     uint32_t tier = request->tier, count = victims->count;
-    if (view->by_page || !view->forecast.next_turn)
+    if (view->by_page || !view->forecast.hooks)
         return;
     if (request->cause == FF_EVICT_FOR_PREFETCH)
-        needed = ff_view_next_turn(view, tier, request->for_block);
+        needed = ff_view_next_use(view, tier, request->for_block);
     victims->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t block = victims->items[i].block;
         uint64_t turn = next_of_root(view, tier, block);
         bool too_soon = request->cause == FF_EVICT_FOR_PREFETCH && turn <= needed;
-        if (turn == FF_TURN_NEVER || !too_soon)
+        if (turn == FF_NO_USE || !too_soon)
             ff__ahead_insert(block, turn, turns, FF__AHEAD_NAMED, victims);
     }
 }

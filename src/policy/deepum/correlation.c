@@ -225,24 +225,22 @@ static struct ff_mask pages_of(const struct correlation *correlation, const stru
     return ff_mask_minus(&pages, &there);
 }
 
-/* Adds a piece of advice to the list, which has room; most of what a walk visits is written there once,
- * and not copied. */
+/* Adds a piece of advice to the list, which has room. */
 static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
                    uint32_t block, struct ff_advice_list *list) {
     struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
-    struct ff_advice *advice = &list->items[list->count];
     if (ff_view_facts(view, block)->busy)
         return;
-    advice->pages = pages_of(correlation, view, tier, block);
-    uint32_t count = ff_mask_count(&advice->pages);
+    struct ff_mask pages = pages_of(correlation, view, tier, block);
+    uint32_t count = ff_mask_count(&pages);
     if (count == 0)
         return;
-    advice->block = block;
-    advice->tier = tier;
-    advice->launch = ff__launch_at(sequence, turn)->id;
-    advice->ready_ns = 0;
-    list->count++;
+    list->items[list->count++] = (struct ff_advice){.action = FF_BRING,
+                                                    .block = block,
+                                                    .tier = tier,
+                                                    .pages = pages,
+                                                    .launch = ff__launch_at(sequence, turn)->id};
     correlation->devices[tier].walk.brought += count;
 }
 
@@ -334,10 +332,8 @@ static void on_no_room(struct correlation *correlation, const struct ff_event *e
         walk->reached = turn > sequence->now ? turn : sequence->now + 1;
 }
 
-static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                  uint32_t count) {
+static void learn(void *state, const struct ff_event *events, uint32_t count) {
     struct correlation *correlation = state;
-    (void)view;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_event *event = &events[i];
         struct walk *walk = &correlation->devices[event->tier].walk;
@@ -370,21 +366,32 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 
 /* ---- the forecast ---- */
 
-static uint64_t next_turn(const void *state, uint32_t tier, uint32_t block) {
-    return ff__foresight_next(&((const struct correlation *)state)->foresight, tier, block);
+static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
+                      const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
+    const struct ff__foresight *foresight = &((const struct correlation *)state)->foresight;
+    (void)view;
+    for (uint32_t i = 0; i < count; i++) {
+        if (launches_only) {
+            uint64_t launch = ff__foresight_next_launch(foresight, tier, blocks[i]);
+            uses[i] = launch == FF_NO_USE ? FF_NO_USE : launch << 32;
+        } else {
+            uses[i] = ff__foresight_next(foresight, tier, blocks[i]);
+        }
+    }
 }
 
-static uint64_t launch_of_next_turn(const void *state, uint32_t tier, uint32_t block) {
-    return ff__foresight_next_launch(&((const struct correlation *)state)->foresight, tier, block);
-}
-
-static uint64_t this_turn(const void *state, uint32_t tier) {
+static uint64_t now(const void *state, uint32_t tier) {
     return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
 }
 
-static uint64_t taken_back(const void *state, uint32_t tier) {
-    return ((const struct correlation *)state)->foresight.sequences[tier].taken_back;
+static uint64_t retractions(const void *state, uint32_t tier) {
+    return ((const struct correlation *)state)->foresight.sequences[tier].retractions;
 }
+
+static const struct ff_forecast_hooks forecast = {
+    .next_uses = next_uses, .now = now, .retractions = retractions};
+
+static const struct ff_learn_hooks learning = {.learn = learn, .plan = plan};
 
 const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
@@ -392,7 +399,8 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
             .name = "correlation",
             .summary = "what the kernel, and those predicted after it, used before (DeepUM)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct correlation),
             .block_state_size = FF__FORESEEN_SIZE(FF_TIERS_MAX),
             .arena_size = arena_size,
@@ -401,10 +409,6 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
             .block_freed = block_freed,
         },
     .on_fault = on_fault,
-    .learn = learn,
-    .plan = plan,
-    .next_turn = next_turn,
-    .next_launch = launch_of_next_turn,
-    .this_turn = this_turn,
-    .taken_back = taken_back,
+    .forecast = &forecast,
+    .learning = &learning,
 };

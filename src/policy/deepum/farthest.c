@@ -39,7 +39,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
-    uint64_t turn = ff_view_next_turn(view, farthest->ahead.tier, block);
+    uint64_t turn = ff_view_next_use(view, farthest->ahead.tier, block);
     struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block),
                                         &ff_view_facts(view, block)->inactive);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
@@ -80,7 +80,7 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
     set_key(farthest, view, block);
 }
 
-static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
+static void on_dead(void *state, const struct ff_view *view, uint32_t block) {
     if (ff__heap_has(&((struct farthest *)state)->farthest, block))
         set_key(state, view, block);
 }
@@ -90,17 +90,17 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
     forget(state, block);
 }
 
-static uint64_t stock(void *state, const struct ff_view *view) {
-    return ff__ahead_stock(&((const struct farthest *)state)->ahead, view);
+static uint64_t reserve(void *state, const struct ff_view *view) {
+    return ff__ahead_reserve(&((const struct farthest *)state)->ahead, view);
 }
 
-static uint64_t reserved(void *state, const struct ff_view *view, uint32_t block) {
-    return ff__ahead_reserved(&((const struct farthest *)state)->ahead, view, block);
+static uint64_t withhold(void *state, const struct ff_view *view, uint32_t block) {
+    return ff__ahead_withhold(&((const struct farthest *)state)->ahead, view, block);
 }
 
 /* Looks up again what the kernel has left behind. */
 static void refresh(struct farthest *farthest, const struct ff_view *view) {
-    uint64_t now = ff_view_this_turn(view, farthest->ahead.tier);
+    uint64_t now = ff_view_current_use(view, farthest->ahead.tier);
     while (farthest->soonest.count > 0) {
         uint32_t block = ff__heap_top(&farthest->soonest);
         if (~ff__heap_key(&farthest->soonest, block) >= now || set_key(farthest, view, block) < now)
@@ -125,33 +125,44 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
  * within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes
  * to see those behind them. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     struct farthest *farthest = state;
     uint32_t aside[FF__AHEAD_NAMED], count = 0, block;
-    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
     uint64_t after = 0, key;
     refresh(farthest, view);
     if (request->cause == FF_EVICT_FOR_PREFETCH)
-        after = ff_view_next_turn(view, request->tier, request->for_block) | UINT32_MAX;
+        after = ff_view_next_use(view, request->tier, request->for_block) | UINT32_MAX;
     if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
         after = ARRIVALS - 1;
     while (count < FF__AHEAD_NAMED && victims->count < victims->capacity &&
            (block = top(farthest, view, &key)) != FF_NONE && key > after) {
         ff__heap_remove(&farthest->farthest, block);
         aside[count++] = block;
-        victim.block = block;
         if (block != request->for_block && !is_recent(farthest, block) &&
             ff_view_evictable(view, request->tier, block))
-            ff_advice_add(victims, &victim);
+            ff_victim_add(victims, block);
     }
     bool only_recent = victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT;
     for (uint32_t i = 0; i < count; i++) {
         set_key(farthest, view, aside[i]);
-        victim.block = aside[i];
-        if (only_recent && victim.block != request->for_block)
-            ff_advice_add(victims, &victim);
+        if (only_recent && aside[i] != request->for_block)
+            ff_victim_add(victims, aside[i]);
     }
     ff__ahead_judge_roots(view, request, victims);
+}
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        on_activate(state, view, arrival->block);
+    else
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_DEAD)
+        on_dead(state, view, leave->block);
+    else if (leave->kind == FF_LEAVE_RELEASED)
+        on_release(state, view, leave->block);
 }
 
 const struct ff_evict_policy ff__evict_farthest = {
@@ -160,18 +171,17 @@ const struct ff_evict_policy ff__evict_farthest = {
             .name = "farthest",
             .summary = "whose next use, by the prefetch policy's forecast, is farthest (ours)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct farthest),
             .block_state_size = sizeof(struct known),
             .params = ff__ahead_params,
             .init = init,
             .block_freed = forget,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
         },
-    .on_activate = on_activate,
-    .on_used = on_used,
-    .on_discarded = on_discarded,
-    .on_release = on_release,
-    .stock = stock,
-    .reserved = reserved,
+    .reserve = reserve,
+    .withhold = withhold,
     .pick = pick,
 };

@@ -296,7 +296,7 @@ bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32
         ff__table_number(&foresight->tables, table);
     }
     extend(foresight, tier);
-    sequence->taken_back += !right || !is_trusted(foresight, sequence);
+    sequence->retractions += !right || !is_trusted(foresight, sequence);
     return right;
 }
 
@@ -320,10 +320,10 @@ void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block) {
     struct ff__foreseen *seen = ff__foreseen_at(foresight, block);
     for (uint32_t tier = 1; tier < foresight->tier_count; tier++) {
         struct ff__sequence *sequence = &foresight->sequences[tier];
-        bool foretold = ff__foresight_next(foresight, tier, block) != FF_TURN_NEVER;
+        bool foretold = ff__foresight_next(foresight, tier, block) != FF_NO_USE;
         for (uint32_t i = 0; i <= sequence->ahead; i++)
             forget_in(foresight, tier, sequence->now + i, block);
-        sequence->taken_back += foretold;
+        sequence->retractions += foretold;
     }
     memset(seen, 0, foresight->stride);
     seen->freed = ++foresight->frees;
@@ -341,7 +341,7 @@ static void mark_row(struct ff__foresight *foresight, uint32_t number,
             mark(foresight, tier, sequence->now + i, block, true);
             if (recorded->replaced != FF_NONE) {
                 mark(foresight, tier, sequence->now + i, recorded->replaced, false);
-                sequence->taken_back++;
+                sequence->retractions++;
             }
         }
     }
@@ -416,17 +416,17 @@ static uint64_t next_in_word(const struct ff__foresight *foresight,
         if (at > sequence->now || is_used(foresight, sequence, at, block, &step))
             return at;
     }
-    return FF_TURN_NEVER;
+    return FF_NO_USE;
 }
 
 uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
                                    uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
     const uint64_t *launches = uses_of(foresight, tier, block)->launches;
-    uint64_t end = sequence->now + sequence->ahead, next = FF_TURN_NEVER;
+    uint64_t end = sequence->now + sequence->ahead, next = FF_NO_USE;
     if (!is_trusted(foresight, sequence))
-        return FF_TURN_NEVER;
-    for (uint64_t turn = sequence->now; turn <= end && next == FF_TURN_NEVER;
+        return FF_NO_USE;
+    for (uint64_t turn = sequence->now; turn <= end && next == FF_NO_USE;
          turn = (turn / 64 + 1) * 64)
         next = next_in_word(foresight, sequence, block, launches[turn % FF__RING / 64], turn, end);
     return next;
@@ -436,13 +436,13 @@ uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32
 static uint64_t next_beyond(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     const struct ff__sequence *sequence = &foresight->sequences[tier];
     uint64_t next = uses_of(foresight, tier, block)->next;
-    return next > sequence->now + sequence->ahead ? next << 32 : FF_TURN_NEVER;
+    return next > sequence->now + sequence->ahead ? next << 32 : FF_NO_USE;
 }
 
 uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block) {
     uint64_t launch = ff__foresight_next_launch(foresight, tier, block);
     uint32_t step;
-    if (launch == FF_TURN_NEVER)
+    if (launch == FF_NO_USE)
         return next_beyond(foresight, tier, block);
     is_used(foresight, &foresight->sequences[tier], launch, block, &step);
     return launch << 32 | step;

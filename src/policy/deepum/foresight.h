@@ -46,12 +46,12 @@ struct ff__launch {
 
 /* One device's launches. */
 struct ff__sequence {
-    uint64_t now;        /* the number of the one that began last */
-    uint32_t ahead;      /* so many after it are predicted */
-    uint32_t progress;   /* the step of its table where it was seen last */
-    uint32_t front;      /* the block there, FF_NONE: not seen yet */
-    uint32_t began;      /* when, by the tables' clock */
-    uint64_t taken_back; /* how often uses that had been foretold no longer were */
+    uint64_t now;         /* the number of the one that began last */
+    uint32_t ahead;       /* so many after it are predicted */
+    uint32_t progress;    /* the step of its table where it was seen last */
+    uint32_t front;       /* the block there, FF_NONE: not seen yet */
+    uint32_t began;       /* when, by the tables' clock */
+    uint64_t retractions; /* how often uses that had been foretold no longer were */
     /* If `leapt` is not 0: so many faults ago, that one among them, it was far behind, there. */
     uint32_t leapt, leapt_from, leapt_front;
     uint32_t context[FF__CONTEXT];

@@ -19,7 +19,7 @@
  * expected, and which goes on and on, has to ask about few of them again. */
 struct place {
     struct ff__order_link link;
-    uint32_t launch, taken_back; /* as of then */
+    uint32_t launch, retractions; /* as of then */
 };
 
 /* Where the search for a block that is not expected goes on: at the least recently migrated one when a
@@ -49,22 +49,19 @@ static void leave_place(struct predicted *predicted, uint32_t block) {
         predicted->hand.at = ff__order_next(&predicted->order, block);
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    if (ff__order_is_movable(state, view, block))
-        leave_place(state, block);
-    ff__order_on_used(state, view, block, pages);
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED && ff__order_is_movable(state, view, arrival->block))
+        leave_place(state, arrival->block);
+    ff__order_on_arrival(state, view, arrival);
 }
 
-/* It goes to the front part of the order. */
-static void on_discarded(void *state, const struct ff_view *view, uint32_t block) {
-    ((struct predicted *)state)->hand.at = FF_NONE;
-    ff__order_on_discarded(state, view, block);
-}
-
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    leave_place(state, block);
-    ff__order_on_release(state, view, block);
+/* Discarded blocks become the first eviction candidates. */
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_DEAD)
+        ((struct predicted *)state)->hand.at = FF_NONE;
+    else if (leave->kind == FF_LEAVE_RELEASED)
+        leave_place(state, leave->block);
+    ff__order_on_leave(state, view, leave);
 }
 
 static void block_freed(void *state, uint32_t block) {
@@ -74,27 +71,27 @@ static void block_freed(void *state, uint32_t block) {
     place->launch = 0;
 }
 
-static uint64_t stock(void *state, const struct ff_view *view) {
-    return ff__ahead_stock(&((const struct predicted *)state)->ahead, view);
+static uint64_t reserve(void *state, const struct ff_view *view) {
+    return ff__ahead_reserve(&((const struct predicted *)state)->ahead, view);
 }
 
-static uint64_t reserved(void *state, const struct ff_view *view, uint32_t block) {
-    return ff__ahead_reserved(&((const struct predicted *)state)->ahead, view, block);
+static uint64_t withhold(void *state, const struct ff_view *view, uint32_t block) {
+    return ff__ahead_withhold(&((const struct predicted *)state)->ahead, view, block);
 }
 
 /* What is asked of every block of a search. */
 struct question {
     const struct ff_view *view;
-    uint32_t tier, launch, taken_back; /* the running launch, and the forecast's count */
-    uint64_t from;                     /* nobody is to use it before this launch */
+    uint32_t tier, launch, retractions; /* the running launch, and the forecast's count */
+    uint64_t from;                      /* nobody is to use it before this launch */
 };
 
 static struct question question_of(const struct ff_view *view, uint32_t tier) {
     return (struct question){.view = view,
                              .tier = tier,
-                             .launch = (uint32_t)(ff_view_this_turn(view, tier) >> 32),
-                             .taken_back = (uint32_t)ff_view_taken_back(view, tier),
-                             .from = FF_TURN_NEVER};
+                             .launch = (uint32_t)(ff_view_current_use(view, tier) >> 32),
+                             .retractions = (uint32_t)ff_view_retractions(view, tier),
+                             .from = FF_NO_USE};
 }
 
 /* Whether a block may go. What has just come may be unexpected because nothing has been learned from it
@@ -103,7 +100,7 @@ static inline bool may_go(const struct ff__order *order, uint32_t block,
                           const struct question *question) {
     struct place *place = (void *)ff__order_at(order, block);
     if (place->launch > question->launch && place->launch < question->from &&
-        place->taken_back == question->taken_back)
+        place->retractions == question->retractions)
         return false;
     if (!ff_view_evictable(question->view, question->tier, block))
         return false;
@@ -112,47 +109,45 @@ static inline bool may_go(const struct ff__order *order, uint32_t block,
     if (ff__order_is_recent(order, block))
         return false;
     uint64_t launch = ff_view_next_launch(question->view, question->tier, block);
-    if (launch != FF_TURN_NEVER) {
+    if (launch != FF_NO_USE) {
         place->launch = (uint32_t)launch;
-        place->taken_back = question->taken_back;
+        place->retractions = question->retractions;
     }
     return launch >= question->from;
 }
 
-static uint32_t wanted_of(const struct ff_view *view, const struct ff_advice_list *victims) {
+static uint32_t wanted_of(const struct ff_view *view, const struct ff_victim_list *victims) {
     uint32_t wanted = view->by_page ? FF__AHEAD_NAMED : CHOICES;
     return victims->capacity < wanted ? victims->capacity : wanted;
 }
 
 /* Names blocks that may go, least recently migrated first. */
 static void name_from(const struct ff__order *order, const struct question *question,
-                      uint32_t for_block, uint32_t first, struct ff_advice_list *victims) {
-    struct ff_advice victim = {.tier = question->tier, .launch = FF_NONE};
+                      uint32_t for_block, uint32_t first, struct ff_victim_list *victims) {
     uint32_t looked = 0, wanted = wanted_of(question->view, victims);
     for (uint32_t block = first; block != FF_NONE && victims->count < wanted && looked < LOOK;
          block = ff__order_next(order, block), looked++) {
         if (block == for_block || !may_go(order, block, question))
             continue;
-        victim.block = block;
-        ff_advice_add(victims, &victim);
+        ff_victim_add(victims, block);
     }
 }
 
 /* Names the blocks that the running kernel is expected to need last; of those that are alike, the
  * least recently migrated. */
 static void name_last_needed(const struct ff__order *order, const struct question *question,
-                             uint32_t for_block, struct ff_advice_list *victims) {
+                             uint32_t for_block, struct ff_victim_list *victims) {
     uint64_t turns[FF__AHEAD_NAMED];
     uint32_t looked = 0, wanted = wanted_of(question->view, victims);
     if (wanted == 0)
         return;
     for (uint32_t i = 0; i < wanted; i++)
-        victims->items[i] = (struct ff_advice){.tier = question->tier, .launch = FF_NONE};
+        victims->items[i] = (struct ff_victim){0};
     for (uint32_t block = ff__order_next(order, FF_NONE); block != FF_NONE && looked < LOOK;
          block = ff__order_next(order, block), looked++)
         if (block != for_block && may_go(order, block, question) &&
             !ff__order_is_recent(order, block))
-            ff__ahead_insert(block, ff_view_next_turn(question->view, question->tier, block), turns,
+            ff__ahead_insert(block, ff_view_next_use(question->view, question->tier, block), turns,
                              wanted, victims);
 }
 
@@ -170,7 +165,7 @@ static void search(struct predicted *predicted, const struct question *question)
 }
 
 static void name_victims(struct predicted *predicted, const struct ff_view *view,
-                         const struct ff_evict_request *request, struct ff_advice_list *victims) {
+                         const struct ff_evict_request *request, struct ff_victim_list *victims) {
     struct question question = question_of(view, request->tier);
     search(predicted, &question);
     name_from(&predicted->order, &question, request->for_block, predicted->hand.at, victims);
@@ -178,10 +173,10 @@ static void name_victims(struct predicted *predicted, const struct ff_view *view
         return;
     uint64_t launch = request->cause == FF_EVICT_FOR_PREFETCH
                           ? ff_view_next_launch(view, request->tier, request->for_block)
-                          : ff_view_this_turn(view, request->tier) >> 32;
+                          : ff_view_current_use(view, request->tier) >> 32;
     uint32_t first = ff__order_next(&predicted->order, FF_NONE);
     question.from = launch + 1;
-    if (launch != FF_TURN_NEVER)
+    if (launch != FF_NO_USE)
         name_from(&predicted->order, &question, request->for_block, first, victims);
     question.from = 0;
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
@@ -191,7 +186,7 @@ static void name_victims(struct predicted *predicted, const struct ff_view *view
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     name_victims(state, view, request, victims);
     ff__ahead_judge_roots(view, request, victims);
 }
@@ -202,18 +197,17 @@ const struct ff_evict_policy ff__evict_predicted = {
             .name = "predicted",
             .summary = "least recently migrated and not expected to be used soon (DeepUM)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct predicted),
             .block_state_size = sizeof(struct place),
             .params = ff__ahead_params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
         },
-    .on_activate = ff__order_on_activate,
-    .on_used = on_used,
-    .on_discarded = on_discarded,
-    .on_release = on_release,
-    .stock = stock,
-    .reserved = reserved,
+    .reserve = reserve,
+    .withhold = withhold,
     .pick = pick,
 };

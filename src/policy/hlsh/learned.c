@@ -89,14 +89,14 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     advice->throttle_until_ns = record->ready_ns;
 }
 
-static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
-                       const struct ff_mask *pages, bool faulted) {
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     (void)view;
-    (void)tier;
-    struct record *record = &((struct learned *)state)->records[block];
-    record->asked = ff_mask_minus(&record->asked, pages);
-    if (!faulted)
-        record->ahead = ff_mask_or(&record->ahead, pages);
+    struct record *record = &((struct learned *)state)->records[arrival->block];
+    if (arrival->kind != FF_ARRIVAL_SERVED)
+        return;
+    record->asked = ff_mask_minus(&record->asked, arrival->pages);
+    if (!arrival->faulted)
+        record->ahead = ff_mask_or(&record->ahead, arrival->pages);
 }
 
 /* ---- accesses ---- */
@@ -133,27 +133,32 @@ static void follow(struct learned *learned, const struct ff_view *view,
     if (!asks(learned, access))
         return;
     struct ff_advice advice = {.tier = access->tier, .launch = FF_NONE};
-    bool found = ff__lookahead_predict(&learned->ahead, view, stream, view->now_ns, &advice);
-    learned->records[access->block].ready_ns = advice.ready_ns;
-    if (found)
+    struct ff__guess guess = {0};
+    bool found = ff__lookahead_predict(&learned->ahead, stream, view->now_ns, &guess);
+    learned->records[access->block].ready_ns = guess.ready_ns;
+    if (found && ff__lookahead_place(&learned->ahead, view, &guess, &advice))
         ff_advice_add(list, &advice);
 }
 
-static void tune(struct learned *learned, const struct ff_view *view) {
-    if (view->instructions >= learned->next_tune) {
-        learned->next_tune = (view->instructions / learned->tune + 1) * learned->tune;
-        ff__lookahead_tune(&learned->ahead, view->now_ns);
+static void tune(struct learned *learned, uint64_t now_ns, uint64_t instructions) {
+    if (instructions >= learned->next_tune) {
+        learned->next_tune = (instructions / learned->tune + 1) * learned->tune;
+        ff__lookahead_tune(&learned->ahead, now_ns);
     }
-    ff__lookahead_adopt(&learned->ahead, view->now_ns);
+    ff__lookahead_adopt(&learned->ahead, now_ns);
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count, struct ff_advice_list *advice) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct learned *learned = state;
-    tune(learned, view);
+    tune(learned, view->now_ns, batch->instructions);
     for (uint32_t i = 0; i < count; i++)
         follow(learned, view, &accesses[i], advice);
 }
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
 
 const struct ff_prefetch_policy ff__prefetch_learned = {
     .base =
@@ -161,7 +166,8 @@ const struct ff_prefetch_policy ff__prefetch_learned = {
             .name = "learned",
             .summary = "the 64 KiB leaf and one page that a learned predictor expects (HLSH)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS,
+            .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct learned),
             .block_state_size = sizeof(struct record),
             .arena_size = arena_size,
@@ -169,8 +175,8 @@ const struct ff_prefetch_policy ff__prefetch_learned = {
             .init = init,
             .fini = fini,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .accesses = &accesses,
         },
     .on_fault = on_fault,
-    .on_arrival = on_arrival,
-    .on_access = on_access,
 };

@@ -11,10 +11,15 @@
 #define STREAMS 1792u /* threads told apart: as many as the paper's device has warps */
 #define WAITING 256u  /* predictions that have not been planned yet */
 
+struct waiting {
+    struct ff__guess guess;
+    uint32_t tier, launch;
+};
+
 struct learned {
     struct ff__lookahead ahead;
     uint64_t tune, faults, next_tune;
-    struct ff_advice waiting[WAITING];
+    struct waiting waiting[WAITING];
     uint32_t first, count;
 };
 
@@ -47,53 +52,57 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 }
 
 /* The oldest one makes room. */
-static void keep(struct learned *learned, const struct ff_advice *advice) {
-    learned->waiting[(learned->first + learned->count) % WAITING] = *advice;
+static void keep(struct learned *learned, struct waiting waiting) {
+    learned->waiting[(learned->first + learned->count) % WAITING] = waiting;
     if (learned->count < WAITING)
         learned->count++;
     else
         learned->first = (learned->first + 1) % WAITING;
 }
 
-static void follow(struct learned *learned, const struct ff_view *view,
-                   const struct ff_event *event) {
+static void follow(struct learned *learned, const struct ff_event *event) {
     const struct ff__access token = {
         .page = event->block * FF_BLOCK_PAGES + event->page,
         .pc = event->launch,
         .launch = event->launch,
         .sm = (uint16_t)(event->thread >> 16),
         .warp = (uint16_t)event->thread,
-        .array = (uint16_t)view->blocks[event->block].range,
+        .array = (uint16_t)event->range,
         .missed = true,
     };
-    struct ff_advice advice = {.tier = event->tier, .launch = event->launch};
+    struct ff__guess guess = {0};
     ff__lookahead_note(&learned->ahead, event->thread, &token);
     learned->faults++;
-    if (ff__lookahead_predict(&learned->ahead, view, event->thread, event->now_ns, &advice))
-        keep(learned, &advice);
+    if (ff__lookahead_predict(&learned->ahead, event->thread, event->now_ns, &guess))
+        keep(learned, (struct waiting){guess, event->tier, event->launch});
 }
 
-static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                  uint32_t count) {
+static void learn(void *state, const struct ff_event *events, uint32_t count) {
     struct learned *learned = state;
+    const uint64_t now_ns = events[count - 1].now_ns;
     for (uint32_t i = 0; i < count; i++)
-        if (events[i].kind == FF_EVENT_FAULT && view->blocks[events[i].block].page_count > 0)
-            follow(learned, view, &events[i]);
+        if (events[i].kind == FF_EVENT_FAULT)
+            follow(learned, &events[i]);
     if (learned->faults >= learned->next_tune) {
         learned->next_tune = learned->faults + learned->tune;
-        ff__lookahead_tune(&learned->ahead, view->now_ns);
+        ff__lookahead_tune(&learned->ahead, now_ns);
     }
-    ff__lookahead_adopt(&learned->ahead, view->now_ns);
+    ff__lookahead_adopt(&learned->ahead, now_ns);
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
-    (void)view;
     struct learned *learned = state;
-    while (learned->count > 0 && ff_advice_add(advice, &learned->waiting[learned->first])) {
+    while (learned->count > 0 && advice->count < advice->capacity) {
+        const struct waiting *next = &learned->waiting[learned->first];
+        struct ff_advice bring = {.tier = next->tier, .launch = next->launch};
+        if (ff__lookahead_place(&learned->ahead, view, &next->guess, &bring))
+            ff_advice_add(advice, &bring);
         learned->first = (learned->first + 1) % WAITING;
         learned->count--;
     }
 }
+
+static const struct ff_learn_hooks learning = {.learn = learn, .plan = plan};
 
 const struct ff_prefetch_policy ff__prefetch_learned_faults = {
     .base =
@@ -101,7 +110,8 @@ const struct ff_prefetch_policy ff__prefetch_learned_faults = {
             .name = "learned-faults",
             .summary = "the same, of one thread's faults alone: where nothing else is seen",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct learned),
             .arena_size = arena_size,
             .params = params,
@@ -109,6 +119,5 @@ const struct ff_prefetch_policy ff__prefetch_learned_faults = {
             .fini = fini,
         },
     .on_fault = on_fault,
-    .learn = learn,
-    .plan = plan,
+    .learning = &learning,
 };

@@ -123,16 +123,17 @@ static bool take_time(struct ff__lookahead *ahead, uint64_t now_ns, uint64_t *re
     return true;
 }
 
-/* The page, if it is one of the array that was predicted. */
-static bool place(const struct ff__lookahead *ahead, const struct ff_view *view, int64_t page,
-                  uint32_t array, struct ff_advice *advice) {
+bool ff__lookahead_place(const struct ff__lookahead *ahead, const struct ff_view *view,
+                         const struct ff__guess *guess, struct ff_advice *advice) {
+    int64_t page = guess->page;
     if (page < 0 || page / FF_BLOCK_PAGES >= view->block_limit)
         return false;
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = (uint32_t)(page % FF_BLOCK_PAGES);
     uint32_t count = view->blocks[block].page_count;
-    if (view->blocks[block].range % FF__ARRAYS != array || index >= count)
+    if (view->blocks[block].range % FF__ARRAYS != guess->array || index >= count)
         return false;
     advice->block = block;
+    advice->ready_ns = guess->ready_ns;
     advice->pages = ff_mask_of_page(index);
     if (ahead->bring == FF__BRING_PAGE)
         return true;
@@ -143,20 +144,19 @@ static bool place(const struct ff__lookahead *ahead, const struct ff_view *view,
     return true;
 }
 
-bool ff__lookahead_predict(struct ff__lookahead *ahead, const struct ff_view *view, uint32_t number,
-                           uint64_t now_ns, struct ff_advice *advice) {
-    uint64_t ready_ns;
-    if (!ahead->tuned || !take_time(ahead, now_ns, &ready_ns))
+bool ff__lookahead_predict(struct ff__lookahead *ahead, uint32_t number, uint64_t now_ns,
+                           struct ff__guess *guess) {
+    if (!ahead->tuned || !take_time(ahead, now_ns, &guess->ready_ns))
         return false;
     const struct ff__lookahead_stream *stream = stream_of(ahead, number);
     const struct ff__tuned *tuned = ahead->tuned;
     uint32_t class = ff__stream_predict(&tuned->predictor, &stream->window, NULL);
-    advice->ready_ns = ready_ns;
     if (class == FF__ESCAPE || class >= tuned->features.classes.size)
         return false;
     int64_t value = tuned->features.classes.value[class];
-    return place(ahead, view, ff__trail_page(&stream->trail, value),
-                 (uint32_t)((uint64_t)value % FF__ARRAYS), advice);
+    guess->page = ff__trail_page(&stream->trail, value);
+    guess->array = (uint32_t)((uint64_t)value % FF__ARRAYS);
+    return true;
 }
 
 /* ---- learning ---- */

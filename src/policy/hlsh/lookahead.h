@@ -83,10 +83,20 @@ void ff__lookahead_fault(const struct ff__lookahead *ahead, const struct ff_view
 void ff__lookahead_note(struct ff__lookahead *ahead, uint32_t stream,
                         const struct ff__access *access);
 
-/* What the stream is expected to access `distance` accesses from now, and when that is known. False:
- * nothing. */
-bool ff__lookahead_predict(struct ff__lookahead *ahead, const struct ff_view *view, uint32_t stream,
-                           uint64_t now_ns, struct ff_advice *advice);
+/* A predicted access. */
+struct ff__guess {
+    int64_t page;      /* block * FF_BLOCK_PAGES + page; any number */
+    uint32_t array;    /* that it should lie in */
+    uint64_t ready_ns; /* when the prediction is known; 0: no time was spent on one */
+};
+
+/* What the stream is expected to access `distance` accesses from now. False: nothing. */
+bool ff__lookahead_predict(struct ff__lookahead *ahead, uint32_t stream, uint64_t now_ns,
+                           struct ff__guess *guess);
+
+/* Adds the pages to bring for it to advice whose tier is set. False: there is no such page in the array. */
+bool ff__lookahead_place(const struct ff__lookahead *ahead, const struct ff_view *view,
+                         const struct ff__guess *guess, struct ff_advice *advice);
 
 /* Fine-tuning begins with all that was noted since the last one; its result counts from the first
  * ff__lookahead_adopt() on that finds it. */

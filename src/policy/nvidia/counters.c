@@ -95,8 +95,10 @@ static bool notify(struct counters *counters, const struct ff_view *view,
     return ff_advice_add(list, &advice);
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count, struct ff_advice_list *advice) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct counters *counters = state;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_access *access = &accesses[i];
@@ -111,20 +113,23 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     }
 }
 
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
 const struct ff_prefetch_policy ff__prefetch_counters = {
     .base =
         {
             .name = "counters",
             .summary = "used over the link, migrated after 256 accesses (NVIDIA access counters)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES,
+            .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct counters),
             .block_state_size =
                 (FF_TIERS_MAX - 1) * sizeof(struct counter), /* at most; the rest is not touched */
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .accesses = &accesses,
         },
     .on_fault = on_fault,
-    .on_access = on_access,
 };

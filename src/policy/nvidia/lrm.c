@@ -11,16 +11,14 @@ static int init(void *state, const struct ff_policy_env *env) {
 /* The cause does not matter: the driver has one order, whoever asks. Costs the victims and the busy
  * blocks passed over, not the blocks there are. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     const struct ff__order *order = state;
-    struct ff_advice victim = {.tier = request->tier, .launch = FF_NONE};
     for (uint32_t block = ff__order_next(order, FF_NONE);
          block != FF_NONE && victims->count < victims->capacity;
          block = ff__order_next(order, block)) {
         if (block == request->for_block || !ff_view_evictable(view, request->tier, block))
             continue;
-        victim.block = block;
-        ff_advice_add(victims, &victim);
+        ff_victim_add(victims, block);
     }
 }
 
@@ -30,15 +28,14 @@ const struct ff_evict_policy ff__evict_lrm = {
             .name = "lrm",
             .summary = "least recently migrated block first, discarded blocks before (NVIDIA)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct ff__order),
             .block_state_size = sizeof(struct ff__order_link),
             .init = init,
             .block_freed = ff__order_block_freed,
+            .on_arrival = ff__order_on_arrival,
+            .on_leave = ff__order_on_leave,
         },
-    .on_activate = ff__order_on_activate,
-    .on_used = ff__order_on_used,
-    .on_discarded = ff__order_on_discarded,
-    .on_release = ff__order_on_release,
     .pick = pick,
 };

@@ -174,12 +174,11 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
         advise_prefetch(tree, record, view, group, &served, advice);
 }
 
-static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
-                       const struct ff_mask *pages, bool faulted) {
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct tree *tree = state;
-    if (tree->thrashing)
-        ff__thrash_arrival(&tree->detector, &tree->blocks[block].thrash, tier, pages, faulted,
-                           view->now_ns);
+    if (tree->thrashing && arrival->kind == FF_ARRIVAL_SERVED)
+        ff__thrash_arrival(&tree->detector, &tree->blocks[arrival->block].thrash, arrival->tier,
+                           arrival->pages, arrival->faulted, view->now_ns);
 }
 
 const struct ff_prefetch_policy ff__prefetch_tree = {
@@ -188,13 +187,14 @@ const struct ff_prefetch_policy ff__prefetch_tree = {
             .name = "tree",
             .summary = "the NVIDIA driver's tree prefetcher and its thrashing detection",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct tree),
             .block_state_size = sizeof(struct block),
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
         },
     .on_fault = on_fault,
-    .on_arrival = on_arrival,
 };

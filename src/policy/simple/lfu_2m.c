@@ -74,9 +74,11 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
 
 /* The heap is left as it is: a key only gets less by a use, so that an old one is never too far down,
  * and the top is looked at again before anything is taken from it. */
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count) {
-    (void)view;
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct lfu *lfu = state;
     for (uint32_t i = 0; i < count; i++) {
         struct record *record = &lfu->records[accesses[i].block];
@@ -141,7 +143,7 @@ static void put_back(struct lfu *lfu, uint32_t aside) {
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     struct lfu *lfu = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
     uint64_t skip = (uint64_t)lfu->heap.count * lfu->evictor.reserve / 100;
@@ -163,22 +165,35 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     put_back(lfu, aside);
 }
 
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_RELEASED)
+        on_release(state, view, leave->block);
+}
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
 const struct ff_evict_policy ff__evict_lfu_2m = {
     .base =
         {
             .name = "lfu-2m",
             .summary = "the block with the fewest accesses (UVMSmart)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct lfu),
             .block_state_size = sizeof(struct record),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .accesses = &accesses,
         },
-    .on_used = on_used,
-    .on_access = on_access,
-    .on_release = on_release,
-    .stock = ff__evictor_stock,
+    .reserve = ff__evictor_reserve,
     .pick = pick,
 };

@@ -12,7 +12,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 #define LRU_POLICY(id, called, victim, says)                                                       \
     static void pick_##id(void *state, const struct ff_view *view,                                 \
                           const struct ff_evict_request *request,                                  \
-                          struct ff_advice_list *victims) {                                        \
+                          struct ff_victim_list *victims) {                                        \
         ff__groups_pick(state, victim, view, request, victims);                                    \
     }                                                                                              \
     const struct ff_evict_policy ff__evict_##id = {                                                \
@@ -21,17 +21,18 @@ static int init(void *state, const struct ff_policy_env *env) {
                 .name = called,                                                                    \
                 .summary = says,                                                                   \
                 .api = FF_POLICY_API,                                                              \
-                .needs = FF_SEES_FAULTS,                                                           \
+                .sees = FF_SEES_FAULTS,                                                            \
+                .controls = FF_CONTROLS_VICTIMS,                                                   \
                 .state_size = sizeof(struct ff__groups),                                           \
                 .block_state_size = sizeof(struct ff__group),                                      \
                 .params = ff__evictor_params,                                                      \
                 .init = init,                                                                      \
                 .block_freed = ff__groups_block_freed,                                             \
+                .on_arrival = ff__groups_on_arrival,                                               \
+                .on_leave = ff__groups_on_leave,                                                   \
+                .accesses = &ff__groups_accesses,                                                  \
             },                                                                                     \
-        .on_used = ff__groups_on_used,                                                             \
-        .on_access = ff__groups_on_access,                                                         \
-        .on_release = ff__groups_on_release,                                                       \
-        .stock = ff__evictor_stock,                                                                \
+        .reserve = ff__evictor_reserve,                                                            \
         .pick = pick_##id,                                                                         \
     };
 

@@ -2,6 +2,7 @@
 #include "base/fetch.h"
 #include "policy/common/evictor.h"
 #include "policy/common/use_log.h"
+#include "policy/page_hooks.h"
 #include "policy/registry.h"
 
 #include <errno.h>
@@ -65,14 +66,17 @@ static void use_one_by_one(struct ff__use_log *log, const struct ff_access *acce
     }
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct lru *lru = state;
     struct ff__use_log *log = &lru->log;
-    uint32_t known = count + view->foreseen;
+    uint32_t known = count + batch->foreseen;
     for (uint32_t i = lru->fetched; i < known; i++)
         fetch_record(log, &accesses[i]);
-    lru->fetched = view->foreseen;
+    lru->fetched = batch->foreseen;
     if (log->percent > 0) {
         use_one_by_one(log, accesses, count);
         return;
@@ -85,8 +89,8 @@ static void on_page_leave(void *state, uint32_t block, uint32_t page) {
     ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
 }
 
-static void on_leave(void *state, const struct ff_view *view, uint32_t block,
-                     const struct ff_mask *pages) {
+static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
+                           const struct ff_mask *pages) {
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         on_page_leave(state, block, page);
@@ -120,7 +124,7 @@ static uint32_t unreserved(const struct ff__use_log *log) {
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     struct lru *lru = state;
     struct ff__naming naming = ff__naming_of(view, request, victims);
     uint32_t first = ff__use_log_first(&lru->log), from = unreserved(&lru->log);
@@ -154,24 +158,41 @@ static bool pick_page(void *state, const struct ff_view *view, struct ff_page *v
     return true;
 }
 
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_PAGES)
+        on_pages_leave(state, view, leave->block, leave->pages);
+}
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
+static const struct ff__page_hooks pages = {
+    .on_page_used = on_page_used,
+    .on_page_leave = on_page_leave,
+    .pick_page = pick_page,
+};
+
 const struct ff_evict_policy ff__evict_lru_4k = {
     .base =
         {
             .name = "lru-4k",
             .summary = "the page used longest ago (UVMSmart)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct lru),
             .block_state_size = FF__USE_LOG_BLOCK,
             .params = ff__evictor_params,
             .init = init, /* when a block is freed, its pages have left */
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .accesses = &accesses,
         },
-    .on_used = on_used,
-    .on_access = on_access,
-    .on_leave = on_leave,
-    .stock = ff__evictor_stock,
+    .reserve = ff__evictor_reserve,
     .pick = pick,
-    .on_page_used = on_page_used,
-    .on_page_leave = on_page_leave,
-    .pick_page = pick_page,
+    .pages = &pages,
 };

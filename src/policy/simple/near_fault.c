@@ -22,7 +22,8 @@ static int init(void *state, const struct ff_policy_env *env) {
                 .name = called,                                                                    \
                 .summary = says,                                                                   \
                 .api = FF_POLICY_API,                                                              \
-                .needs = FF_SEES_FAULTS,                                                           \
+                .sees = FF_SEES_FAULTS,                                                            \
+                .controls = FF_CONTROLS_FAULTS,                                                    \
                 .state_size = sizeof(struct ff__random),                                           \
                 .init = init,                                                                      \
             },                                                                                     \

@@ -77,8 +77,20 @@ static enum ff__lot_answer may_go(const void *state, const struct ff_evict_reque
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
+}
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        on_activate(state, view, arrival->block);
+    else
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_RELEASED)
+        on_release(state, view, leave->block);
 }
 
 const struct ff_evict_policy ff__evict_random_2m = {
@@ -87,15 +99,15 @@ const struct ff_evict_policy ff__evict_random_2m = {
             .name = "random-2m",
             .summary = "any block but the latest arrivals",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct any),
             .block_state_size = sizeof(struct record),
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
         },
-    .on_activate = on_activate,
-    .on_used = on_used,
-    .on_release = on_release,
     .pick = pick,
 };

@@ -54,9 +54,11 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
     }
 }
 
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count) {
-    (void)view;
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct any *any = state;
     for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
@@ -65,8 +67,8 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     }
 }
 
-static void on_leave(void *state, const struct ff_view *view, uint32_t block,
-                     const struct ff_mask *pages) {
+static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
+                           const struct ff_mask *pages) {
     (void)view;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         take_out(state, id_of(block, page));
@@ -87,9 +89,21 @@ static enum ff__lot_answer may_go(const void *state, const struct ff_evict_reque
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
 }
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        on_used(state, view, arrival->block, arrival->pages);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_PAGES)
+        on_pages_leave(state, view, leave->block, leave->pages);
+}
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
 
 const struct ff_evict_policy ff__evict_random_4k = {
     .base =
@@ -97,16 +111,17 @@ const struct ff_evict_policy ff__evict_random_4k = {
             .name = "random-4k",
             .summary = "any page (UVMSmart)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct any),
             .block_state_size = FF_BLOCK_PAGES * sizeof(struct record),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .accesses = &accesses,
         },
-    .on_used = on_used,
-    .on_access = on_access,
-    .on_leave = on_leave,
-    .stock = ff__evictor_stock,
+    .reserve = ff__evictor_reserve,
     .pick = pick,
 };

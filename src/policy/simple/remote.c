@@ -15,7 +15,8 @@ const struct ff_prefetch_policy ff__prefetch_remote = {
             .name = "remote",
             .summary = "every page is used from the host, over the link (zero copy)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_FAULTS,
         },
     .on_fault = on_fault,
 };

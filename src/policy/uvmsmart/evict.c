@@ -28,20 +28,21 @@ static void block_freed(void *state, uint32_t block) {
     ff__pattern_forget(&smart->pattern, block);
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct uvmsmart *smart = state;
-    ff__groups_on_used(&smart->groups, view, block, pages);
-    ff__pattern_arrival(&smart->pattern, view, block, pages);
+    ff__groups_on_arrival(&smart->groups, view, arrival);
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        ff__pattern_arrival(&smart->pattern, view, arrival->block, arrival->pages);
 }
 
-static void on_launch(void *state, const struct ff_view *view, const struct ff_event *event) {
-    (void)view;
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
     ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
-                 struct ff_advice_list *victims) {
+                 struct ff_victim_list *victims) {
     struct uvmsmart *smart = state;
     bool by_tree = smart->pattern.irregular || smart->pattern.repeated;
     ff__groups_pick(&smart->groups, by_tree ? FF__VICTIM_TREE : FF__VICTIM_BLOCK, view, request,
@@ -54,17 +55,18 @@ const struct ff_evict_policy ff__evict_uvmsmart = {
             .name = "uvmsmart",
             .summary = "lru-2m, and tree-half once the traffic is not purely linear (UVMSmart)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct uvmsmart),
             .block_state_size = sizeof(struct record),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_leave = ff__groups_on_leave,
+            .on_launch = on_launch,
+            .accesses = &ff__groups_accesses,
         },
-    .on_used = on_used,
-    .on_access = ff__groups_on_access,
-    .on_release = ff__groups_on_release,
-    .on_launch = on_launch,
-    .stock = ff__evictor_stock,
+    .reserve = ff__evictor_reserve,
     .pick = pick,
 };

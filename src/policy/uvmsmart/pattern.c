@@ -6,8 +6,8 @@ static struct ff__pattern_block *at(const struct ff__pattern *pattern, uint32_t 
     return (struct ff__pattern_block *)(pattern->blocks + (size_t)block * pattern->stride);
 }
 
-void ff__pattern_launch(struct ff__pattern *pattern, const struct ff_event *event) {
-    pattern->kernel += event->kind == FF_EVENT_LAUNCH;
+void ff__pattern_launch(struct ff__pattern *pattern, const struct ff_launch_event *event) {
+    pattern->kernel += event->begins;
 }
 
 void ff__pattern_arrival(struct ff__pattern *pattern, const struct ff_view *view, uint32_t block,

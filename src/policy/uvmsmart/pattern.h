@@ -33,7 +33,7 @@ struct ff__pattern {
 };
 
 /* For on_launch. */
-void ff__pattern_launch(struct ff__pattern *pattern, const struct ff_event *event);
+void ff__pattern_launch(struct ff__pattern *pattern, const struct ff_launch_event *event);
 
 /* For on_used or on_arrival. */
 void ff__pattern_arrival(struct ff__pattern *pattern, const struct ff_view *view, uint32_t block,

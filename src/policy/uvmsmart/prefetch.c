@@ -160,8 +160,10 @@ static void advise(struct uvmsmart *smart, const struct ff_view *view,
 
 /* Misses are counted as faults, so that the count does not depend on which of the two is told
  * first. */
-static void on_access(void *state, const struct ff_view *view, const struct ff_access *accesses,
-                      uint32_t count, struct ff_advice_list *advice) {
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    const struct ff_access *accesses = batch->items;
+    const uint32_t count = batch->count;
     struct uvmsmart *smart = state;
     if (!counts(smart))
         return;
@@ -184,28 +186,28 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 
 /* ---- learning ---- */
 
-static void on_arrival(void *state, const struct ff_view *view, uint32_t block, uint32_t tier,
-                       const struct ff_mask *pages, bool faulted) {
-    (void)tier;
-    (void)faulted;
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct uvmsmart *smart = state;
-    if (smart->smart)
-        ff__pattern_arrival(&smart->pattern, view, block, pages);
+    if (smart->smart && arrival->kind == FF_ARRIVAL_SERVED)
+        ff__pattern_arrival(&smart->pattern, view, arrival->block, arrival->pages);
 }
 
-static void on_launch(void *state, const struct ff_view *view, const struct ff_event *event) {
-    (void)view;
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
     ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
 }
 
-static void learn(void *state, const struct ff_view *view, const struct ff_event *events,
-                  uint32_t count) {
-    (void)view;
+static void learn(void *state, const struct ff_event *events, uint32_t count) {
     struct uvmsmart *smart = state;
     for (uint32_t i = 0; i < count && counts(smart); i++)
         if (events[i].kind == FF_EVENT_EVICTED)
             ff__delay_written_back(&smart->delay, &smart->records[events[i].block].delay);
 }
+
+static const struct ff_access_hooks accesses = {.on_access = on_access};
+
+static const struct ff_learn_hooks learning = {.learn = learn};
 
 const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
     .base =
@@ -213,16 +215,17 @@ const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
             .name = "uvmsmart",
             .summary = "a prefetcher before memory fills, one after; delayed migration (UVMSmart)",
             .api = FF_POLICY_API,
-            .needs = FF_SEES_FAULTS,
+            .sees = FF_SEES_FAULTS,
+            .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct uvmsmart),
             .block_state_size = sizeof(struct record),
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .on_arrival = on_arrival,
+            .on_launch = on_launch,
+            .accesses = &accesses,
         },
     .on_fault = on_fault,
-    .on_arrival = on_arrival,
-    .on_launch = on_launch,
-    .on_access = on_access,
-    .learn = learn,
+    .learning = &learning,
 };

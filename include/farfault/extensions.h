@@ -1,0 +1,140 @@
+/* farfault/extensions.h - tables of hooks beyond the core, which a policy has or has not. */
+#ifndef FARFAULT_EXTENSIONS_H
+#define FARFAULT_EXTENSIONS_H
+
+#include <farfault/view.h>
+
+struct ff_advice_list;
+
+/* ---- accesses, where the backend shows them ---- */
+
+enum ff_access_flags {
+    FF_ACCESS_WRITE = 1u << 0,
+    FF_ACCESS_MISS = 1u << 1,   /* the page was not there: a far fault */
+    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is */
+};
+
+/* One access of one warp to one page; pc, sm and warp only where the backend shows instructions. */
+struct ff_access {
+    uint32_t block;
+    uint16_t page;
+    uint8_t tier;  /* the device that accesses */
+    uint8_t flags; /* enum ff_access_flags, or-ed */
+    uint32_t pc;
+    uint16_t sm, warp; /* warp: its slot in the SM */
+};
+
+/* Oldest first, hits and misses alike. */
+struct ff_access_batch {
+    const struct ff_access *items;
+    uint32_t count;
+    /* So many accesses follow the last one in the same array. They have not happened, and what they
+     * will find is not known; a policy may fetch its records for them from memory. */
+    uint32_t foreseen;
+    uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
+};
+
+struct ff_access_hooks {
+    /* What it advises is carried out at once; evictors get no list (NULL). */
+    void (*on_access)(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice);
+};
+
+/* ---- samples of use, in rounds ---- */
+
+/* When a page or leaf was last used, and how often in the round. */
+struct ff_sample {
+    uint32_t block;
+    uint16_t page, page_count; /* the pages it speaks for */
+    uint32_t rank;             /* of its last use in the round: 0 is the oldest */
+    uint32_t count;
+};
+
+/* A round of samples of one range under one kernel. */
+struct ff_sample_round {
+    uint32_t range, launch, tier;
+    const struct ff_sample *items;
+    uint32_t count;
+};
+
+struct ff_sample_hooks {
+    void (*on_samples)(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice);
+};
+
+/* ---- learning in the background ---- */
+
+enum ff_event_kind {
+    FF_EVENT_FAULT,      /* block, page, tier, launch, thread: a far fault, as served */
+    FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
+    FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
+    FF_EVENT_EVICTED,    /* block, tier: it has left the device, or some of its pages have */
+    FF_EVENT_NO_ROOM,    /* block, tier, launch: advice that found no room without harm */
+};
+
+struct ff_event {
+    enum ff_event_kind kind;
+    uint32_t tier, block, page;
+    uint32_t range; /* of the block; FF_NONE for launches */
+    uint32_t launch;
+    uint32_t thread; /* of a fault: as in struct ff_fault_group */
+    uint64_t now_ns;
+};
+
+struct ff_learn_hooks {
+    /* The correlator's step: learn from events, oldest first. No view: it is not about now. */
+    void (*learn)(void *state, const struct ff_event *events, uint32_t count);
+    /* The prefetcher's step, after new events: what to bring in next. NULL: nothing ahead. */
+    void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
+};
+
+/* ---- a forecast of next uses ---- */
+
+/* Uses of blocks on a device are numbered in the order in which they are expected: the number of the
+ * launch, counted from the first on, is in the high 32 bits, the place within it in the low ones.
+ * Numbers may be compared with each other and mean nothing else. */
+#define FF_NO_USE UINT64_MAX /* no use is expected */
+
+struct ff_forecast_hooks {
+    /* uses[i]: the next expected use of blocks[i] on the tier, or FF_NO_USE. Asked from within the
+     * hooks of other kinds, often: no change of state that shows. `launches_only`: the low 32 bits
+     * may be left zero, if that is less work. */
+    void (*next_uses)(const void *state, const struct ff_view *view, uint32_t tier,
+                      const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses);
+    /* Where the tier's work is now: a lower number is over. */
+    uint64_t (*now)(const void *state, uint32_t tier);
+    /* How often predictions were retracted: as long as this is the same, a predicted launch that is
+     * later than the running one is still predicted. */
+    uint64_t (*retractions)(const void *state, uint32_t tier);
+};
+
+/* What the forecast in the view says; FF_NO_USE, too, if there is none. */
+static inline uint64_t ff_view_next_use(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    uint64_t use = FF_NO_USE;
+    if (view->forecast.hooks)
+        view->forecast.hooks->next_uses(view->forecast.state, view, tier, &block, 1, false, &use);
+    return use;
+}
+
+/* The number of the launch of that use, which is less work to find; FF_NO_USE as above. */
+static inline uint64_t ff_view_next_launch(const struct ff_view *view, uint32_t tier,
+                                           uint32_t block) {
+    uint64_t use = FF_NO_USE;
+    if (view->forecast.hooks)
+        view->forecast.hooks->next_uses(view->forecast.state, view, tier, &block, 1, true, &use);
+    return use == FF_NO_USE ? FF_NO_USE : use >> 32;
+}
+
+/* Where the tier's work is now, as a use; 0 without a forecast. */
+static inline uint64_t ff_view_current_use(const struct ff_view *view, uint32_t tier) {
+    const struct ff_forecast_hooks *hooks = view->forecast.hooks;
+    return hooks && hooks->now ? hooks->now(view->forecast.state, tier) : 0;
+}
+
+/* How often predictions were retracted; 0 without a forecast. */
+static inline uint64_t ff_view_retractions(const struct ff_view *view, uint32_t tier) {
+    const struct ff_forecast_hooks *hooks = view->forecast.hooks;
+    return hooks && hooks->retractions ? hooks->retractions(view->forecast.state, tier) : 0;
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* farfault/view.h - what a policy sees: where every page is, and what is free.
+ *
+ * Ids of blocks, ranges and tiers are dense: arrays are indexed by them. */
+#ifndef FARFAULT_VIEW_H
+#define FARFAULT_VIEW_H
+
+#include <farfault/mask.h>
+#include <stddef.h>
+
+#define FF_NONE UINT32_MAX /* no block, range, launch, tier or frame */
+
+/* Memory of a device is handed out in roots of 2 MiB and leaves of 64 KiB. */
+#define FF_ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
+
+/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
+ * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
+ * forgotten, and another ID gets its slot. A policy may keep an array by slot, and must then compare the ID:
+ * what it keeps under another one is of a kernel that may never come again. */
+#define FF_LAUNCH_SLOTS (1u << 20)
+static inline uint32_t ff_launch_slot(uint32_t launch) {
+    return launch % FF_LAUNCH_SLOTS;
+}
+
+/* Tiers: where a page can live. The host is 0, device i is 1 + i (NVIDIA: CPU id 0, GPUs after
+ * it). */
+#define FF_TIER_HOST 0u
+#define FF_TIERS_MAX 9u
+static inline uint32_t ff_tier_of_device(uint32_t device) {
+    return device + 1;
+}
+
+/* A block: the pages of one 2 MiB window of the managed address space that belong to one range. */
+struct ff_block {
+    uint32_t range;      /* FF_NONE: no range here */
+    uint16_t page_count; /* 1..512 */
+    uint16_t lead;       /* pages of the 2 MiB window before the block's first page */
+};
+
+/* A range: one allocation, `page_count` pages from the block `first_block` on. */
+struct ff_range {
+    uint32_t first_block, block_count;
+    uint64_t page_count;
+    uint32_t home_tier; /* the device that last used it: faults bring its pages there */
+    uint32_t users; /* bit t: its home is tier t, or pages of it have come there since it is not */
+};
+
+/* A page of a block. */
+struct ff_page {
+    uint32_t block, page;
+};
+
+/* Which pages of a block a tier has. */
+struct ff_tier_pages {
+    struct ff_mask resident; /* a host bit beside a device bit: the host still has a copy */
+    struct ff_mask remote;   /* absent pages that the tier uses from where they are */
+};
+
+/* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
+ * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
+ * anywhere. What every miss looks at lies together, before the tiers' masks. */
+struct ff_facts {
+    /* Pages that the application does not use at present, and whose content it will not ask for again
+     * (DeepUM, section 5.2: inactive blocks of an allocator). */
+    struct ff_mask inactive;
+    struct ff_mask evicted;        /* have not come back since */
+    uint32_t memory[FF_TIERS_MAX]; /* by tier: 1 + the frame that the block holds there, or 0 */
+    uint8_t busy;                  /* at work as a whole, not to be evicted now */
+    uint8_t pinned;                /* not to leave now, if anything else can */
+    struct ff_tier_pages tier[];   /* [tier_count] */
+};
+
+/* The end of the record, behind the tiers: only where memory is allocated by the page, or the backend shows
+ * accesses. */
+struct ff_page_facts {
+    struct ff_mask dirty;   /* written to since they came; where accesses are seen */
+    struct ff_mask unused;  /* prefetched, and not accessed since; where accesses are seen */
+    struct ff_mask coming;  /* by page: on their way to a device, */
+    struct ff_mask leaving; /* and away from one */
+};
+
+/* Bytes of a record without that end. */
+static inline size_t ff_facts_size(uint32_t tier_count) {
+    return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
+}
+_Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512,
+               "with one device, a live backend's records are at most 512 bytes");
+
+/* FF_NONE while the block holds no memory there. */
+static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
+    return facts->memory[tier] - 1;
+}
+
+/* What moving costs in one direction between two tiers. All zero: not known. */
+struct ff_link_cost {
+    uint64_t latency_ns;       /* of a transfer, before its first byte */
+    uint64_t bytes_per_second; /* of large transfers */
+};
+
+/* Totals of a range or an execution ID since it began: a policy's reward. In pages; time in ns. Not kept on
+ * the simulator's fast path, where pages move one at a time (policies with page hooks). */
+struct ff_totals {
+    uint64_t faults, refaults;    /* pages that were faulted on; of these, evicted before */
+    uint64_t prefetched, useless; /* pages that came unasked; of these, evicted unused (where
+                                         accesses are seen) */
+    uint64_t pages_in, pages_out; /* copied to a device, and back */
+    uint64_t stall_ns;            /* from the begin of a fault's service to its end */
+};
+
+struct ff_forecast_hooks;
+
+/* Who predicts next uses; no hooks: nobody. */
+struct ff_forecast {
+    const struct ff_forecast_hooks *hooks;
+    const void *state;
+};
+
+/* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
+struct ff_view {
+    uint64_t now_ns;
+    uint32_t tier_count;
+    uint32_t block_limit; /* block ids are below it */
+    const struct ff_block *blocks;
+    const struct ff_range *ranges;
+    const unsigned char *facts; /* see ff_view_facts() */
+    size_t facts_size;
+    size_t page_facts_at; /* where in a record its struct ff_page_facts is; 0: there is none */
+    /* Memory is allocated by the page: an eviction may free a part of a block, and several moves of one
+     * block may be under way. Otherwise it is allocated by the block, and moves are one at a time. */
+    bool by_page;
+    const uint32_t
+        *free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
+    const uint64_t *free_pages;    /* [tier]; by page: nobody's pages */
+    /* By tier; by block: who holds the memory there. A root is 2 MiB of it; see ff_view_root_blocks() */
+    const uint32_t *root_used[FF_TIERS_MAX]; /* [root] a bit for each leaf that is in use */
+    const uint32_t
+        *leaf_owner[FF_TIERS_MAX];   /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
+    uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
+    struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
+    uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
+    const struct ff_link_cost *links;      /* [from * tier_count + to] */
+    const struct ff_totals *range_totals;  /* [range] */
+    const struct ff_totals *launch_totals; /* [ff_launch_slot(execution ID)]; of the latest ID */
+};
+
+static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {
+    return (const void *)(view->facts + block * view->facts_size);
+}
+
+/* By page: the block's pages that are on their way to a device. Otherwise none. */
+static inline struct ff_mask ff_view_coming(const struct ff_view *view, uint32_t block) {
+    const unsigned char *facts = view->facts + block * view->facts_size;
+    return view->by_page
+               ? ((const struct ff_page_facts *)(const void *)(facts + view->page_facts_at))->coming
+               : (struct ff_mask){{0}};
+}
+
+static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
+                                                     uint32_t block) {
+    return &ff_view_facts(view, block)->tier[tier].resident;
+}
+
+/* Pages of the block that are on the tier or on their way there. */
+static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32_t tier,
+                                              uint32_t block) {
+    struct ff_mask coming = ff_view_coming(view, block);
+    return ff_mask_or(ff_view_resident(view, tier, block), &coming);
+}
+
+/* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */
+static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
+    return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
+}
+
+/* By block: the blocks that hold leaves of the root, by address; a block's leaves are one run. Returns how
+ * many there are. */
+static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t tier, uint32_t root,
+                                           uint32_t blocks[FF_ROOT_LEAVES]) {
+    const uint32_t *owner = view->leaf_owner[tier] + (size_t)root * FF_ROOT_LEAVES;
+    uint32_t used = view->root_used[tier][root], count = 0;
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
+        if ((used >> leaf & 1) && (count == 0 || blocks[count - 1] != owner[leaf]))
+            blocks[count++] = owner[leaf];
+    return count;
+}
+
+/* By block: the blocks that leave when `block`, which holds memory on the tier, does: all that share its
+ * root. Returns how many there are; a block of more than 31 leaves is alone. */
+static inline uint32_t ff_view_root_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
+                                          uint32_t blocks[FF_ROOT_LEAVES]) {
+    blocks[0] = block;
+    if (view->blocks[block].page_count > (FF_ROOT_LEAVES - 1) * FF_LEAF_PAGES)
+        return 1;
+    uint32_t root = ff_facts_frame(ff_view_facts(view, block), tier) / FF_ROOT_LEAVES;
+    return ff_view_root_blocks(view, tier, root, blocks);
+}
+
+/* Whether the block holds memory on the tier. */
+static inline bool ff_view_holds(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return ff_view_facts(view, block)->memory[tier] != 0;
+}
+
+/* Whether the engine would accept `block`, or by page what is resident of it, as a victim on `tier`
+ * now. */
+static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    const struct ff_facts *facts = ff_view_facts(view, block);
+    return facts->memory[tier] != 0 && !facts->busy &&
+           (!view->by_page || !ff_mask_empty(&facts->tier[tier].resident));
+}
+
+/* Whether it would accept a page of it, or by block all of it. */
+static inline bool ff_view_page_evictable(const struct ff_view *view, uint32_t tier,
+                                          struct ff_page page) {
+    const struct ff_facts *facts = ff_view_facts(view, page.block);
+    return facts->memory[tier] != 0 && !facts->busy &&
+           (!view->by_page || ff_mask_test(&facts->tier[tier].resident, page.page));
+}
+
+/* Free memory of the tier in pages, however it is allocated. */
+static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t tier) {
+    return view->by_page ? view->free_pages[tier]
+                         : (uint64_t)*view->free_roots[tier] * FF_BLOCK_PAGES;
+}
+
+/* All pages of the block. */
+static inline struct ff_mask ff_view_pages(const struct ff_view *view, uint32_t block) {
+    return ff_mask_of_run(0, view->blocks[block].page_count);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* Advice: what becomes of a piece of it, and why it is dropped. */
+#include "engine/internal.h"
+
+void ff__engine_drop(struct ff__engine *engine, enum ff_drop why) {
+    engine->space.stats.advice_dropped++;
+    engine->space.stats.dropped_by_reason[why]++;
+}
+
+void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice) {
+    if (advice->cancel_below > engine->cancel_below)
+        engine->cancel_below = advice->cancel_below;
+}
+
+/* ---- bringing ---- */
+
+static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {
+    struct ff_event event = {.kind = FF_EVENT_NO_ROOM,
+                             .tier = advice->tier,
+                             .block = advice->block,
+                             .range = engine->space.blocks[advice->block].range,
+                             .launch = advice->launch,
+                             .now_ns = engine->view.now_ns};
+    ff__engine_tell(engine, &event);
+}
+
+static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *advice,
+                          struct ff__job *job) {
+    uint32_t block = advice->block, tier = advice->tier;
+    struct ff_mask none = {{0}}, valid = ff__block_pages(&engine->space, block);
+    struct ff_mask wanted = ff_mask_and(&advice->pages, &valid);
+    if (ff_mask_empty(&wanted))
+        return FF_DROP_INVALID;
+    struct ff_mask present = ff__job_reachable(engine, block, tier);
+    wanted = ff_mask_minus(&wanted, &present);
+    ff__job_leave_out(engine, block, &wanted);
+    if (ff_mask_empty(&wanted))
+        return FF_DROP_PRESENT;
+    if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
+        tell_no_room(engine, advice);
+        return FF_DROP_NO_ROOM;
+    }
+    ff__job_bring(engine, block, tier, &wanted, job);
+    job->launch = advice->launch == FF_NONE ? engine->launch[tier] : advice->launch;
+    return FF_DROPS;
+}
+
+/* ---- the other actions ---- */
+
+static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *advice,
+                          struct ff__job *job) {
+    const struct ff_mask *pages = ff_mask_empty(&advice->pages) ? NULL : &advice->pages;
+    const struct ff_mask *there = ff_view_resident(&engine->view, advice->tier, advice->block);
+    if (!ff__memory_can_leave(engine, advice->tier, advice->block, pages))
+        return FF_DROP_PRESENT;
+    if (pages && !engine->space.by_page && !ff_mask_within(there, pages))
+        return FF_DROP_UNSUPPORTED; /* a part would free no memory */
+    ff__memory_leave(engine, advice->block, advice->tier, pages, NULL, job);
+    return FF_DROPS;
+}
+
+static enum ff_drop use_remote(struct ff__engine *engine, const struct ff_advice *advice) {
+    struct ff_facts *facts = ff__facts(&engine->space, advice->block);
+    struct ff_mask valid = ff__block_pages(&engine->space, advice->block);
+    struct ff_mask present = ff__job_reachable(engine, advice->block, advice->tier);
+    struct ff_mask pages = ff_mask_and(&advice->pages, &valid);
+    struct ff_mask *remote = &facts->tier[advice->tier].remote;
+    if (!engine->maps_remotely)
+        return FF_DROP_UNSUPPORTED;
+    pages = ff_mask_minus(&pages, &present);
+    if (ff_mask_empty(&pages))
+        return FF_DROP_PRESENT;
+    *remote = ff_mask_or(remote, &pages);
+    engine->uses_remote = true;
+    return FF_DROPS;
+}
+
+/* What the piece leads to; FF_DROPS: it is not dropped. */
+static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advice,
+                        struct ff__job *job) {
+    switch (advice->action) {
+    case FF_BRING:
+        return bring(engine, advice, job);
+    case FF_EVICT:
+        return evict(engine, advice, job);
+    case FF_USE_REMOTE:
+        return use_remote(engine, advice);
+    case FF_KEEP:
+        ff__memory_keep(engine, advice->block, advice->until_ns);
+        return FF_DROPS;
+    case FF_PASS:
+        return ff__memory_pass(engine, advice->tier, advice->block) ? FF_DROPS : FF_DROP_NO_ROOM;
+    case FF_WRITE_BACK:
+    case FF_SAMPLE:
+    case FF_ACTIONS:
+        break;
+    }
+    return FF_DROP_UNSUPPORTED;
+}
+
+static enum ff_drop check(const struct ff__engine *engine, const struct ff_advice *advice) {
+    const struct ff__space *space = &engine->space;
+    if (advice->block >= space->block_limit || space->blocks[advice->block].page_count == 0 ||
+        advice->tier == FF_TIER_HOST || advice->tier >= space->tier_count)
+        return FF_DROP_INVALID;
+    if (advice->generation > 0 && advice->generation < engine->cancel_below)
+        return FF_DROP_CANCELLED;
+    return ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
+}
+
+int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
+                      struct ff__job *job) {
+    enum ff_drop why = check(engine, advice);
+    if (why == FF_DROPS) {
+        ff__job_clear(job);
+        ff__engine_view(engine, now_ns);
+        why = act(engine, advice, job);
+    }
+    if (why != FF_DROPS) {
+        ff__engine_drop(engine, why);
+        return FF__JOB_DROPPED;
+    }
+    engine->space.stats.advice_applied++;
+    return job->has_in || job->out_count > 0 ? FF__JOB_RUN : FF__JOB_NONE;
+}

@@ -1,0 +1,71 @@
+/* What was gained and lost by range and by execution ID, and what moving costs: what policies see of it. */
+#include "engine/internal.h"
+
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <string.h>
+
+static size_t links_size(const struct ff__engine *engine) {
+    return (size_t)engine->space.tier_count * engine->space.tier_count * sizeof *engine->links;
+}
+
+static size_t ranges_size(const struct ff__engine *engine) {
+    return engine->space.block_limit * sizeof *engine->range_totals;
+}
+
+static size_t launches_size(void) {
+    return FF_LAUNCH_SLOTS * sizeof(struct ff_totals);
+}
+
+int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config) {
+    uint32_t tiers = engine->space.tier_count;
+    engine->links = ff__lazy_map(links_size(engine));
+    engine->range_totals = ff__lazy_map(ranges_size(engine));
+    engine->launch_totals = ff__lazy_map(launches_size());
+    if (!engine->links || !engine->range_totals || !engine->launch_totals)
+        return -ENOMEM;
+    for (uint32_t from = 0; from < tiers; from++)
+        for (uint32_t to = 0; to < tiers; to++)
+            engine->links[from * tiers + to] = config->links[from][to];
+    engine->view.fault_ns = config->fault_ns;
+    engine->view.links = engine->links;
+    engine->view.range_totals = engine->range_totals;
+    engine->view.launch_totals = engine->launch_totals;
+    return 0;
+}
+
+void ff__totals_fini(struct ff__engine *engine) {
+    if (engine->links)
+        ff__lazy_unmap(engine->links, links_size(engine));
+    if (engine->range_totals)
+        ff__lazy_unmap(engine->range_totals, ranges_size(engine));
+    if (engine->launch_totals)
+        ff__lazy_unmap(engine->launch_totals, launches_size());
+}
+
+static void add(struct ff_totals *to, const struct ff_totals *more) {
+    to->faults += more->faults;
+    to->refaults += more->refaults;
+    to->prefetched += more->prefetched;
+    to->useless += more->useless;
+    to->pages_in += more->pages_in;
+    to->pages_out += more->pages_out;
+    to->stall_ns += more->stall_ns;
+}
+
+void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
+                    const struct ff_totals *more) {
+    add(&engine->range_totals[engine->space.blocks[block].range], more);
+    if (launch != FF_NONE)
+        add(&engine->launch_totals[ff_launch_slot(launch)], more);
+}
+
+void ff__totals_forget_range(struct ff__engine *engine, uint32_t range) {
+    memset(&engine->range_totals[range], 0, sizeof engine->range_totals[range]);
+}
+
+void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch) {
+    struct ff_totals *totals = &engine->launch_totals[ff_launch_slot(launch)];
+    memset(totals, 0, sizeof *totals);
+}

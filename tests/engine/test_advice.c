@@ -1,0 +1,385 @@
+/* Advice by its actions: what each does, and why a piece of it is dropped. */
+#include "engine/single.h"
+
+static struct ff_advice advice_for(enum ff_action action, uint32_t block) {
+    return (struct ff_advice){.action = action,
+                              .block = block,
+                              .tier = 1,
+                              .launch = FF_NONE,
+                              .pages = ff_mask_of_run(0, FF_BLOCK_PAGES)};
+}
+
+static int advise(const struct ff_advice *advice) {
+    return ff__engine_advise(&engine, 1000, advice, &job);
+}
+
+static void expect_drop(const struct ff_advice *advice, enum ff_drop why) {
+    uint64_t before = engine.space.stats.dropped_by_reason[why];
+    uint64_t all = engine.space.stats.advice_dropped;
+    assert_int_equal(advise(advice), FF__JOB_DROPPED);
+    assert_int_equal(engine.space.stats.dropped_by_reason[why], before + 1);
+    assert_int_equal(engine.space.stats.advice_dropped, all + 1);
+}
+
+static void test_bring(void **state) {
+    (void)state;
+    open_engine("demand:evict=rogue-quiet", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    struct ff_advice bring_it = advice_for(FF_BRING, block);
+    assert_int_equal(advise(&bring_it), FF__JOB_RUN);
+    expect_drop(&bring_it, FF_DROP_BUSY);
+    carry_out(&job);
+    expect_drop(&bring_it, FF_DROP_PRESENT);
+    assert_int_equal(engine.space.stats.advice_applied, 1);
+    bring_it.block = block + 1;
+    expect_drop(&bring_it, FF_DROP_NO_ROOM); /* nobody is named */
+    bring_it.pages = ff_mask_of_run(0, 0);
+    expect_drop(&bring_it, FF_DROP_INVALID);
+    bring_it.block = FF_NONE;
+    expect_drop(&bring_it, FF_DROP_INVALID);
+    close_engine();
+}
+
+static void test_evict(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice evict = advice_for(FF_EVICT, block);
+    expect_drop(&evict, FF_DROP_PRESENT);
+    bring(block, 0, 100);
+    evict.pages = ff_mask_of_run(0, 40);
+    expect_drop(&evict, FF_DROP_UNSUPPORTED); /* memory is by the block here */
+    evict.pages = ff_mask_of_run(0, 100);
+    assert_int_equal(advise(&evict), FF__JOB_RUN);
+    carry_out(&job);
+    assert_false(ff_view_holds(&engine.view, 1, block));
+    bring(block, 0, 100);
+    ff_mask_clear(&evict.pages); /* the whole block */
+    assert_int_equal(advise(&evict), FF__JOB_RUN);
+    carry_out(&job);
+    assert_false(ff_view_holds(&engine.view, 1, block));
+    close_engine();
+}
+
+/* The device is full of `first` and `first` + 1; who leaves for a fault on `first` + 2? */
+static uint32_t victim_of_fault(uint32_t first) {
+    assert_int_equal(fault(first + 2, 0, 1, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 1);
+    uint32_t victim = job.out[0].block;
+    carry_out(&job);
+    return victim;
+}
+
+static uint32_t fill_device(const char *system) {
+    open_engine(system, 2);
+    uint32_t first = add_range(4 * FF_BLOCK_PAGES);
+    bring(first, 0, FF_BLOCK_PAGES);
+    bring(first + 1, 0, FF_BLOCK_PAGES);
+    return first;
+}
+
+static void test_keep(void **state) {
+    (void)state;
+    uint32_t first = fill_device("demand");
+    struct ff_advice keep = advice_for(FF_KEEP, first);
+    keep.until_ns = 1001; /* the fault comes at 1000 */
+    assert_int_equal(advise(&keep), FF__JOB_NONE);
+    assert_int_equal(victim_of_fault(first), first + 1);
+    close_engine();
+    first = fill_device("demand");
+    keep.until_ns = 1000; /* has passed */
+    assert_int_equal(advise(&keep), FF__JOB_NONE);
+    assert_int_equal(victim_of_fault(first), first);
+    close_engine();
+}
+
+/* What is kept leaves if nothing else can: a fault never waits for advice. */
+static void test_all_are_kept(void **state) {
+    (void)state;
+    uint32_t first = fill_device("demand");
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ff_advice keep = advice_for(FF_KEEP, first + i);
+        keep.until_ns = UINT64_MAX;
+        assert_int_equal(advise(&keep), FF__JOB_NONE);
+    }
+    assert_in_range(victim_of_fault(first), first, first + 1);
+    struct ff_advice ahead = advice_for(FF_BRING, first + 3);
+    struct ff_advice keep = advice_for(FF_KEEP, first + 2);
+    keep.until_ns = UINT64_MAX;
+    assert_int_equal(advise(&keep), FF__JOB_NONE);
+    expect_drop(&ahead, FF_DROP_NO_ROOM); /* a prefetch does wait */
+    close_engine();
+}
+
+/* It is forgotten with the range. */
+static void test_freed_block_is_not_kept(void **state) {
+    (void)state;
+    open_engine("demand", 2);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice keep = advice_for(FF_KEEP, block);
+    keep.until_ns = UINT64_MAX;
+    assert_int_equal(advise(&keep), FF__JOB_NONE);
+    ff__engine_range_remove(&engine, engine.space.blocks[block].range);
+    assert_int_equal(add_range(3 * FF_BLOCK_PAGES), block);
+    bring(block, 0, FF_BLOCK_PAGES);
+    bring(block + 1, 0, FF_BLOCK_PAGES);
+    assert_int_equal(victim_of_fault(block), block);
+    close_engine();
+}
+
+static void test_pass(void **state) {
+    (void)state;
+    uint32_t first = fill_device("demand");
+    struct ff_advice pass = advice_for(FF_PASS, first + 1); /* lrm would name the other one */
+    assert_int_equal(advise(&pass), FF__JOB_NONE);
+    assert_int_equal(advise(&pass), FF__JOB_NONE);
+    assert_int_equal(victim_of_fault(first), first + 1);
+    assert_int_equal(fault(first + 3, 0, 1, &job), FF__JOB_RUN); /* once only */
+    assert_int_equal(job.out[0].block, first);
+    carry_out(&job);
+    close_engine();
+}
+
+static void test_too_many_pass(void **state) {
+    (void)state;
+    open_engine("demand", 2);
+    uint32_t first = add_range((FF__PASSING_MAX + 1) * (uint64_t)FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < FF__PASSING_MAX; i++) {
+        struct ff_advice pass = advice_for(FF_PASS, first + i);
+        assert_int_equal(advise(&pass), FF__JOB_NONE);
+    }
+    struct ff_advice pass = advice_for(FF_PASS, first + FF__PASSING_MAX);
+    expect_drop(&pass, FF_DROP_NO_ROOM);
+    bring(first, 0, 1);
+    bring(first + 1, 0, 1);
+    assert_int_equal(victim_of_fault(first), first);
+    assert_int_equal(advise(&pass), FF__JOB_NONE); /* who has gone makes place */
+    close_engine();
+}
+
+static void test_use_remote(void **state) {
+    (void)state;
+    open_engine("demand", 2);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice remote = advice_for(FF_USE_REMOTE, block);
+    expect_drop(&remote, FF_DROP_UNSUPPORTED);
+    engine.maps_remotely = true;
+    bring(block, 0, 10);
+    remote.pages = ff_mask_of_run(0, 20);
+    assert_int_equal(advise(&remote), FF__JOB_NONE);
+    const struct ff_mask *pages = &ff__facts(&engine.space, block)->tier[1].remote;
+    assert_int_equal(ff_mask_count(pages), 10);
+    remote.pages = ff_mask_of_run(0, 10);
+    expect_drop(&remote, FF_DROP_PRESENT);
+    close_engine();
+}
+
+static void test_unsupported(void **state) {
+    (void)state;
+    open_engine("demand", 2);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice advice = advice_for(FF_WRITE_BACK, block);
+    expect_drop(&advice, FF_DROP_UNSUPPORTED);
+    advice.action = FF_SAMPLE;
+    expect_drop(&advice, FF_DROP_UNSUPPORTED);
+    advice.action = FF_ACTIONS;
+    expect_drop(&advice, FF_DROP_UNSUPPORTED);
+    close_engine();
+}
+
+/* ---- policies ---- */
+
+/* Advises and cancels at launches; is shown batches; knows ranges. */
+static struct {
+    uint32_t cancel_below, block;
+    uint32_t batches, groups, last_tier;
+    uint32_t added, freed, operands;
+    bool writes;
+} script;
+
+static void script_launch(void *state, const struct ff_view *view,
+                          const struct ff_launch_event *event, struct ff_advice_list *advice) {
+    (void)state;
+    script.operands = event->operand_count;
+    script.writes = event->operand_count > 0 && event->operands[0].writes;
+    if (event->begins)
+        ff_advise_block(advice, view, FF_BRING, script.block, event->tier);
+    advice->cancel_below = script.cancel_below;
+}
+
+static void script_batch(void *state, const struct ff_view *view,
+                         const struct ff_fault_group *groups, uint32_t count,
+                         struct ff_advice_list *advice) {
+    (void)state;
+    script.batches++;
+    script.groups = count;
+    script.last_tier = groups[count - 1].tier;
+    ff_advise_range(advice, view, FF_BRING, view->blocks[groups[0].block].range, 1);
+}
+
+static void script_range_added(void *state, const struct ff_view *view, uint32_t range) {
+    (void)state;
+    assert_true(view->ranges[range].page_count > 0);
+    script.added++;
+}
+
+static void script_range_freed(void *state, uint32_t range) {
+    (void)state, (void)range;
+    script.freed++;
+}
+
+static const struct ff_prefetch_policy scripted = {
+    .base = {.name = "scripted",
+             .api = FF_POLICY_API,
+             .on_launch = script_launch,
+             .range_added = script_range_added,
+             .range_freed = script_range_freed},
+    .on_batch = script_batch,
+};
+
+static void open_scripted(void) {
+    static bool known;
+    if (!known)
+        assert_int_equal(ff__policy_register(FF__PREFETCH, &scripted.base, NULL), 0);
+    known = true;
+    memset(&script, 0, sizeof script);
+    open_engine("demand:prefetch=scripted", 4);
+}
+
+static void test_cancel(void **state) {
+    (void)state;
+    open_scripted();
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice first = advice_for(FF_BRING, block), second = first;
+    first.generation = 1;
+    second.generation = 2;
+    script.cancel_below = 2;
+    script.block = FF_NONE;
+    assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
+    expect_drop(&first, FF_DROP_CANCELLED);
+    first.generation = 0; /* cannot be */
+    assert_int_equal(advise(&first), FF__JOB_RUN);
+    carry_out(&job);
+    expect_drop(&second, FF_DROP_PRESENT);
+    script.cancel_below = 1; /* what is cancelled stays so */
+    assert_int_equal(tell_launch(&engine, 2, 1, 7, true), 0);
+    first.generation = 1;
+    expect_drop(&first, FF_DROP_CANCELLED);
+    close_engine();
+}
+
+static void test_launch_advice_and_operands(void **state) {
+    (void)state;
+    struct ff_advice items[4];
+    struct ff_advice_list list = {.items = items, .capacity = 4};
+    open_scripted();
+    script.block = add_range(100);
+    const struct ff_operand operand = {engine.space.blocks[script.block].range, true, true};
+    const struct ff__launch launch = {
+        .tier = 2, .begins = true, .identity = 5, .operands = &operand, .operand_count = 1};
+    assert_int_equal(ff__engine_launch(&engine, 1, &launch, &list), 0);
+    assert_int_equal(script.operands, 1);
+    assert_true(script.writes);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(items[0].tier, 2);
+    assert_int_equal(ff_mask_count(&items[0].pages), 100);
+    close_engine();
+}
+
+static void test_batch(void **state) {
+    (void)state;
+    struct ff_advice items[2];
+    struct ff_advice_list list = {.items = items, .capacity = 2};
+    open_scripted();
+    uint32_t block = add_range(3 * FF_BLOCK_PAGES);
+    struct ff_fault_group groups[2] = {group_of(block, 3, 4), group_of(block + 2, 0, 1)};
+    ff__engine_batch(&engine, 1000, groups, 2, &list);
+    assert_int_equal(script.batches, 1);
+    assert_int_equal(script.groups, 2);
+    assert_int_equal(script.last_tier, 1); /* the range's home */
+    assert_int_equal(list.count, 2);       /* of three blocks: the list is full */
+    close_engine();
+}
+
+static void test_range_hooks(void **state) {
+    (void)state;
+    open_scripted();
+    uint32_t block = add_range(10);
+    assert_int_equal(script.added, 1);
+    ff__engine_range_remove(&engine, engine.space.blocks[block].range);
+    assert_int_equal(script.freed, 1);
+    close_engine();
+}
+
+/* ---- rewards ---- */
+
+static void test_totals(void **state) {
+    (void)state;
+    open_engine("nvidia-1", 4);
+    uint32_t block = add_range(FF_BLOCK_PAGES), range = engine.space.blocks[block].range;
+    assert_int_equal(tell_launch(&engine, 1, 1, 9, true), 0);
+    uint32_t launch = engine.launch[1];
+    bring(block, 7, 9); /* begins at 1000, ends at 2000; the block comes along */
+    const struct ff_totals *of_range = &engine.view.range_totals[range];
+    const struct ff_totals *of_launch = &engine.view.launch_totals[ff_launch_slot(launch)];
+    assert_int_equal(of_range->faults, 2);
+    assert_int_equal(of_range->prefetched, 510);
+    assert_int_equal(of_range->pages_in, 0); /* populated */
+    assert_int_equal(of_range->stall_ns, 1000);
+    assert_memory_equal(of_launch, of_range, sizeof *of_range);
+    struct ff_advice evict = advice_for(FF_EVICT, block);
+    assert_int_equal(advise(&evict), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(of_range->pages_out, 512);
+    bring(block, 0, 1);
+    assert_int_equal(of_range->refaults, 1);
+    assert_int_equal(of_range->pages_in, 512);
+    ff__engine_evict(&engine, 3000, block, 1, NULL, NULL, &job);
+    carry_out(&job);
+    ff__engine_range_remove(&engine, range);
+    assert_int_equal(of_range->faults, 0);
+    close_engine();
+}
+
+static void test_costs(void **state) {
+    (void)state;
+    struct ff__description device = {.base = FAKE_BASE,
+                                     .address_space = 16 * (uint64_t)FF_BLOCK_SIZE,
+                                     .tier_count = 2,
+                                     .shows = ALL_SEEN,
+                                     .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS};
+    device.tier[1].memory = 4 * (uint64_t)FF_BLOCK_SIZE;
+    device.link[0][1] = (struct ff_link){.bytes_per_second = 12e9, .latency_ns = 700};
+    (void)state;
+    struct ff__engine_config config = config_for("demand", 4);
+    ff__engine_configure(&config, &device);
+    config.fault_ns = 20000;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    assert_int_equal(engine.view.fault_ns, 20000);
+    assert_int_equal(engine.view.links[0 * 2 + 1].latency_ns, 700);
+    assert_int_equal(engine.view.links[0 * 2 + 1].bytes_per_second, 12000000000);
+    assert_int_equal(engine.view.links[1 * 2 + 0].bytes_per_second, 0);
+    ff__engine_fini(&engine);
+}
+
+int main(void) {
+    rogues_register();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bring),
+        cmocka_unit_test(test_evict),
+        cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_all_are_kept),
+        cmocka_unit_test(test_freed_block_is_not_kept),
+        cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_too_many_pass),
+        cmocka_unit_test(test_use_remote),
+        cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_launch_advice_and_operands),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_range_hooks),
+        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_costs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
