@@ -57,7 +57,7 @@ struct ff_tier_pages {
 
 /* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
  * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
- * anywhere. What every miss looks at lies together, before the tiers' masks. */
+ * anywhere. What every miss looks at lies together, from `evicted` to `dirty`. */
 struct ff_facts {
     /* Pages that the application does not use at present, and whose content it will not ask for again
      * (DeepUM, section 5.2: inactive blocks of an allocator). */
