@@ -92,7 +92,7 @@ const struct ff_evict_policy ff__evict_belady = {
     .base =
         {
             .name = "belady",
-            .summary = "who is needed last in a recorded run of the same work",
+            .summary = "what is needed farthest in the future, by a recorded run of the same work",
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
             .state_size = sizeof(struct ff__belady),

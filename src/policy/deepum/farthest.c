@@ -158,7 +158,8 @@ const struct ff_evict_policy ff__evict_farthest = {
     .base =
         {
             .name = "farthest",
-            .summary = "whose next use, by the prefetch policy's forecast, is farthest (ours)",
+            .summary =
+                "the block whose next use is farthest, by the prefetch policy's forecast (ours)",
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct farthest),

@@ -200,7 +200,7 @@ const struct ff_evict_policy ff__evict_predicted = {
     .base =
         {
             .name = "predicted",
-            .summary = "least recently migrated and not expected to be used soon (DeepUM)",
+            .summary = "the least recently migrated block without a predicted use (DeepUM)",
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct predicted),

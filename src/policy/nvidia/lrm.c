@@ -28,7 +28,7 @@ const struct ff_evict_policy ff__evict_lrm = {
     .base =
         {
             .name = "lrm",
-            .summary = "least recently migrated block first, discarded blocks before (NVIDIA)",
+            .summary = "discarded blocks first, then the least recently migrated block (NVIDIA)",
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct ff__order),

@@ -95,7 +95,7 @@ const struct ff_evict_policy ff__evict_random_4k = {
     .base =
         {
             .name = "random-4k",
-            .summary = "any page (UVMSmart)",
+            .summary = "a random page (UVMSmart)",
             .api = FF_POLICY_API,
             .needs = FF_SEES_FAULTS,
             .state_size = sizeof(struct any),
