@@ -1,13 +1,13 @@
 /* farfault/farfault.h - managed memory, streams and launches on the software device.
  *
  * A context holds one managed address space and one or more software devices, each with a memory
- * budget. Memory from ff_mem_alloc() may be larger than the budget: it lives on the host tier
- * and comes to a device, page by page, when a kernel (or any other thread, or a system call)
- * touches it. Any thread may call any function unless it says otherwise.
+ * budget. Memory from ff_mem_alloc() may be larger than the budget: it is kept on the host tier, and
+ * its pages migrate to a device when a kernel (or any other thread, or a system call) accesses them, or
+ * when a policy prefetches them. Any thread may call any function unless its comment says otherwise.
  *
- * Functions that can fail return 0 or a negative errno and, where they take a `struct ff_error
- * *`, one line that says what is wrong and what would be right (NULL: not wanted). The library
- * never prints, exits or aborts. */
+ * Functions that can fail return 0 or a negative errno. Where they take a `struct ff_error *`, they
+ * also return one line that says what is wrong and what would be right (NULL: not wanted). The
+ * library never prints, exits or aborts. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 
@@ -31,16 +31,16 @@ struct ff_error {
 /* ---- contexts ---- */
 
 enum ff_mechanism {
-    FF_MECHANISM_AUTO, /* MOVE where the kernel has it (Linux 6.8), else COPY */
+    FF_MECHANISM_AUTO, /* MOVE where Linux has it (6.8), else COPY */
     FF_MECHANISM_MOVE, /* whole blocks are copied into a frame, which is moved into place */
     FF_MECHANISM_COPY, /* UFFDIO_COPY in; write-protect, copy, unmap out */
 };
 
 enum ff_handler {
-    FF_HANDLER_ADAPTIVE, /* spin for a while after a fault, then sleep (standard) */
+    FF_HANDLER_ADAPTIVE, /* spin for a while after a fault, then sleep (default) */
     FF_HANDLER_SLEEP,    /* always sleep in poll(2): least CPU, slowest faults */
     FF_HANDLER_SIGBUS,   /* the faulting thread serves itself from a SIGBUS handler: fastest faults,
-                            but system calls that meet an absent page fail with EFAULT */
+                            but system calls that access an absent page fail with EFAULT */
 };
 
 /* One direction of a paced link; all zero: as fast as this machine copies. */
@@ -52,21 +52,21 @@ struct ff_link {
 enum ff_log_level { FF_LOG_WARNING, FF_LOG_INFO };
 typedef void (*ff_log_fn)(void *user, enum ff_log_level level, const char *message);
 
-/* What a context is made of. ff_config_init() fills in the standard values; strings are borrowed
+/* The configuration of a context. ff_config_init() fills in the defaults; strings are borrowed
  * during ff_open(). */
 struct ff_config {
     const char *system; /* "nvidia", "nvidia-1:thrashing=0", ... : see `farfault list systems` */
     const char *policy_file; /* shared object with more policies, or NULL */
     uint64_t memory;  /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
     uint32_t devices; /* 1..8 */
-    uint32_t workers; /* threads that run C kernels, per device; 0: one a CPU */
+    uint32_t workers; /* threads that run C kernels, per device; 0: one per CPU */
     enum ff_mechanism mechanism;
     enum ff_handler handler;
     uint64_t spin_ns;       /* how long an adaptive handler spins after it served a fault */
     const char *host_file;  /* the host tier's file (created and unlinked at once), NULL for RAM */
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
-    uint64_t seed;          /* for policies that draw random numbers */
+    uint64_t seed;          /* for policies that use random numbers */
     const char *record;     /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */
     bool check;             /* verify every invariant after every event (slow; for tests) */
@@ -85,17 +85,17 @@ FF_API int ff_config_set(struct ff_config *config, const char *name, const char 
 /* Applies every FARFAULT_* variable that is set. */
 FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error *error);
 
-/* Whether every FARFAULT_* variable that is set is one that something in farfault reads. -EINVAL: one is not, and the
- * message names the one that was probably meant. */
+/* Whether every FARFAULT_* variable that is set is a known one. -EINVAL: one is not, and the message names the nearest
+ * known one. */
 FF_API int ff_environment_check(struct ff_error *error);
 
-/* Errors of the file to record to are those of ff_trace_create(). -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: the kernel lacks it
- * or a needed feature. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit.
- * The caller owns *out: ff_close(). */
+/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature.
+ * -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors of the recording's file are those of
+ * ff_trace_create(). The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
 
-/* Frees everything, managed memory included. No kernel may run and nobody may touch managed
- * memory any more. */
+/* Frees everything, managed memory included. No kernel may be running, and no thread may access
+ * managed memory any more. */
 FF_API void ff_close(struct ff_context *context);
 
 /* ---- memory ---- */
@@ -104,48 +104,48 @@ FF_API void ff_close(struct ff_context *context);
  * no addresses left. -ENOSPC: the host file has no room. */
 FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 
-/* `pointer` must come from ff_mem_alloc (NULL is fine) and nobody may use it any more. -EINVAL
- * otherwise. */
+/* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use it
+ * any more. */
 FF_API int ff_mem_free(struct ff_context *context, void *pointer);
 
-/* Whether `pointer` lies in a live managed allocation; then *base and *size (may be NULL)
- * describe it. */
+/* Whether `pointer` lies in a live managed allocation. If so, *base and *size (either may be NULL)
+ * are set to the allocation's. */
 FF_API bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
                           size_t *size);
 
-/* Whether any of [pointer, pointer + size) is an address of the context's: of its managed memory, or of
- * what stands behind it. Memory there must not be locked, moved or unmapped. */
+/* Whether any of [pointer, pointer + size) is an address of the context: of its managed memory, or of the
+ * memory that backs it. Memory there must not be locked, moved or unmapped. */
 FF_API bool ff_context_owns(struct ff_context *context, const void *pointer, size_t size);
 
-/* Copies `size` bytes into managed memory without making them resident: what is on a device is
- * overwritten there, the rest goes to the host tier. The range must be inside one allocation
+/* Copies `size` bytes into managed memory without migrating pages: pages on a device are overwritten
+ * there, the others on the host tier. The range must be inside one allocation
  * (-EINVAL). Not atomic against other writers. */
 FF_API int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t size);
 
-/* Hint: bring [pointer, pointer + size) to the device, in the background. Advice: what does not
- * fit is dropped. */
+/* Hint: prefetch [pointer, pointer + size) to the device, in the background. Pages that do not fit
+ * are not prefetched. */
 FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size,
                            uint32_t device);
 
 enum ff_advice_kind {
-    FF_ADVISE_DISCARD,   /* content of whole pages inside is dead: drop it; it reads as zeros or old
-                          data afterwards */
-    FF_ADVISE_OVERWRITE, /* whole pages inside are written before they are read: what is on no
-                            device need not be brought there */
-    FF_ADVISE_EVICT,     /* will not be used for long: send it to the host now */
+    FF_ADVISE_DISCARD, /* the content of whole pages inside is dead and may be dropped; they read as
+                          zeros or old data afterwards */
+    FF_ADVISE_OVERWRITE, /* whole pages inside are written before they are read: pages that are on no
+                            device need not be copied there */
+    FF_ADVISE_EVICT,     /* will not be used for a long time: evict it to the host now */
     FF_ADVISE_HOME,      /* `device` is where kernels will use it */
-    /* An allocator of the application has taken the memory back, and will not ask for its content. It
-     * stays where it is until the room is needed, and then is dropped instead of copied, under a
-     * system that does so (discard=inactive). */
+    /* An allocator of the application has taken the memory back, and will not read its content. It
+     * stays resident until it is evicted. A system with discard=inactive then drops it instead of
+     * copying it. */
     FF_ADVISE_INACTIVE,
-    FF_ADVISE_ACTIVE, /* in use again; to be said before the first write */
+    FF_ADVISE_ACTIVE, /* in use again; must be called before the first write */
 };
 FF_API int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
                          enum ff_advice_kind advice, uint32_t device);
 
 /* ---- streams and launches ---- */
 
-/* Launches on a stream run in order; streams run side by side. */
+/* Launches on a stream run in order; different streams run concurrently. */
 FF_API int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out);
 
 /* Waits for the stream's work, then frees it. */
@@ -154,7 +154,7 @@ FF_API void ff_stream_destroy(struct ff_stream *stream);
 /* Waits until everything launched on the stream has finished. */
 FF_API void ff_stream_synchronize(struct ff_stream *stream);
 
-/* One work item of a launch: it does the items [first, end) of the grid of `count`. */
+/* A part of a launch: the items [first, end) of its grid of `count` items. */
 struct ff_work {
     size_t first, end, count;
     uint32_t device, worker;
@@ -162,7 +162,7 @@ struct ff_work {
 typedef void (*ff_kernel_fn)(const struct ff_work *work, void *arguments);
 
 struct ff_launch {
-    const char *name; /* with the arguments: which execution ID this launch has */
+    const char *name; /* name and arguments determine the execution ID of the launch */
     ff_kernel_fn kernel;
     size_t grid;  /* number of items */
     size_t chunk; /* items a worker takes at a time; 0: grid / (4 x workers) */
@@ -175,18 +175,18 @@ struct ff_launch {
 FF_API int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *launch);
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
- * begins, and ends, on the device. `identity` is a hash of name and arguments; equal means the
- * same execution ID. The name is for recordings, or NULL. Operands as above. */
+ * begins, and ends, on the device. `identity` is a hash of name and arguments; launches with the same
+ * identity have the same execution ID. The name is for recordings, or NULL. Operands as above. */
 FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                             const char *name, const void *const *operands, size_t operand_count);
 FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity);
 
 /* ---- recording ---- */
 
-/* Ends the recording that ff_config.record has asked for: the trace gets its name, and what comes
- * later is not in it. ff_close() does so too; a process that ends without either leaves only an
- * unfinished PATH.PID-N.part. 0 if nothing was recorded; or the first error of writing, which was
- * logged as a warning when it occurred, with no trace left. */
+/* Ends the recording that ff_config.record asked for: the trace gets its final name, and later events
+ * are not in it. ff_close() does the same. A process that ends without either leaves only an
+ * unfinished PATH.PID-N.part. Returns 0, also if nothing was recorded; or the first error of writing. That
+ * error was logged as a warning when it occurred, and no trace is left. */
 FF_API int ff_record_finish(struct ff_context *context);
 
 /* ---- statistics ---- */
@@ -195,15 +195,15 @@ FF_API int ff_record_finish(struct ff_context *context);
 
 /* Counters since ff_open(), all devices together. */
 struct ff_stats {
-    uint64_t faults;              /* far faults served: pages that were asked for and absent */
+    uint64_t faults;              /* far faults served: pages that were accessed while absent */
     uint64_t write_faults;        /* first writes to clean pages */
     uint64_t spurious;            /* fault messages whose page had arrived meanwhile */
     uint64_t batches;             /* groups of faults served together */
-    uint64_t populated;           /* pages given their first frame (read as zeros) */
-    uint64_t pages_in, pages_out; /* pages whose bytes were copied to, from a device */
-    uint64_t pages_dropped;       /* evicted as the host had them: no copy */
-    uint64_t prefetched;          /* pages brought in without having faulted */
-    /* Of these, accessed before they left, and not; 0 where accesses cannot be seen. */
+    uint64_t populated;           /* pages that got their first frame (they read as zeros) */
+    uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
+    uint64_t pages_dropped; /* pages evicted without a copy, because the host had their content */
+    uint64_t prefetched;    /* pages migrated to a device without a fault */
+    /* Of these, accessed before their eviction, and not accessed; 0 where accesses are not visible. */
     uint64_t prefetch_used, prefetch_useless;
     uint64_t refaults;                           /* faulted pages that had been evicted before */
     uint64_t evictions;                          /* blocks */
@@ -211,30 +211,30 @@ struct ff_stats {
     uint64_t advice_dropped;                     /* and that were not, */
     uint64_t dropped_by_reason[FF_DROP_REASONS]; /* by enum ff_drop of farfault/policy.h */
     uint64_t
-        events_dropped; /* faults and evictions that learning was too slow to see; never launches */
+        events_dropped; /* faults and evictions that a policy's `learn` was too slow to get; never launches */
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
     uint64_t capacity, resident,
-        resident_peak; /* bytes of device memory: budget, held now, most ever held */
-    /* Bytes of device memory above the budget: what had to come although all that was there was pinned
-     * by the kernel, for input and output. Now, and most ever. */
+        resident_peak; /* bytes of device memory: budget; held now; largest ever held */
+    /* Bytes of device memory above the budget: pages that faulted while all resident ones were pinned
+     * by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
     uint64_t host_held;                 /* bytes of host memory that back the host tier */
 };
 
-/* hit rate: demanded pages already resident / demanded, an upper bound where kernels touch only
- * parts of their operands; negative if no launch named operands. */
+/* Hit rate: demanded pages that did not fault / demanded pages. It is an upper bound where kernels access only
+ * parts of their operands. Negative if no launch named operands. */
 FF_API double ff_stats_hit_rate(const struct ff_stats *stats);
 
 FF_API void ff_stats_read(struct ff_context *context, struct ff_stats *out);
 
-/* Verifies every invariant now. 0, or -EUCLEAN with the first that broke, now or, with config.check, at any time
- * before: then it is farfault that is wrong, and results may be, too. */
+/* Verifies every invariant now. 0; or -EUCLEAN with the first broken invariant, now or, with config.check, at any
+ * time before. A broken invariant is a defect of farfault, and results may be wrong. */
 FF_API int ff_check(struct ff_context *context, struct ff_error *error);
 
-/* What was chosen at run time, in words for reports: "MOVE, adaptive, userfaultfd", valid until
+/* The choices made at run time, for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */
 FF_API const char *ff_context_describe(struct ff_context *context);
 

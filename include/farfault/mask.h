@@ -27,7 +27,7 @@ struct ff_mask {
     _Alignas(64) uint64_t word[FF_MASK_WORDS];
 };
 
-/* Eight words are a few vector instructions, if the compiler lets go of the loop. */
+/* Eight words are a few vector instructions, if the compiler unrolls the loop. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define FF_MASK_FOR_EACH_WORD(i) _Pragma("GCC unroll 8") for (int i = 0; i < FF_MASK_WORDS; i++)
 #else
@@ -84,8 +84,8 @@ static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t
     m->word[i] &= ~ff_mask_word_of_run(i, first, end);
 }
 
-/* One page alone. Written by pairs of words, as it will be read by some: a processor waits where a read
- * spans more than the last write. */
+/* The mask of one page. It is written in pairs of words, because some functions read it so: a read that is wider than the
+ * preceding write stalls the processor. */
 #ifdef __SSE4_1__
 static inline struct ff_mask ff_mask_of_page(uint32_t page) {
     struct ff_mask m;
@@ -109,7 +109,7 @@ static inline struct ff_mask ff_mask_of_page(uint32_t page) {
 static inline struct ff_mask ff_mask_of_run(uint32_t first, uint32_t end) {
     const uint64_t all = ~UINT64_C(0);
     struct ff_mask m = {{all, all, all, all, all, all, all, all}};
-    if (first == 0 && end == FF_BLOCK_PAGES) /* most blocks are asked for as a whole */
+    if (first == 0 && end == FF_BLOCK_PAGES) /* the most frequent case: the whole block */
         return m;
     FF_MASK_FOR_EACH_WORD(i)
     m.word[i] = ff_mask_word_of_run(i, first, end);
@@ -124,7 +124,7 @@ static inline uint32_t ff_mask_count(const struct ff_mask *m) {
     return n;
 }
 #else
-/* Without an instruction for it: the bytes of all words side by side. */
+/* Without a popcount instruction: counts in the bytes of all words in parallel. */
 static inline uint32_t ff_mask_count(const struct ff_mask *m) {
     const uint64_t ones = UINT64_C(0x5555555555555555), twos = UINT64_C(0x3333333333333333);
     uint64_t bytes = 0; /* up to 64 each */
@@ -211,9 +211,9 @@ static inline uint32_t ff_mask_words(const struct ff_mask *m) {
 }
 #endif
 
-/* ff_mask_next(), `from` below FF_BLOCK_PAGES, for who knows `words`: ff_mask_words() of the mask. Goes to
- * the next word that holds any at once: a loop over empty ones would end at a place that no processor
- * foresees. */
+/* As ff_mask_next(), for callers that already have `words`, the ff_mask_words() of the mask; `from` must be below
+ * FF_BLOCK_PAGES. It goes directly to the next word that is not empty: the end of a loop over empty words would be a
+ * mispredicted branch. */
 static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
     uint32_t i = from / 64;
     uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
@@ -230,11 +230,11 @@ static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
     return from < FF_BLOCK_PAGES ? ff_mask_next_in(m, ff_mask_words(m), from) : FF_BLOCK_PAGES;
 }
 
-/* A walk over the pages of a mask, word by word: pages that come or go in the word where it is are no
- * longer seen. */
+/* An iterator over the pages of a mask, word by word. It does not see pages that are added to or removed from the
+ * current word. */
 struct ff_mask_walk {
-    uint32_t words, first; /* ahead; the first page of the word */
-    uint64_t word;         /* what is left of it */
+    uint32_t words, first; /* words ahead; the first page of the current word */
+    uint64_t word;         /* the pages of it that remain */
 };
 
 static inline bool ff_mask_walk_on(const struct ff_mask *m, struct ff_mask_walk *walk,
@@ -279,7 +279,7 @@ static inline bool ff_mask_next_run(const struct ff_mask *m, struct ff_run *run)
 #define FF_MASK_FOR_EACH_RUN(mask, run)                                                            \
     for (struct ff_run run = {0, 0}; ff_mask_next_run((mask), &run);)
 
-/* The outer loop has one turn: it holds the walk, so that `break` in the body ends both. */
+/* The outer loop runs once: it holds the iterator, so that `break` in the body ends both. */
 #define FF_MASK_FOR_EACH_PAGE(mask, page)                                                          \
     for (struct ff_mask_walk page##_walk = {ff_mask_words(mask), 0, 0},                            \
                              *page##_once = &page##_walk;                                          \

@@ -3,8 +3,8 @@
  * A trace is the managed ranges, the launches, and either every page access (written by the
  * simulator, imported from NVBit) or only the far faults (recorded from a live run, imported from
  * driver logs and profiles) of one run. The format is described in docs/trace-format.md: blocks of
- * delta-coded events, each compressed with zstd and checked by a checksum, and an end mark, so that a
- * truncated or damaged file is told from a whole one. */
+ * delta-coded events, each compressed with zstd and protected by a checksum, and an end mark, so that a
+ * truncated or damaged file is recognized. */
 #ifndef FARFAULT_TRACE_H
 #define FARFAULT_TRACE_H
 
@@ -22,20 +22,20 @@ enum ff_trace_kind {
     FF_TRACE_LAUNCH,     /* device, identity, name, ctas, warps (of a CTA; 0, 0: unknown) */
     FF_TRACE_LAUNCH_END, /* device, identity */
     /* device, range, page, write, pc, cta, warp, instructions, bytes (of this page that the warp
-     * touches; 0: unknown). An instruction that touches several pages is several events of one warp
-     * in a row: the first has its instructions, the others have none. */
+     * accesses; 0: unknown). An instruction that accesses several pages is several consecutive events of
+     * one warp: the first has the instructions, the others have 0. */
     FF_TRACE_ACCESS,
     FF_TRACE_FAULT,     /* device, range, page, write: a far fault as the backend saw it */
-    FF_TRACE_HOST_READ, /* range, page, bytes: the host uses this many bytes from that page on */
+    FF_TRACE_HOST_READ, /* range, page, bytes: the host accesses so many bytes, from that page on */
     FF_TRACE_HOST_WRITE,
-    FF_TRACE_MIGRATE, /* device, range, page, pages: came to the device */
-    FF_TRACE_EVICT,   /* device, range, page, pages: left it */
+    FF_TRACE_MIGRATE, /* device, range, page, pages: they arrived on the device */
+    FF_TRACE_EVICT,   /* device, range, page, pages: they left the device */
     FF_TRACE_KINDS
 };
 
 struct ff_trace_event {
     enum ff_trace_kind kind;
-    uint64_t time_ns; /* since the start of the run; never goes back */
+    uint64_t time_ns; /* since the start of the run; never decreases */
     uint32_t device;
     uint32_t range; /* dense; a freed number may be used again */
     uint64_t page;  /* in the range */
@@ -51,33 +51,32 @@ struct ff_trace_event {
 struct ff_trace_info {
     char source[32];  /* "sim", "live", "accel-sim", "uvm-eval", "nsys" */
     char subject[96]; /* the workload or the command */
-    bool accesses;    /* every access is there, not only faults */
-    uint64_t memory;  /* bytes of device memory it ran with; 0: unknown */
+    bool accesses;    /* the trace has every access, not only faults */
+    uint64_t memory;  /* bytes of device memory of the run; 0: unknown */
 };
 
 struct ff_trace_writer;
 struct ff_trace_reader;
 
-/* Starts a file; it gets its name when it is closed without an error, so that no half trace is ever
- * mistaken for a whole one. Until then it is PATH.PID-N.part beside it, which is all that a process
- * that was killed leaves behind: it can be read up to where it breaks off. All return 0 or negative
- * errno; -ENOSPC when the disk is full; -EEXIST when PATH is there and no regular file. Not for
- * several threads at a time. */
+/* Starts a file. Its name is PATH.PID-N.part until ff_trace_finish() renames it to PATH, so that an
+ * incomplete trace is never mistaken for a complete one. A killed process leaves the .part file, which can
+ * be read up to where it breaks off. The functions of a writer return 0 or negative errno; -ENOSPC: the disk
+ * is full; -EEXIST: PATH exists and is not a regular file. One thread at a time may use a writer. */
 FF_API int ff_trace_create(const char *path, const struct ff_trace_info *info,
                            struct ff_trace_writer **out);
 /* -EINVAL: an unknown kind, or a time before the last one. */
 FF_API int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event);
 /* Ends the file. The first error of any earlier call is returned again, and the file removed. */
 FF_API int ff_trace_finish(struct ff_trace_writer *writer);
-/* Gives up: no file stays. */
+/* Ends the file and removes it. */
 FF_API void ff_trace_abandon(struct ff_trace_writer *writer);
 
 /* -ENOENT, -EACCES; -EBADMSG: not a trace, damaged or truncated (the message says which); -ENOTSUP: a
  * newer version. `info` may be NULL. */
 FF_API int ff_trace_open(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
                          struct ff_error *error);
-/* 1: an event; 0: the end; or negative errno as above, and again at every further call. The events
- * before a damage are read first; no memory is needed beyond what the open has taken. */
+/* 1: an event; 0: the end; or negative errno as above, and again at every further call. Events before a
+ * damaged place are read first. Needs no memory beyond what ff_trace_open() has allocated. */
 FF_API int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
                          struct ff_error *error);
 FF_API void ff_trace_close(struct ff_trace_reader *reader);

@@ -31,18 +31,19 @@ static const struct argp_option compare_options[] = {
            "are all tried (default: 66%)"),
     OPTION("programs", PROGRAMS, "all|NAME[,..]",
            "bundled programs (default: all, if nothing else is named)"),
-    OPTION("size", SIZE, "SIZE", "bytes that a bundled program uses in all (default: 256M)"),
-    OPTION("runs", RUNS, "N", "measure everything N times, in turn, and show medians (default: 3)"),
-    OPTION("timeout", TIMEOUT, "TIME", "give up on a run after that long, such as 60s"),
+    OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
+    OPTION("runs", RUNS, "N", "runs of each system, alternating; medians are shown (default: 3)"),
+    OPTION("timeout", TIMEOUT, "TIME", "stop a run that takes longer, such as 60s"),
     OPTION("json", JSON, "FILE",
            "write all results to this file; - is standard output, without the "
            "tables"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
-           "model it: run workloads on these devices, as farfault sim does, instead of programs"),
-    OPTION("modelled", MODELLED, NULL, "the same on the default device"),
+           "simulate workloads on these modelled devices instead of running programs, as farfault "
+           "sim does"),
+    OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "of modelled runs: the footprint is this share of the memory, such as 110%"),
-    OPTION("jobs", JOBS, "N", "of modelled runs: how many at the same time"),
+           "modelled runs: the footprint as a share of the memory, such as 110%"),
+    OPTION("jobs", JOBS, "N", "modelled runs: how many run at the same time"),
     {0},
 };
 

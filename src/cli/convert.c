@@ -11,27 +11,27 @@
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 static const struct argp_option import_options[] = {
-    OPTION("output", OUTPUT, "TRACE", "the trace to be written"),
+    OPTION("output", OUTPUT, "TRACE", "the trace to write"),
     {0},
 };
 
 static const struct argp_option export_options[] = {
     OPTION("format", FORMAT, "perfetto",
-           "what to write (default: perfetto, which Chrome reads, too)"),
-    OPTION("output", OUTPUT, "FILE", "the file to be written"),
+           "the format to write (default: perfetto, which Chrome reads, too)"),
+    OPTION("output", OUTPUT, "FILE", "the file to write"),
     {0},
 };
 
 static const char import_help[] =
-    "Turns what another tool recorded into a trace, for farfault replay.\v"
-    "FORMAT auto looks at the file.\n"
+    "Converts a recording of another tool to a trace, for farfault replay.\v"
+    "FORMAT auto detects the format from the file.\n"
     "\n"
     "Examples:\n"
     "  farfault import auto run.sqlite --output run.trace\n"
     "  farfault import accel-sim kernelslist.g --output bfs.trace";
 
 static const char export_help[] =
-    "Turns a trace into a file for another tool.\v"
+    "Converts a trace to a file for another tool.\v"
     "Examples:\n"
     "  farfault export atax.trace --format perfetto --output atax.json";
 

@@ -24,19 +24,20 @@ static const struct {
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 static const char help[] =
-    "Runs GPU programs whose data is larger than device memory, and compares ways to do it.\v"
+    "Runs GPU programs whose data is larger than device memory, and compares systems that manage "
+    "it.\v"
     "Commands:\n"
     "  run      run an OpenCL program with a budget of device memory\n"
     "  compare  run programs under several systems and compare times and traffic\n"
-    "  sim      run models of programs on modelled devices, and compare the same\n"
-    "  record   like run, and write a trace\n"
-    "  replay   run what a trace recorded on modelled devices\n"
-    "  import   make a trace of what another tool recorded\n"
-    "  export   make a file for another tool of a trace\n"
-    "  train    train a predictor of pages on what modelled programs access\n"
-    "  predict  how good a trained predictor is, and how fast\n"
-    "  repro    a paper's tables beside ours\n"
-    "  list     show the systems, policies, programs, workloads and devices there are\n"
+    "  sim      simulate models of programs on modelled devices, and compare in the same way\n"
+    "  record   like run, and also write a trace\n"
+    "  replay   simulate what a trace recorded on modelled devices\n"
+    "  import   convert a recording of another tool to a trace\n"
+    "  export   convert a trace to a file for another tool\n"
+    "  train    train a page predictor on the accesses of simulated programs\n"
+    "  predict  measure how good and how fast a trained predictor is\n"
+    "  repro    show a paper's published tables beside ours\n"
+    "  list     list the systems, policies, programs, workloads and devices\n"
     "\n"
     "Examples:\n"
     "  farfault run --memory 256M -- ./program --its --arguments\n"
@@ -44,7 +45,7 @@ static const char help[] =
     "  farfault sim bfs --memory 66% --gpu v100-16g\n"
     "  farfault list systems\n"
     "\n"
-    "`farfault COMMAND --help' tells more about each.";
+    "`farfault COMMAND --help' describes each command.";
 
 /* What is left after the options: the command and its arguments. */
 struct rest {

@@ -60,19 +60,21 @@ static const struct argp_option device_options[] = {
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("device-type", DEVICE_TYPE, "gpu|cpu",
-           "what programs take the devices for (default: gpu; with cpu, a program that has other "
-           "kernels for CPUs uses those, as it would without farfault)"),
+           "the device type that programs see (default: gpu; with cpu, a program that has separate "
+           "kernels for CPUs uses these, as it would without farfault)"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("link", LINK, "RATE,LATENCY",
            "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
            "machine copies)"),
-    OPTION("host", HOST, "FILE", "keep what is on no device in this new file instead of in memory"),
+    OPTION("host", HOST, "FILE",
+           "keep pages that are on no device in this new file instead of in memory"),
     OPTION("mechanism", MECHANISM, "auto|move|copy",
-           "how pages come to a device (default: auto, the best that the kernel has)"),
-    OPTION("handler", HANDLER, "adaptive|sleep|sigbus", "who serves faults (default: adaptive)"),
+           "how pages are moved (default: auto, the best that Linux supports here)"),
+    OPTION("handler", HANDLER, "adaptive|sleep|sigbus",
+           "how faults are waited for and served (default: adaptive)"),
     OPTION("spin", SPIN, "TIME",
            "how long an adaptive handler spins after a fault (default: 50us)"),
-    OPTION("seed", SEED, "N", "seed of policies that draw random numbers (default: 1)"),
+    OPTION("seed", SEED, "N", "seed of policies that use random numbers (default: 1)"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
 };

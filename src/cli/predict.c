@@ -21,13 +21,14 @@
 static const struct argp_option predict_options[] = {
     OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
     OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     {0},
 };
 
 static const char predict_help[] =
-    "Predicts what modelled programs access with a model of farfault train.\v"
-    "Scores are of the accesses that training keeps for testing. --bench times each prediction on "
+    "Predicts the accesses of simulated programs with a model from farfault train.\v"
+    "Scores are over the accesses that training keeps for testing. --bench times each prediction "
+    "on "
     "its own, from a new access to the answer, in the order of the program.\n"
     "\n"
     "Examples:\n"

@@ -23,12 +23,12 @@ static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 static const struct argp_option repro_options[] = {
-    OPTION("json", JSON, NULL, "as JSON on standard output"),
-    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("json", JSON, NULL, "write JSON to standard output"),
+    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     OPTION("jobs", JOBS, "N",
-           "how many simulations run at the same time (default: one a processor)"),
+           "how many simulations run at the same time (default: one per processor)"),
     OPTION("models", MODELS, "FOLDER",
-           "for hlsh: train predictors in full, keep them there, and use those that are there"),
+           "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     {0},
 };
 

@@ -193,7 +193,7 @@ static void speedups(const struct work *work, const struct ff__repro_plan *plan,
         table, ff__repro_text(config, "config"),
         ff__repro_number(config, "um_s") / ff__repro_number(config, "deepum_s"),
         seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, DEEPUM_ALL)));
-    table = ff__repro_table(tables, "9a.ideal", "memory for everything, times as fast as UM");
+    table = ff__repro_table(tables, "9a.ideal", "fully resident, times as fast as UM");
     json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__repro_row(
         table, ff__repro_text(config, "config"), (double)NAN,
         seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, IDEAL)));
@@ -359,8 +359,8 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
            LMS_MOD, seconds_of);
     column(work, plan, tables, "9b.deepum", "DeepUM, seconds of 100 iterations", "deepum_s",
            DEEPUM_ALL, seconds_of);
-    column(work, plan, tables, "9b.ideal", "memory for everything, seconds of 100 iterations",
-           "ideal_s", IDEAL, seconds_of);
+    column(work, plan, tables, "9b.ideal", "fully resident, seconds of 100 iterations", "ideal_s",
+           IDEAL, seconds_of);
     speedups(work, plan, tables);
     ablation(work, plan, tables);
     degrees(work, plan, tables);

@@ -26,7 +26,7 @@
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
     OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",                                                \
-           "who decides what moves when (default: nvidia; see farfault list systems)"),            \
+           "the policies that manage memory (default: nvidia; see farfault list systems)"),        \
         OPTION(                                                                                    \
             "memory", MEMORY, "SIZE|SHARE%",                                                       \
             "memory of each device (default: 256M); a share is one of the program's footprint, "   \
@@ -37,14 +37,15 @@
 static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
 
 static const struct argp_option record_options[] = {
-    OPTION("output", OUTPUT, "TRACE", "the trace to be written"),
+    OPTION("output", OUTPUT, "TRACE", "the trace to write"),
     RUN_OPTIONS,
     {0},
 };
 
 static const char help[] =
-    "Runs an OpenCL program unchanged on devices with little memory: what does not fit comes when "
-    "it is touched.\v"
+    "Runs an unchanged OpenCL program on devices with little memory: data that does not fit "
+    "migrates "
+    "when it is accessed.\v"
     "Every option can also be set in the environment, --memory as FARFAULT_MEMORY and so on "
     "(--host is FARFAULT_HOST_FILE); the command line wins. POCL_DEVICES is set to one device for "
     "each of --devices.\n"

@@ -21,29 +21,30 @@
 
 static const struct argp_option options_of_sweeps[] = {
     OPTION("systems", SYSTEMS, "NAME[,..]",
-           "what to compare (default: demand,nvidia,nvidia-1,oracle, as far as they are there); a "
+           "what to compare (default: demand,nvidia,nvidia-1,oracle); a "
            "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
     OPTION("memory", MEMORY, "SIZE|SHARE%|device[,..]",
            "memory of each device, in bytes, as a share of the footprint, or what the device has "
            "(the default); several are all tried"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "the same said the other way: the footprint is this share of the memory, such as 110%"),
+           "memory as papers give it: the footprint as a share of the memory, such as 110%"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
            "devices, see farfault list gpus (default: " STANDARD_GPU ")"),
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
-    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     OPTION("json", JSON, "FILE",
            "write all results to this file; - is standard output, without the tables"),
-    OPTION("trace", TRACE, "FILE", "write what happens to a trace; for one run of one system only"),
+    OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
     OPTION("jobs", JOBS, "N",
-           "how many simulations run at the same time (default: one a processor); the results are "
-           "the same for any"),
+           "how many simulations run at the same time (default: one per processor); results do not "
+           "depend on it"),
     OPTION("untimed", UNTIMED, NULL,
-           "answer every access at once: hits, misses and evictions, but no times; many times "
+           "complete every access at once: count hits, misses and evictions, without times; many "
+           "times "
            "faster"),
     OPTION("settle", SETTLE, NULL,
-           "rounds of training that are like those before are counted, not simulated"),
+           "extrapolate training iterations that are in steady state instead of simulating them"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},

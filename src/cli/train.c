@@ -16,27 +16,28 @@
 static const struct argp_option train_options[] = {
     OPTION("network", NETWORK, "NAME",
            "hlsh, hlsh-float, transformer, fc, cnn or lstm (default: hlsh)"),
-    OPTION("distance", DISTANCE, "N", "predict the access so many ahead (default: 1)"),
+    OPTION("distance", DISTANCE, "N", "how many accesses ahead to predict (default: 1)"),
     OPTION("cluster", CLUSTER, "KEY",
-           "what makes a stream: sm+warp, sm, pc, kernel, cta or warp (default: sm+warp)"),
+           "accesses that form a stream: those with the same sm+warp, sm, pc, kernel, cta or warp "
+           "(default: sm+warp)"),
     OPTION("split", SPLIT, "streams|time",
            "test on every fifth stream, or on the last fifth of each (default: streams)"),
     OPTION("steps", STEPS, "N", "batches to train on (default: the network's own)"),
     OPTION("together", TOGETHER, NULL, "one predictor for all workloads, not one for each"),
     OPTION("output", OUTPUT, "FILE",
-           "the model's file, for one predictor; if it is there and unfinished, training goes on"),
+           "the model's file, for one predictor; training of an unfinished model continues"),
     OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    OPTION("seed", SEED, "N", "seed of everything that is random (default: 1)"),
+    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     {0},
 };
 
 static const char train_help[] =
-    "Trains a predictor of pages on what modelled programs access, and says how good it is on "
+    "Trains a page predictor on the accesses of simulated programs, and shows how good it is on "
     "accesses that it was not trained on.\v"
     "top-1 is the share of predictions that name the right page; F1 is weighted by class; majority "
-    "is what always saying the most frequent class would get.\n"
+    "is the score of always predicting the most frequent class.\n"
     "\n"
-    "Training that was interrupted (Ctrl-C) goes on where it was with the same command.\n"
+    "Interrupted training (Ctrl-C) continues with the same command.\n"
     "\n"
     "Examples:\n"
     "  farfault train hotspot --output hotspot.model\n"

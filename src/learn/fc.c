@@ -58,7 +58,7 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 
 const struct ff__net_type ff__net_fc = {
     .name = "fc",
-    .summary = "fully connected: one hidden layer of 64",
+    .summary = "fully connected: one hidden layer of 64 units",
     .batch = 128,
     .steps = 1500,
     .rate = 0.003f,

@@ -485,7 +485,7 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 
 const struct ff__net_type ff__net_hlsh = {
     .name = "hlsh",
-    .summary = "the revised predictor: 12 wide, HLSH attention, four bits",
+    .summary = "the paper's revised predictor: 12 wide, HLSH attention, four bits",
     .quantized = true,
     TRAINED,
 };

@@ -109,7 +109,7 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 
 const struct ff__net_type ff__net_lstm = {
     .name = "lstm",
-    .summary = "one LSTM layer of 48",
+    .summary = "one LSTM layer of 48 units",
     .batch = 128,
     .steps = 1500,
     .rate = 0.003f,

@@ -296,7 +296,7 @@ static void backward(struct ff__net *net, const struct ff__batch *batch, const f
 
 const struct ff__net_type ff__net_transformer = {
     .name = "transformer",
-    .summary = "the unconstrained predictor: 13 features, 200 wide, two layers, 8 heads",
+    .summary = "the paper's unconstrained predictor: 13 features, 200 wide, two layers, 8 heads",
     .batch = 32,
     .steps = 1500,
     .rate = 0.001f,

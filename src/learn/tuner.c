@@ -129,8 +129,9 @@ static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tune
         return ff__fail(error, -EINVAL, "%s: a model of type %s; only hlsh is fast enough", path,
                         tuner->model.net.type->name);
     if (tuner->model.by != FF__CLUSTER_SM_WARP)
-        return ff__fail(error, -EINVAL, "%s: a model of streams by %s; here they are by %s", path,
-                        ff__cluster_name(tuner->model.by), ff__cluster_name(FF__CLUSTER_SM_WARP));
+        return ff__fail(error, -EINVAL, "%s: the model's streams are by %s; here they are by %s",
+                        path, ff__cluster_name(tuner->model.by),
+                        ff__cluster_name(FF__CLUSTER_SM_WARP));
     *first = make_tuned(&tuner->model);
     return *first ? 0 : ff__fail(error, -ENOMEM, "%s: no memory", path);
 }

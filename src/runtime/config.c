@@ -196,7 +196,7 @@ int ff_environment_check(struct ff_error *error) {
         bool close = ff__nearest_is_close(&nearest);
         if (nearest.distance > 0)
             return ff__fail(error, -EINVAL,
-                            "the environment has " PREFIX "%s, which nothing reads%s%s", name,
+                            "the environment has " PREFIX "%s, which is not a setting%s%s", name,
                             close ? "; the nearest is " PREFIX : "", close ? nearest.best : "");
     }
     return 0;

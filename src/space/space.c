@@ -260,13 +260,13 @@ static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t l
     const struct ff__frames *frames = &space->frames[tier];
     uint64_t held = ff__space_held(space, tier), most = space->capacity + space->forgotten[tier];
     if (space->by_page && (pages > held || held > most))
-        return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu handed out of %llu",
+        return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu allocated of %llu",
                         tier, (unsigned long long)pages, (unsigned long long)held,
                         (unsigned long long)space->capacity);
     if (!space->by_page &&
         (leaves > frames->leaves_used ||
          frames->leaves_used > (frames->root_count + frames->spare_used) * FF_ROOT_LEAVES))
-        return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are handed out of %u",
+        return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are allocated of %u",
                         tier, leaves, frames->leaves_used, frames->root_count * FF_ROOT_LEAVES);
     return 0;
 }

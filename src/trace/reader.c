@@ -43,7 +43,7 @@ static ssize_t take(const struct ff_trace_reader *reader, void *to, size_t size)
 
 static int cut_off(struct ff_trace_reader *reader) {
     return ff__fail(&reader->failure, -EBADMSG,
-                    "%s: breaks off after %llu events: whoever wrote it did not finish it, or the "
+                    "%s: breaks off after %llu events: its writer did not finish it, or the "
                     "file was cut",
                     reader->path, (unsigned long long)reader->events);
 }

@@ -180,7 +180,7 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     int status = start_writing(recorder);
     if (status) {
         ff__fail(error, status, "cannot record to %s: %s", config->path,
-                 status == -EEXIST ? "it is there, and no regular file" : strerror(-status));
+                 status == -EEXIST ? "it exists, and is not a regular file" : strerror(-status));
         release(recorder);
         return status;
     }

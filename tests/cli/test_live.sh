@@ -73,7 +73,7 @@ mistake 0 'farfault run: nothing was managed: ./client looked *' run --quiet -- 
 LD_PRELOAD=$preload ./client devices 2>err
 has err 'farfault: nothing was managed: this program looked at OpenCL devices'
 FARFAULT_MEMROY=4M LD_PRELOAD=$preload ./client devices 2>err
-has err 'farfault: the environment has FARFAULT_MEMROY, which nothing reads; the nearest is FARFAULT_MEMORY'
+has err 'farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is FARFAULT_MEMORY'
 
 # ---- too little of something
 

@@ -80,11 +80,11 @@ mistake 2 "farfault run: unknown system 'x'; *" run -- true
 unset FARFAULT_SYSTEM
 for pair in MEMROY:MEMORY SYTEM:SYSTEM HOSTFILE:HOST_FILE DEVICETYPE:DEVICE_TYPE; do
     export "FARFAULT_${pair%%:*}=x"
-    mistake 2 "farfault: the environment has FARFAULT_${pair%%:*}, which nothing reads; the nearest is FARFAULT_${pair#*:}" list
+    mistake 2 "farfault: the environment has FARFAULT_${pair%%:*}, which is not a setting; the nearest is FARFAULT_${pair#*:}" list
     unset "FARFAULT_${pair%%:*}"
 done
 export FARFAULT_QWERTYUIOP=x
-mistake 2 'farfault: the environment has FARFAULT_QWERTYUIOP, which nothing reads' run -- true
+mistake 2 'farfault: the environment has FARFAULT_QWERTYUIOP, which is not a setting' run -- true
 unset FARFAULT_QWERTYUIOP
 variables=$(grep -rhoE '"FARFAULT_[A-Z_]+"' "$source/src" "$source/tests" --include=*.c --include=*.h | tr -d '"' | sort -u)
 in_scripts=$(grep -rhoE '[$][{]?FARFAULT_[A-Z_]+' "$source/scripts" "$source/tests" --include=*.sh | tr -d '${' | sort -u)
@@ -121,7 +121,7 @@ mistake 2 'farfault compare: --json missing/x: *' compare --json missing/x atax
 
 mistake 2 "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" list cpus
 status 0 list
-for text in demand nvidia-1 threshold 'migrations in a row' addvectors lrm; do
+for text in demand nvidia-1 threshold 'consecutive migrations' addvectors lrm; do
     has out "$text"
 done
 status 0 list programs

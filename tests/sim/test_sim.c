@@ -142,7 +142,7 @@ static void test_too_little_memory(void **state) {
     struct ff__sim_config config = {.gpu = &preset, .memory = MIB, .devices = 1};
     assert_int_equal(little_try(&stream, &config, "demand", &result, &error), -EINVAL);
     assert_string_equal(error.message,
-                        "1048576 bytes of memory: the device hands it out in pieces of 2097152 "
+                        "1048576 bytes of memory: the device allocates it in pieces of 2097152 "
                         "bytes");
 }
 

@@ -296,7 +296,7 @@ static void test_contradictions(void **state) {
     const struct ff_trace_event device[] = {RANGE(0, 4096), {.kind = FF_TRACE_LAUNCH, .device = 8}};
     check_contradiction(unknown, 1, -EBADMSG, "not allocated");
     check_contradiction(freed, 3, -EBADMSG, "not allocated");
-    check_contradiction(behind, 3, -EBADMSG, "behind its end");
+    check_contradiction(behind, 3, -EBADMSG, "beyond its end");
     check_contradiction(twice, 2, -EBADMSG, "twice");
     check_contradiction(empty, 1, -EBADMSG, "size");
     check_contradiction(huge, 1, -EBADMSG, "size");

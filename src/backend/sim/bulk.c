@@ -206,7 +206,7 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     }
     struct bulk *bulk = &device->bulk;
     if (sim->recording)
-        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk cannot be recorded");
+        ff__sim_fail(sim, -ENOTSUP, "analytical kernels have no accesses to record");
     bulk->arrays = device->job->workload->arrays;
     start_fronts(sim, bulk, kernel);
     bulk->step = 0;

@@ -139,5 +139,5 @@ void ff__sim_loop(struct sim *sim) {
             report_progress(sim);
     }
     if (!sim->failure && !have_ended(sim))
-        ff__sim_fail(sim, -EDEADLK, "warps wait for pages that nobody brings");
+        ff__sim_fail(sim, -EDEADLK, "warps wait for pages that no transfer brings");
 }

@@ -235,7 +235,7 @@ int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jo
         return status;
     if (config->memory > 0 && config->memory < frame)
         return ff__fail(error, -EINVAL,
-                        "%llu bytes of memory: the device hands it out in pieces of %llu bytes",
+                        "%llu bytes of memory: the device allocates it in pieces of %llu bytes",
                         (unsigned long long)config->memory, (unsigned long long)frame);
     status = foresees ? record_future(config, jobs, count, &recording, &future, error) : 0;
     if (!status)

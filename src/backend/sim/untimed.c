@@ -278,7 +278,7 @@ void ff__untimed_launch(struct sim *sim, struct device *device, const struct lau
     if (launch->kernel.step)
         run_kernel(sim, device, &launch->kernel);
     else
-        ff__sim_fail(sim, -ENOTSUP, "kernels in bulk take time: no untimed run of them");
+        ff__sim_fail(sim, -ENOTSUP, "analytical kernels cannot run untimed");
     ff__sim_charge(sim, device->counters);
 }
 

@@ -109,7 +109,7 @@ const struct ff_evict_policy ff__evict_belady = {
     .base =
         {
             .name = "belady",
-            .summary = "who is needed last in a recorded run of the same work",
+            .summary = "what is needed farthest in the future, by a recorded run of the same work",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
             .controls = FF_CONTROLS_VICTIMS,

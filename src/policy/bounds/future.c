@@ -24,7 +24,7 @@ enum param { AHEAD, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [AHEAD] = {"ahead", FF_PARAM_INT, 65536, 1, INT64_C(1) << 40,
-               "how many accesses to look ahead"},
+               "how many accesses to prefetch ahead"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -237,7 +237,7 @@ const struct ff_prefetch_policy ff__prefetch_future = {
     .base =
         {
             .name = "future",
-            .summary = "what a recorded run of the same work needs next, if it does no harm",
+            .summary = "what a recorded run needs next, unless it displaces what is needed sooner",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_FUTURE,
             .controls = FF_CONTROLS_FAULTS,

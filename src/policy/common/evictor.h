@@ -15,10 +15,9 @@ enum ff__evictor_param { FF__PARAM_RESERVE, FF__PARAM_BUFFER, FF__EVICTOR_PARAMS
 #define FF__EVICTOR_ROWS                                                                           \
     [FF__PARAM_RESERVE] = {"reserve", FF_PARAM_INT,                                                \
                            0,         0,                                                           \
-                           99,        "percent of the order's cold end that is passed over"},      \
+                           99,        "percent of the eviction order's cold end to spare"},        \
     [FF__PARAM_BUFFER] = {                                                                         \
-        "buffer", FF_PARAM_INT, 0,                                                                 \
-        0,        99,           "percent of the device's memory that is kept free ahead of need"}
+        "buffer", FF_PARAM_INT, 0, 0, 99, "percent of device memory to keep free by pre-eviction"}
 
 extern const struct ff_param ff__evictor_params[FF__EVICTOR_PARAMS + 1];
 

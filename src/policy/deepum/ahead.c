@@ -6,7 +6,8 @@
 enum param { ON, PARAMS };
 
 const struct ff_param ff__ahead_params[PARAMS + 1] = {
-    [ON] = {"preevict", FF_PARAM_BOOL, 1, 0, 1, "keep a reserve of free memory for faults"},
+    [ON] = {"preevict", FF_PARAM_BOOL, 1, 0, 1,
+            "pre-evict, to keep a reserve of free memory for faults"},
 };
 
 void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {

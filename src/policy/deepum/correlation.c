@@ -68,17 +68,18 @@ static const struct ff_param params[PARAMS + 1] = {
     [KERNELS] = {"kernels", FF_PARAM_INT, 32, 1, FF__LOOK_MAX,
                  "predicted kernels to prefetch for (N)"},
     [ROWS] = {"rows", FF_PARAM_INT, 2048, 8, 1 << 18, "rows of a block table, a power of two"},
-    [WAYS] = {"associativity", FF_PARAM_INT, 2, 1, 16, "blocks of a row"},
-    [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors of a block"},
+    [WAYS] = {"associativity", FF_PARAM_INT, 2, 1, 16, "entries of a table row (ways)"},
+    [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors recorded per block"},
     [SLACK] = {"slack", FF_PARAM_INT, 8, 0, 4096,
-               "blocks behind its last fault that a kernel may still use"},
-    [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "walk as in the paper, by pairs alone"},
-    [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "bring whole blocks, not only touched pages"},
-    [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1, "go on with the kernels that are predicted"},
+               "blocks before its latest fault that a kernel may still use"},
+    [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "follow recorded successors only, as in the paper"},
+    [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "prefetch whole blocks, not only touched pages"},
+    [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1,
+               "continue with the predicted next kernels (chaining)"},
     [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
-               "percent of the memory to bring before the next fault, launch or end"},
+               "percent of memory to prefetch before the next fault, launch or launch end"},
     [BEYOND] = {"beyond", FF_PARAM_BOOL, 0, 0, 1,
-                "forecast uses beyond the predicted kernels, by when they came before"},
+                "predict uses after the last predicted kernel, from earlier reuse distances"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -397,7 +398,8 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
         {
             .name = "correlation",
-            .summary = "what the kernel, and those predicted after it, used before (DeepUM)",
+            .summary =
+                "what the running kernel and the predicted next ones used last time (DeepUM)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,

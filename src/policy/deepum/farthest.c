@@ -169,7 +169,8 @@ const struct ff_evict_policy ff__evict_farthest = {
     .base =
         {
             .name = "farthest",
-            .summary = "whose next use, by the prefetch policy's forecast, is farthest (ours)",
+            .summary =
+                "the block whose next use is farthest, by the prefetch policy's forecast (ours)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -10,7 +10,7 @@ enum param { PARTS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [PARTS] = {"parts", FF_PARAM_BOOL, 1, 0, 1,
-               "drop pages of blocks that are inactive in part, too"},
+               "also drop the inactive pages of blocks that are inactive only in part"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -30,7 +30,7 @@ const struct ff_discard_policy ff__discard_inactive = {
     .base =
         {
             .name = "inactive",
-            .summary = "pages of inactive allocator blocks are dropped as well (DeepUM)",
+            .summary = "pages of inactive allocator blocks are dropped, too (DeepUM)",
             .api = FF_POLICY_API,
             .state_size = sizeof(struct inactive),
             .params = params,

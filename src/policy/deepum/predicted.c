@@ -195,7 +195,7 @@ const struct ff_evict_policy ff__evict_predicted = {
     .base =
         {
             .name = "predicted",
-            .summary = "least recently migrated and not expected to be used soon (DeepUM)",
+            .summary = "the least recently migrated block without a predicted use (DeepUM)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -45,9 +45,9 @@ enum param {
 static const struct ff_param params[PARAMS + 1] = {
     FF__LOOKAHEAD_ROWS,
     [TUNE] = {"tune", FF_PARAM_INT, 50000000, LANES, INT64_C(1) << 60,
-              "instructions of threads after which it is fine-tuned"},
+              "thread instructions between fine-tuning steps"},
     [PROGRAM] = {"program", FF_PARAM_INT, 0, 0, UINT16_MAX,
-                 "which of the model's programs runs, from 0 on: their code is at other addresses"},
+                 "which of the model's programs runs, from 0: PCs differ by program"},
     [WAIT] = {"wait", FF_PARAM_BOOL, 0, 0, 1, "a fault waits for its prediction"},
     [TOUCHES] = {"touches", FF_PARAM_BOOL, 0, 0, 1,
                  "predict at the first access to a prefetched page, too, not only at faults"},
@@ -164,7 +164,8 @@ const struct ff_prefetch_policy ff__prefetch_learned = {
     .base =
         {
             .name = "learned",
-            .summary = "the 64 KiB leaf and one page that a learned predictor expects (HLSH)",
+            .summary =
+                "the faulting 64 KiB leaf and one page that a learned predictor names (HLSH)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS,
             .controls = FF_CONTROLS_FAULTS,

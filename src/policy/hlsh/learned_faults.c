@@ -28,7 +28,7 @@ enum param { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__LOOKAHEAD_ROWS,
     [TUNE] = {"tune", FF_PARAM_INT, 2048, 128, INT64_C(1) << 40,
-              "faults after which it is fine-tuned"},
+              "faults between fine-tuning steps"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -108,7 +108,8 @@ const struct ff_prefetch_policy ff__prefetch_learned_faults = {
     .base =
         {
             .name = "learned-faults",
-            .summary = "the same, of one thread's faults alone: where nothing else is seen",
+            .summary = "as learned, predicting from the faults of one thread: where accesses are "
+                       "not visible",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,

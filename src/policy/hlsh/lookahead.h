@@ -52,20 +52,21 @@ enum ff__lookahead_param {
 
 #define FF__LOOKAHEAD_ROW(which, ...) [FF__LOOKAHEAD_##which] = {__VA_ARGS__}
 #define FF__LOOKAHEAD_ROWS                                                                         \
-    FF__LOOKAHEAD_ROW(MODEL, "model", FF_PARAM_TEXT, 0, 0, 400,                                    \
-                      "a file of farfault train; none: it learns from what it sees"),              \
+    FF__LOOKAHEAD_ROW(                                                                             \
+        MODEL, "model", FF_PARAM_TEXT, 0, 0, 400,                                                  \
+        "a file written by farfault train; without one, the model learns from the run"),           \
         FF__LOOKAHEAD_ROW(DISTANCE, "distance", FF_PARAM_INT, 0, 0, 1000,                          \
-                          "accesses ahead; 0: the model's, or 30 without one"),                    \
+                          "accesses to predict ahead; 0: the model's, or 30 without a model"),     \
         FF__LOOKAHEAD_ROW(LATENCY, "latency", FF_PARAM_NS, 1000, 0, 1000000000,                    \
                           "modelled time of one prediction"),                                      \
         FF__LOOKAHEAD_ROW(MEASURED, "measured", FF_PARAM_BOOL, 0, 0, 1,                            \
-                          "what this machine takes, in place of latency"),                         \
+                          "charge what a prediction takes on this machine instead of latency"),    \
         FF__LOOKAHEAD_ROW(STEPS, "steps", FF_PARAM_INT, 25, 0, 1000000,                            \
-                          "batches of one fine-tuning; 0: it does not learn"),                     \
+                          "batches of one fine-tuning step; 0: no fine-tuning"),                   \
         FF__LOOKAHEAD_ROW(LEARNING, "learning", FF_PARAM_NS, 0, 0, 1000000000000,                  \
-                          "modelled time of one fine-tuning; the paper charges none"),             \
+                          "modelled time of one fine-tuning step; the paper charges none"),        \
         FF__LOOKAHEAD_ROW(BRING, "bring", FF_PARAM_INT, FF__BRING_PAGE, 0, FF__BRINGS - 1,         \
-                          "with a prediction: 0 a page, 1 its leaf, 2 its tree; with a fault: "    \
+                          "for a prediction: 0 a page, 1 its leaf, 2 its tree; for a fault: "      \
                           "its leaf, or tree")
 
 /* Bytes of the arena for so many streams. */

@@ -25,9 +25,9 @@ enum param { THRESHOLD, TREE, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [THRESHOLD] = {"threshold", FF_PARAM_INT, 256, 1, 65535,
-                   "remote accesses to a block before what they touched migrates"},
+                   "remote accesses to a block before its accessed pieces migrate"},
     [TREE] = {"tree", FF_PARAM_INT, 51, 0, 100,
-              "percent of a subtree that must be exceeded to bring all of it; 100: never"},
+              "percent of a subtree's pages above which all of it migrates; 100: never"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -119,7 +119,7 @@ const struct ff_prefetch_policy ff__prefetch_counters = {
     .base =
         {
             .name = "counters",
-            .summary = "used over the link, migrated after 256 accesses (NVIDIA access counters)",
+            .summary = "remote access first, migration after 256 accesses (NVIDIA access counters)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES,
             .controls = FF_CONTROLS_FAULTS,

@@ -26,7 +26,7 @@ const struct ff_evict_policy ff__evict_lrm = {
     .base =
         {
             .name = "lrm",
-            .summary = "least recently migrated block first, discarded blocks before (NVIDIA)",
+            .summary = "discarded blocks first, then the least recently migrated block (NVIDIA)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -35,26 +35,28 @@ enum param {
 /* Standards and ranges are the driver's. */
 static const struct ff_param params[PARAMS + 1] = {
     [THRESHOLD] = {"threshold", FF_PARAM_INT, 51, 0, 100,
-                   "percent of a subtree that must be exceeded to bring all of it"},
+                   "percent of a subtree's pages above which all of it migrates"},
     [MIN_FAULTS] = {"min_faults", FF_PARAM_INT, 1, 1, 20,
-                    "faults of a block to one place before anything is prefetched there"},
-    [THRASHING] = {"thrashing", FF_PARAM_BOOL, 1, 0, 1, "detect and calm thrashing pages"},
+                    "faults of a block to one tier before anything is prefetched there"},
+    [THRASHING] = {"thrashing", FF_PARAM_BOOL, 1, 0, 1,
+                   "detect thrashing pages; throttle or pin them"},
     [QUIRK] = {"quirk", FF_PARAM_BOOL, 1, 0, 1,
                "leave out pages at the start of a misaligned block, as the driver does"},
     [THRASH_THRESHOLD] = {"thrash_threshold", FF_PARAM_INT, 3, 1, 7,
-                          "migrations in a row that make a page thrash"},
+                          "consecutive migrations that make a page a thrashing one"},
     [THRASH_PIN_THRESHOLD] = {"thrash_pin_threshold", FF_PARAM_INT, 10, 1, 255,
                               "throttlings before a thrashing page is pinned"},
     [THRASH_LAPSE] = {"thrash_lapse", FF_PARAM_NS, 500000, 1000, INT64_C(1000) * UINT32_MAX,
-                      "migrations at most this far apart count; adapts if left alone"},
+                      "migrations at most this far apart are consecutive; adapts unless set"},
     [THRASH_NAP] = {"thrash_nap", FF_PARAM_INT, 1, 1, 100,
-                    "lapses that a throttled processor waits"},
-    [THRASH_EPOCH] = {"thrash_epoch", FF_PARAM_INT, 2000, 1, UINT32_MAX,
-                      "lapses without thrashing after which a block's history is forgotten"},
+                    "how long a throttled processor waits, in units of thrash_lapse"},
+    [THRASH_EPOCH] =
+        {"thrash_epoch", FF_PARAM_INT, 2000, 1, UINT32_MAX,
+         "time without thrashing that resets a block's history, in units of thrash_lapse"},
     [THRASH_PIN] = {"thrash_pin", FF_PARAM_INT, 300, 0, UINT32_MAX,
-                    "lapses that a page stays pinned; 0: for good"},
+                    "how long a page stays pinned, in units of thrash_lapse; 0: for good"},
     [THRASH_MAX_RESETS] = {"thrash_max_resets", FF_PARAM_INT, 4, 0, UINT32_MAX,
-                           "times that a block's history may be forgotten"},
+                           "how often a block's history may be reset"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {

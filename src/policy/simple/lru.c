@@ -36,8 +36,8 @@ static int init(void *state, const struct ff_policy_env *env) {
         .pick = pick_##id,                                                                         \
     };
 
-LRU_POLICY(lru_2m, "lru-2m", FF__VICTIM_BLOCK, "the block whose last use is longest ago (UVMSmart)")
+LRU_POLICY(lru_2m, "lru-2m", FF__VICTIM_BLOCK, "the least recently used block (UVMSmart)")
 LRU_POLICY(lru_64k, "lru-64k", FF__VICTIM_LEAF,
-           "the coldest 64 KiB leaf (UVMSmart's sequential-local)")
+           "the least recently used 64 KiB leaf of the least recently used block (UVMSmart)")
 LRU_POLICY(tree_half, "tree-half", FF__VICTIM_TREE,
-           "tree pre-eviction: nodes less than half valid drain (Ganguly)")
+           "as lru-64k, then tree nodes that are less than half valid (Ganguly's pre-eviction)")

@@ -180,7 +180,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
     .base =
         {
             .name = "lru-4k",
-            .summary = "the page used longest ago (UVMSmart)",
+            .summary = "the least recently used page (UVMSmart)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

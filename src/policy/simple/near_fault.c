@@ -31,8 +31,8 @@ static int init(void *state, const struct ff_policy_env *env) {
     };
 
 NEAR_FAULT_POLICY(tree_half, "tree-half", FF__NEIGHBOURS_TREE,
-                  "tree neighbourhood: nodes more than half valid fill up (Ganguly)")
+                  "each fault's leaf, and tree nodes that are more than half valid (Ganguly)")
 NEAR_FAULT_POLICY(sequential, "sequential", FF__NEIGHBOURS_SEQUENTIAL,
                   "the whole 64 KiB leaf of each fault (UVMSmart's sequential-local)")
 NEAR_FAULT_POLICY(random, "random", FF__NEIGHBOURS_RANDOM,
-                  "with each fault one page drawn from its block (UVMSmart)")
+                  "one random page of each fault's tree (UVMSmart)")

@@ -7,7 +7,7 @@
 enum param { PARAM_LATEST, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     [PARAM_LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
-                      "latest arrivals that stay; at most half of what is there"},
+                      "latest arrivals that are spared; at most half of the resident blocks"},
 };
 
 /* By block. */
@@ -97,7 +97,7 @@ const struct ff_evict_policy ff__evict_random_2m = {
     .base =
         {
             .name = "random-2m",
-            .summary = "any block but the latest arrivals",
+            .summary = "a random block, but not one of the latest arrivals",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -109,7 +109,7 @@ const struct ff_evict_policy ff__evict_random_4k = {
     .base =
         {
             .name = "random-4k",
-            .summary = "any page (UVMSmart)",
+            .summary = "a random page (UVMSmart)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -13,7 +13,8 @@ const struct ff_prefetch_policy ff__prefetch_remote = {
     .base =
         {
             .name = "remote",
-            .summary = "every page is used from the host, over the link (zero copy)",
+            .summary =
+                "nothing migrates: pages are accessed on the host, over the link (zero copy)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,

@@ -53,7 +53,7 @@ const struct ff_evict_policy ff__evict_uvmsmart = {
     .base =
         {
             .name = "uvmsmart",
-            .summary = "lru-2m, and tree-half once the traffic is not purely linear (UVMSmart)",
+            .summary = "as lru-2m; as tree-half once the traffic is not purely linear (UVMSmart)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,

@@ -33,17 +33,17 @@ enum param { BEFORE, AFTER, REMOTE, THRESHOLD, PENALTY, SMART, BUFFER, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [BEFORE] = {"before", FF_PARAM_INT, FF__NEIGHBOURS_TREE, 0, FF__NEIGHBOURS - 1,
-                "prefetcher until memory fills: 0 none, 1 tree-half, 2 sequential, 3 random"},
+                "prefetcher until memory is full: 0 none, 1 tree-half, 2 sequential, 3 random"},
     [AFTER] = {"after", FF_PARAM_INT, FF__NEIGHBOURS_TREE, 0, FF__NEIGHBOURS - 1,
-               "prefetcher after that; not with smart"},
+               "prefetcher once memory is full; ignored with smart"},
     [REMOTE] = {"remote", FF_PARAM_INT, FF__DELAY_OFF, 0, FF__DELAY_MODES - 1,
-                "use pages over the link first: 0 never, 1 adaptively, 2 always, 3 once full"},
+                "delayed migration: 0 never, 1 adaptive, 2 always, 3 once memory is full"},
     [THRESHOLD] = {"ts", FF_PARAM_INT, 8, 1, FF__DELAY_COUNT_FULL,
-                   "accesses to a leaf after which a read migrates"},
+                   "accesses to a leaf before a read migrates it"},
     [PENALTY] = {"p", FF_PARAM_INT, 2, 1, 1 << 20,
-                 "factor of ts for every round trip, once full; only remote=1"},
+                 "factor on ts for each round trip of a block, once memory is full; only remote=1"},
     [SMART] = {"smart", FF_PARAM_BOOL, 0, 0, 1,
-               "turn to remote=3 when the traffic is not linear any more"},
+               "switch to remote=3 once the traffic is not linear"},
     [BUFFER] = {"buffer", FF_PARAM_INT, 0, 0, 99,
                 "percent of memory that the eviction policy keeps free"},
 };
@@ -213,7 +213,8 @@ const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
     .base =
         {
             .name = "uvmsmart",
-            .summary = "a prefetcher before memory fills, one after; delayed migration (UVMSmart)",
+            .summary = "one prefetcher until memory is full, another after that; delayed migration "
+                       "(UVMSmart)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,

@@ -269,7 +269,7 @@ static int find_array(struct builder *builder, const struct ff_trace_event *even
         !builder->states[*array].live)
         return contradiction(builder, event, "is used, but not allocated");
     if (event->page >= builder->states[*array].pages)
-        return contradiction(builder, event, "is used behind its end");
+        return contradiction(builder, event, "is used beyond its end");
     return 0;
 }
 
@@ -466,7 +466,7 @@ static const struct ff_param no_params[] = {{.name = NULL}};
 
 const struct ff__workload_type ff__trace_type = {
     .name = "trace",
-    .summary = "what a recorded or imported trace did, again",
+    .summary = "the launches and accesses of a recorded or imported trace",
     .params = no_params,
     .takes_file = true,
     .file_key = "file",

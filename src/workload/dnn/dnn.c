@@ -105,9 +105,9 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 #define NETWORK(id, text, batch, length, length_help, says)                                        \
     static const struct ff_param id##_params[] = {                                                 \
-        {"batch", FF_PARAM_INT, batch, 1, 1 << 20, "samples of an iteration"},                     \
+        {"batch", FF_PARAM_INT, batch, 1, 1 << 20, "samples per iteration"},                       \
         {"length", FF_PARAM_INT, length, 1, 4096, length_help},                                    \
-        {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "how often"},                                  \
+        {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "training iterations"},                        \
         {NULL, FF_PARAM_INT, 0, 0, 0, NULL},                                                       \
     };                                                                                             \
     static int open_##id(struct ff__workload *workload, const int64_t *params, const char *file,   \

@@ -30,7 +30,7 @@ static const struct ff_param params[] = FF__MATVEC_PARAMS;
 
 const struct ff__workload_type ff__workload_atax = {
     .name = "atax",
-    .summary = "matrix times vector, and back (PolyBench): a page for every lane, then regular",
+    .summary = "matrix times vector, and transposed (PolyBench): one page per lane, then regular",
     .params = params,
     .open = open,
     .action = action,

@@ -277,7 +277,7 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_bfs = {
     .name = "bfs",
-    .summary = "breadth-first search (Rodinia): irregular, by levels",
+    .summary = "breadth-first search (Rodinia): irregular, level by level",
     .params = params,
     .takes_file = true,
     .file_key = "graph",

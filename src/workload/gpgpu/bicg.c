@@ -32,7 +32,7 @@ static const struct ff_param params[] = FF__MATVEC_PARAMS;
 
 const struct ff__workload_type ff__workload_bicg = {
     .name = "bicg",
-    .summary = "two products of BiCGStab (PolyBench): regular, then a page for every lane",
+    .summary = "two products of BiCGStab (PolyBench): regular, then one page per lane",
     .params = params,
     .open = open,
     .action = action,

@@ -193,7 +193,8 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_fdtd2d = {
     .name = "fdtd2d",
-    .summary = "finite differences in two dimensions (PolyBench): regular, every array every step",
+    .summary =
+        "finite differences in two dimensions (PolyBench): regular, every array in every step",
     .params = params,
     .open = open,
     .action = action,

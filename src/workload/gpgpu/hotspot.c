@@ -132,7 +132,7 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_hotspot = {
     .name = "hotspot",
-    .summary = "heat of a chip (Rodinia): regular, a stencil in shared memory",
+    .summary = "chip temperature (Rodinia): regular, a stencil in shared memory",
     .params = params,
     .open = open,
     .action = action,

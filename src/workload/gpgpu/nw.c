@@ -102,7 +102,8 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_nw = {
     .name = "nw",
-    .summary = "alignment of sequences (Rodinia): along diagonals, sparse in every row",
+    .summary =
+        "sequence alignment, Needleman-Wunsch (Rodinia): along diagonals, sparse in every row",
     .params = params,
     .open = open,
     .action = action,

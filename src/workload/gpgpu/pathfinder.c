@@ -101,7 +101,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
-    {"columns", FF_PARAM_INT, 50000, 1, INT64_C(1) << 36, "columns; what size changes"},
+    {"columns", FF_PARAM_INT, 50000, 1, INT64_C(1) << 36, "columns; scaled by size"},
     {"rows", FF_PARAM_INT, 200, 2, 1 << 20, "rows"},
     {"pyramid", FF_PARAM_INT, 10, 1, 100, "rows of one launch"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
@@ -109,7 +109,7 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_pathfinder = {
     .name = "pathfinder",
-    .summary = "cheapest way over a grid (Rodinia): streaming, a few rows a launch",
+    .summary = "shortest path through a grid (Rodinia): streaming, a few rows per launch",
     .params = params,
     .open = open,
     .action = action,

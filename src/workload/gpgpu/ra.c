@@ -63,7 +63,7 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_ra = {
     .name = "ra",
-    .summary = "random look-ups and writes: every one another page",
+    .summary = "random reads and writes: each on another page",
     .params = params,
     .open = open,
     .action = action,

@@ -172,7 +172,7 @@ static const struct ff_param params[] = {
 
 const struct ff__workload_type ff__workload_srad_v2 = {
     .name = "srad_v2",
-    .summary = "diffusion over an image (Rodinia): regular, host and device in turn",
+    .summary = "diffusion over an image (Rodinia): regular, host and device alternate",
     .params = params,
     .open = open,
     .action = action,

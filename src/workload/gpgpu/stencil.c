@@ -145,14 +145,14 @@ static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"nx", FF_PARAM_INT, 512, 3, 1 << 16, "columns"},
     {"ny", FF_PARAM_INT, 512, 3, 1 << 16, "rows"},
-    {"nz", FF_PARAM_INT, 64, 2, 1 << 28, "planes; what size changes"},
+    {"nz", FF_PARAM_INT, 64, 2, 1 << 28, "planes; scaled by size"},
     {"steps", FF_PARAM_INT, 10, 1, 100000, "launches"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
 };
 
 const struct ff__workload_type ff__workload_stencil = {
     .name = "stencil",
-    .summary = "seven-point stencil in three dimensions (Parboil): every array every launch",
+    .summary = "seven-point stencil in three dimensions (Parboil): every array in every launch",
     .params = params,
     .open = open,
     .action = action,

@@ -148,24 +148,24 @@ static int open_cyclic(struct ff__workload *workload, const int64_t *params, con
 }
 
 static const struct ff_param stream_params[] =
-    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "accesses in a row to each page"},
-           {"passes", FF_PARAM_INT, 1, 1, 1 << 20, "times over the array, in one kernel"});
+    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
+           {"passes", FF_PARAM_INT, 1, 1, 1 << 20, "passes over the array, in one kernel"});
 
 const struct ff__workload_type ff__workload_stream = {
     .name = "stream",
-    .summary = "every page in turn, once",
+    .summary = "every page in order, once",
     .params = stream_params,
     .open = open_stream,
     .action = action,
 };
 
 static const struct ff_param cyclic_params[] =
-    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "accesses in a row to each page"},
-           {"passes", FF_PARAM_INT, 10, 1, 1 << 20, "times over the array, a kernel each"});
+    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
+           {"passes", FF_PARAM_INT, 10, 1, 1 << 20, "passes over the array, one kernel each"});
 
 const struct ff__workload_type ff__workload_cyclic = {
     .name = "cyclic",
-    .summary = "every page in turn, again and again: what least-recently-used is worst at",
+    .summary = "every page in order, repeatedly: the worst case of least recently used",
     .params = cyclic_params,
     .open = open_cyclic,
     .action = action,
@@ -192,13 +192,13 @@ static int open_stride(struct ff__workload *workload, const int64_t *params, con
     return set_accesses(model, ff__ceil_div(model->pages, model->own[0]) * model->own[1], error);
 }
 
-static const struct ff_param stride_params[] =
-    PARAMS({"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
-           {"laps", FF_PARAM_INT, 4, 1, 1 << 20, "times over the array, each a page further"});
+static const struct ff_param stride_params[] = PARAMS(
+    {"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
+    {"laps", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each starting a page later"});
 
 const struct ff__workload_type ff__workload_stride = {
     .name = "stride",
-    .summary = "pages a fixed distance apart",
+    .summary = "pages at a fixed distance",
     .params = stride_params,
     .open = open_stride,
     .action = action,
@@ -226,7 +226,7 @@ static const struct ff_param random_params[] = PARAMS(ACCESSES);
 
 const struct ff__workload_type ff__workload_random = {
     .name = "random",
-    .summary = "any page, all equally likely",
+    .summary = "random pages, all equally likely",
     .params = random_params,
     .open = open_random,
     .action = action,
@@ -307,7 +307,7 @@ static const struct ff_param zipf_params[] =
 
 const struct ff__workload_type ff__workload_zipf = {
     .name = "zipf",
-    .summary = "few pages often, many seldom (Zipf's law)",
+    .summary = "a few pages often, many rarely (Zipf's law)",
     .params = zipf_params,
     .open = open_zipf,
     .action = action,
@@ -352,11 +352,11 @@ static int open_phase(struct ff__workload *workload, const int64_t *params, cons
 static const struct ff_param phase_params[] =
     PARAMS({"accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40, "of a launch; 0: one for each page"},
            {"launches", FF_PARAM_INT, 3, 1, 4096, "launches of one phase"},
-           {"phases", FF_PARAM_INT, 9, 1, 4096, "phases, of three kinds in turn"});
+           {"phases", FF_PARAM_INT, 9, 1, 4096, "number of phases, of three alternating kinds"});
 
 const struct ff__workload_type ff__workload_phase = {
     .name = "phase",
-    .summary = "a program that changes its behaviour: in turn, random, strided",
+    .summary = "alternating phases: in order, random, strided",
     .params = phase_params,
     .open = open_phase,
     .action = action,
