@@ -363,6 +363,7 @@ static void stress(const struct ff_config *config, const void *argument) {
         operations += workers[i].operations;
     }
     check_everything(workers);
+    CHECK(ff_check(shared.context, NULL) == 0);
     struct ff_stats stats;
     ff_stats_read(shared.context, &stats);
     printf("%s: %llu operations, %llu faults, %llu evictions, %ld of %ld calls failed\n",
@@ -377,7 +378,7 @@ static struct ff_config stress_config(const char *system) {
     struct ff_config config = child_config(BUDGET);
     config.address_space = 512 * MB;
     config.devices = 2;
-    config.check = false;
+    config.check = true;
     config.system = system;
     return config;
 }
