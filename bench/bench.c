@@ -1,8 +1,8 @@
-/* farfault-bench: what a fault, a migration and a decision cost, beside the floor for the same
+/* farfault-bench: what a fault, a migration and a decision cost, beside a bound for the same
  * work.
  *
  * Every figure is the median of several runs after a warm-up, each run taken together with a run
- * of its floor; `ratio` is the median of the runs' ratios, which is what to compare between
+ * of its bound; `ratio` is the median of the runs' ratios, which is what to compare between
  * machines. */
 #include "bench.h"
 #include "bare.h"
@@ -38,7 +38,7 @@ void report(const char *name, const char *unit, const struct series *series) {
     double value = median(series->value, series->count),
            floor = median(series->floor, series->count);
     double ratio = series_ratio(series);
-    printf("%-22s %10.3f %-5s  floor %10.3f  ratio %6.3f  (%.3f .. %.3f, %d runs)\n", name, value,
+    printf("%-22s %10.3f %-5s  bound %10.3f  ratio %6.3f  (%.3f .. %.3f, %d runs)\n", name, value,
            unit, floor, ratio, smallest(series->value, series->count),
            largest(series->value, series->count), series->count);
     fflush(stdout);
@@ -398,7 +398,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 int main(int argc, char **argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
-        {"runs", 'r', "N", 0, "runs of each (standard: 9)", 0},
+        {"runs", 'r', "N", 0, "runs of each (default: 9)", 0},
         {"group", 'g', "NAME", 0,
          "only fault, fault.parallel, migrate, scan, overhead, policy, learn, sim.policy, "
          "sim.timing or sim.scale",
@@ -407,7 +407,7 @@ int main(int argc, char **argv) {
     };
     static const struct argp argp = {
         options, parse_option,
-        NULL,    "What faults, migrations and decisions cost, beside their floors.",
+        NULL,    "What faults, migrations and decisions cost, beside their bounds.",
         NULL,    NULL,
         NULL};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);

@@ -49,9 +49,8 @@ static const struct argp_option compare_options[] = {
 
 static const char help[] =
     "Runs OpenCL programs without farfault (plain), fully resident in device memory (in-memory), "
-    "and "
-    "with little memory under each system; then tells times, traffic, and whether results were "
-    "right.\v"
+    "and with little memory under each system; then shows times, traffic, and whether the results "
+    "were right.\v"
     "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
     "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
     "command only the exit status counts. Each program is run once beforehand, to learn its "

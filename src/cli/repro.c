@@ -34,11 +34,11 @@ static const struct argp_option repro_options[] = {
 
 static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
-    "There is: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
+    "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
     "al., ASPLOS 2023; ten minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes).\n"
     "\n"
-    "The exit status is 0 whenever everything was run, however far apart the numbers are.\n"
+    "The exit status is 0 if everything was run, whatever the deviations.\n"
     "\n"
     "Examples:\n"
     "  farfault repro uvmsmart\n"

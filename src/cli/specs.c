@@ -31,7 +31,7 @@ static int find_twins(const struct ff__words *specs, struct ff_error *error) {
     for (unsigned i = 0; i < specs->count; i++)
         for (unsigned j = 0; j < i; j++)
             if (strcmp(specs->items[i], specs->items[j]) == 0)
-                return ff__fail(error, -EINVAL, "'%s' is there twice", specs->items[i]);
+                return ff__fail(error, -EINVAL, "'%s' is given twice", specs->items[i]);
     return 0;
 }
 

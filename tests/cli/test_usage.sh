@@ -113,7 +113,7 @@ mistake 2 'farfault compare: --memory 1M: *at least 4M, *' compare --memory 1M a
 mistake 2 "farfault compare: unknown system 'x'; *" compare --systems nvidia,x atax
 mistake 2 'farfault compare: --systems nvidia,: a name is missing at a comma' compare --systems nvidia, atax
 mistake 2 "farfault compare: --systems threshold=1: 'threshold=1' must follow *" compare --systems threshold=1 atax
-mistake 2 "farfault compare: --systems demand,demand: 'demand' is there twice" compare --systems demand,demand atax
+mistake 2 "farfault compare: --systems demand,demand: 'demand' is given twice" compare --systems demand,demand atax
 mistake 2 'farfault compare: threshold=101: must be 0 to 100' compare --systems demand,nvidia:quirk=0,threshold=101 atax
 mistake 2 'farfault compare: --json missing/x: *' compare --json missing/x atax
 
@@ -153,7 +153,7 @@ mistake 2 "farfault sim: there is no device 'v100'; there are: $gpus; or give th
 mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu missing.json bfs
 echo '{"name": "x"}' >bad.json
 mistake 2 'farfault sim: bad.json: summary: missing' sim --gpu bad.json bfs
-mistake 2 "farfault sim: --gpu v100-16g,v100-16g: 'v100-16g' is there twice" sim --gpu v100-16g,v100-16g bfs
+mistake 2 "farfault sim: --gpu v100-16g,v100-16g: 'v100-16g' is given twice" sim --gpu v100-16g,v100-16g bfs
 mistake 2 "farfault sim: unknown system 'x'; *" sim --systems x bfs
 for value in 0 0% x '66%,' nan%; do
     mistake 2 "farfault sim: --memory $value: $each" sim --memory "$value" bfs
@@ -167,7 +167,7 @@ mistake 2 'farfault sim: --seed x: must be a number' sim --seed x bfs
 mistake 2 'farfault sim: --trace t: a trace is of one run: *' sim --trace t --systems demand,nvidia bfs
 mistake 2 'farfault sim: --json missing/x: *' sim --json missing/x bfs
 mistake 2 'farfault sim: a name is missing at a comma' sim bfs,
-mistake 2 "farfault sim: 'bfs' is there twice" sim bfs bfs
+mistake 2 "farfault sim: 'bfs' is given twice" sim bfs bfs
 mistake 2 "farfault sim: *'no-such-workload'*" sim no-such-workload
 mistake 1 'farfault replay: *missing.trace*' replay missing.trace
 mistake 2 'farfault compare: --runs is for programs, not for modelled runs' compare --gpu v100-16g --runs 3 bfs

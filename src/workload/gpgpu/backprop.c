@@ -206,7 +206,8 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
-    {"inputs", FF_PARAM_INT, 131056, 16, INT64_C(16) * UINT32_MAX, "input units, in sixteens"},
+    {"inputs", FF_PARAM_INT, 131056, 16, INT64_C(16) * UINT32_MAX,
+     "input units, in multiples of 16"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
 };
 

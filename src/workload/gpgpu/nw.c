@@ -96,7 +96,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
-    {"n", FF_PARAM_INT, 1024, SIDE, 1 << 20, "letters of each sequence, in sixteens"},
+    {"n", FF_PARAM_INT, 1024, SIDE, 1 << 20, "letters of each sequence, in multiples of 16"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
 };
 

@@ -164,7 +164,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
-    {"n", FF_PARAM_INT, 1024, SIDE, 1 << 20, "rows and columns, in sixteens"},
+    {"n", FF_PARAM_INT, 1024, SIDE, 1 << 20, "rows and columns, in multiples of 16"},
     {"iterations", FF_PARAM_INT, 4, 1, 100000, "iterations, of two kernels each"},
     {"all", FF_PARAM_BOOL, 0, 0, 1, "all six arrays are managed, not the image alone"},
     {NULL, FF_PARAM_INT, 0, 0, 0, NULL},

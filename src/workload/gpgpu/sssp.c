@@ -240,7 +240,7 @@ static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"nodes", FF_PARAM_INT, 1 << 20, 4, FF__GRAPH_NODES_MAX, "nodes of a generated graph"},
     {"degree", FF_PARAM_INT, 2, 1, 1024, "edges of each node"},
-    {"rounds", FF_PARAM_INT, 15, 1, 10000, "iterations at most, in steps of five"},
+    {"rounds", FF_PARAM_INT, 15, 1, 10000, "iterations at most, in multiples of 5"},
     {"kind", FF_PARAM_INT, 0, 0, 1, "0: every node has as many edges, 1: power law"},
     {"source", FF_PARAM_INT, 0, 0, FF__GRAPH_NODES_MAX, "node to start from"},
     {"both", FF_PARAM_BOOL, 0, 0, 1, "edges of a file lead both ways"},

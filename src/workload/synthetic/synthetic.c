@@ -194,7 +194,7 @@ static int open_stride(struct ff__workload *workload, const int64_t *params, con
 
 static const struct ff_param stride_params[] = PARAMS(
     {"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
-    {"laps", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each starting a page later"});
+    {"laps", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each shifted by one page"});
 
 const struct ff__workload_type ff__workload_stride = {
     .name = "stride",
@@ -350,7 +350,8 @@ static int open_phase(struct ff__workload *workload, const int64_t *params, cons
 }
 
 static const struct ff_param phase_params[] =
-    PARAMS({"accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40, "of a launch; 0: one for each page"},
+    PARAMS({"accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40,
+            "accesses of a launch; 0: one for each page"},
            {"launches", FF_PARAM_INT, 3, 1, 4096, "launches of one phase"},
            {"phases", FF_PARAM_INT, 9, 1, 4096, "number of phases, of three alternating kinds"});
 
