@@ -32,13 +32,12 @@ static void keep(struct sim *sim, struct job *job, const struct ff_fault_group *
     job->retries[job->retry_count++] = transfer;
 }
 
-/* One group of faults. Returns the transfer that it started, or NULL. */
-struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
+/* Serves a group with a transfer, which may know what the policy answered before. Returns the transfer if it
+ * is to start, or NULL. */
+static struct transfer *serve_with(struct sim *sim, struct ff_fault_group *group,
+                                   struct transfer *transfer, uint64_t time) {
     struct device *device = &sim->devices[group->tier - 1];
-    struct transfer *transfer = ff__transfer_new(sim);
-    if (!transfer)
-        return NULL;
-    int status = ff__engine_fault(&sim->engine, ff__sim_ns(time), group, &transfer->moves);
+    int status = ff__engine_fault_again(&sim->engine, ff__sim_ns(time), group, &transfer->moves);
     transfer->cause = TRANSFER_OF_BATCH;
     transfer->device = group->tier - 1;
     if (!ff_mask_empty(&transfer->moves.remote))
@@ -69,13 +68,26 @@ struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64
     return NULL;
 }
 
-static void serve_at_once(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
-    struct transfer *transfer = ff__serve(sim, group, time);
+/* One group of faults. Returns the transfer that it started, or NULL. */
+struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
+    struct transfer *transfer = ff__transfer_new(sim);
+    if (!transfer)
+        return NULL;
+    transfer->moves.asked = false;
+    return serve_with(sim, group, transfer, time);
+}
+
+static void start_at_once(struct sim *sim, const struct ff_fault_group *group,
+                          struct transfer *transfer, uint64_t time) {
     if (transfer) {
         transfer->cause = TRANSFER_OF_FAULT;
         ff__transfer_start(sim, transfer, time);
     }
     ff__sim_charge(sim, sim->devices[group->tier - 1].counters);
+}
+
+static void serve_at_once(struct sim *sim, struct ff_fault_group *group, uint64_t time) {
+    start_at_once(sim, group, ff__serve(sim, group, time), time);
 }
 
 void ff__serve_retry(struct sim *sim, struct transfer *transfer, uint64_t time) {
@@ -92,7 +104,9 @@ void ff__serve_late(struct sim *sim, struct job *job, uint64_t time) {
     uint32_t count = job->retry_count;
     job->retries = NULL;
     job->retry_count = job->retry_capacity = 0;
-    for (uint32_t i = 0; i < count; i++)
-        ff__serve_retry(sim, retries[i], time);
+    for (uint32_t i = 0; i < count; i++) { /* the policy is not asked again */
+        struct ff_fault_group waiting = retries[i]->group;
+        start_at_once(sim, &waiting, serve_with(sim, &waiting, retries[i], time), time);
+    }
     free(retries);
 }
