@@ -86,7 +86,7 @@ struct ff_fault_group {
     uint32_t launch;        /* execution ID of the kernel running there, FF_NONE if unknown */
     struct ff_mask faulted; /* never empty */
     struct ff_mask written; /* the faulted pages that were to be written */
-    uint32_t thread;        /* who met the first of them: a thread, an SM; 0 if unknown */
+    uint32_t thread;        /* that met the first of them: a thread, an SM; 0 if unknown */
 };
 
 /* A range that a kernel uses, as far as the runtime knows. */
@@ -147,7 +147,8 @@ struct ff_fault_advice {
     uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
 };
 
-/* What a piece of advice asks for. */
+/* What a piece of advice asks for. No backend writes back or samples on advice yet: such a piece is dropped
+ * (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. Where memory
@@ -160,14 +161,15 @@ enum ff_action {
     FF_ACTIONS
 };
 
-/* One piece of advice. Only `block`, `tier`, `pages` have no usable zero. */
+/* One piece of advice. What is zero is left to the engine, but for `block`, `tier` and `launch`. */
 struct ff_advice {
     enum ff_action action;
     uint32_t block, tier;
     struct ff_mask pages;
     uint32_t launch;     /* the execution ID it is expected to serve, or FF_NONE */
     uint32_t generation; /* see ff_advice_list.cancel_below; 0: cannot be cancelled */
-    uint32_t granule;    /* allocate in units of so many pages (1, 16, 512); 0: the device's own */
+    uint32_t
+        granule; /* allocate in units of so many pages; 0: the device's own, the only one yet */
     uint64_t until_ns;
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
      * sooner. 0, or what is past: now. Only where time is modelled. */
@@ -227,8 +229,8 @@ enum ff_drop {
 };
 
 enum ff_evict_cause {
-    FF_EVICT_FOR_FAULT,    /* a fault waits: name somebody */
-    FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name nobody who is needed sooner */
+    FF_EVICT_FOR_FAULT,    /* a fault waits: name a victim */
+    FF_EVICT_FOR_PREFETCH, /* a prefetch would like room: name no block that is needed sooner */
     FF_EVICT_AHEAD,        /* pre-eviction: keep a reserve of free memory for faults */
 };
 
