@@ -237,7 +237,7 @@ enum ff_evict_cause {
 struct ff_evict_request {
     enum ff_evict_cause cause;
     uint32_t tier;
-    uint32_t for_block; /* who will get the memory; FF_NONE for FF_EVICT_AHEAD */
+    uint32_t for_block; /* that will get the memory; FF_NONE for FF_EVICT_AHEAD */
     uint64_t pages;     /* how many are wanted; where memory is allocated by the block, its size */
 };
 
@@ -350,7 +350,7 @@ struct ff_evict_policy {
     /* Names victims, best first. Required. Where memory is allocated by the block, the engine takes
      * the first block that can leave, and all of it; where by the page, it takes the named pages in
      * turn until there is enough room. It falls back on the lowest evictable block if a fault
-     * waits and nobody named can leave. */
+     * waits and no block named can leave. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */

@@ -108,7 +108,7 @@ struct ff_totals {
 
 struct ff_forecast_hooks;
 
-/* Who predicts next uses; no hooks: nobody. */
+/* The policy that predicts next uses; no hooks: there is none. */
 struct ff_forecast {
     const struct ff_forecast_hooks *hooks;
     const void *state;
@@ -127,10 +127,9 @@ struct ff_view {
     /* Memory is allocated by the page: an eviction may free a part of a block, and several moves of one
      * block may be under way. Otherwise it is allocated by the block, and moves are one at a time. */
     bool by_page;
-    const uint32_t
-        *free_roots[FF_TIERS_MAX]; /* by tier; by block: whole 2 MiB pieces nobody holds */
-    const uint64_t *free_pages;    /* [tier]; by page: nobody's pages */
-    /* By tier; by block: who holds the memory there. A root is 2 MiB of it; see ff_view_root_blocks() */
+    const uint32_t *free_roots[FF_TIERS_MAX]; /* by tier; by block: free 2 MiB roots */
+    const uint64_t *free_pages;               /* [tier]; by page: free pages */
+    /* By tier; by block: which blocks hold the memory. A root is 2 MiB of it; see ff_view_root_blocks() */
     const uint32_t *root_used[FF_TIERS_MAX]; /* [root] a bit for each leaf that is in use */
     const uint32_t
         *leaf_owner[FF_TIERS_MAX];   /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
@@ -166,7 +165,7 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
     return ff_mask_or(ff_view_resident(view, tier, block), &coming);
 }
 
-/* What nobody holds on the tier: pages by page, whole 2 MiB pieces by block. */
+/* What is free on the tier: pages by page, 2 MiB roots by block. */
 static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
     return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
 }
