@@ -5,8 +5,7 @@
 
 #include <farfault/farfault.h>
 
-/* As many threads as farfault has that read of faults and serve them: the fault handling and the migration
- * thread. */
+/* As many threads as farfault has to read of faults and serve them, on two processors: its fault workers. */
 #define BARE_HANDLERS_MAX 2u
 
 /* `size` bytes that are faulted in by `unit`, each fault served by one UFFDIO_COPY of `unit` bytes from

@@ -60,6 +60,8 @@ struct ff_config {
     uint64_t memory;  /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
     uint32_t devices; /* 1..8 */
     uint32_t workers; /* threads that run C kernels, per device; 0: one per CPU */
+    /* Threads that serve faults, at most 8; 0: as many as CPUs, at least 2. */
+    uint32_t fault_workers;
     enum ff_mechanism mechanism;
     enum ff_handler handler;
     uint64_t spin_ns;       /* how long an adaptive handler spins after it served a fault */

@@ -120,10 +120,12 @@ struct ff__backend {
 
     uint64_t (*now)(void *self);
 
-    /* Waits for faults at most `timeout_ns` (0: only looks) and returns how many there were, or
-     * negative errno. Woken early, with 0, by `interrupt`. Only one thread at a time waits; any
-     * may look. A backend without faults of this kind may still have to be asked. */
-    int (*wait)(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
+    /* Waits for faults at most `timeout_ns` and returns how many there were, or negative errno. Woken early, with
+     * 0, by `interrupt`. Only one thread at a time waits. `soon`: the calling thread has just served faults, and the
+     * next are likely to follow, so that it may pay to spin. A backend without faults of this kind may still have to
+     * be asked. */
+    int (*wait)(void *self, struct ff__fault *faults, uint32_t capacity, bool soon,
+                uint64_t timeout_ns);
     void (*interrupt)(void *self);
 
     /* Lets threads that wait for pages of the block try again. `pages` are on a device; one that the

@@ -9,13 +9,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define BATCH_MAX      256u /* faults a batch, as in the NVIDIA driver */
 #define FAULT_QUEUE    1024u
 #define PREFETCH_QUEUE 4096u
 #define EVENTS_A_STEP  256u
 #define ADVICE_A_STEP  64u
-#define IDLE_NS        100000000u /* sleeping threads look around this often, in case */
 #define PROGRESS_NS    10000000u /* who waits for jobs to finish looks around this often, in case */
 #define TROUBLE_NS     1000000u  /* between tries of what has failed */
 
@@ -46,8 +45,7 @@ static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     notify(pipeline);
 }
 
-/* False when the queue is full. The lock is held. */
-static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
     bool queued = ff__queue_push(&pipeline->prefetches, advice);
     if (!queued)
         ff__engine_drop(pipeline->engine, FF_DROP_QUEUE_FULL);
@@ -64,8 +62,13 @@ static void sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition
     pthread_cond_timedwait(condition, &pipeline->lock, &until);
 }
 
+void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns) {
+    sleep_until(pipeline, condition, pipeline->backend->now(pipeline->self) + ns);
+}
+
 /* Until some job has finished, or it may help to look again. The lock is held. */
 static void wait_for_progress(struct ff__pipeline *pipeline, uint64_t retry_ns) {
+    ff__fault_workers_promote(pipeline);
     uint64_t latest = pipeline->backend->now(pipeline->self) + PROGRESS_NS;
     sleep_until(pipeline, &pipeline->progress,
                 retry_ns > 0 && retry_ns < latest ? retry_ns : latest);
@@ -102,8 +105,8 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
 
 /* One group, with the lock held. Returns the last job status, or negative errno. The policy is asked once,
  * and again if it throttles the faults of a thread that stays: those count as new when their time has come. */
-static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *group,
-                        struct ff__job *job, bool stay) {
+static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group,
+                     struct ff__job *job, bool stay) {
     for (job->asked = false;;) {
         uint64_t now = pipeline->backend->now(pipeline->self);
         int status = ff__engine_fault_again(pipeline->engine, now, group, job);
@@ -143,109 +146,29 @@ static int serve_locked(struct ff__pipeline *pipeline, struct ff_fault_group *gr
     }
 }
 
-int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
-                       bool stay) {
+int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                              bool stay) {
     struct ff_fault_group next = *group;
     struct ff__job job;
     uint64_t start = pipeline->backend->now(pipeline->self);
-    pthread_mutex_lock(&pipeline->lock);
-    int status = serve_locked(pipeline, &next, &job, stay);
+    int status = serve_one(pipeline, &next, &job, stay);
     if (status == FF__JOB_NONE)
         pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
     while (ff__engine_take_late(pipeline->engine, &next))
-        if (serve_locked(pipeline, &next, &job, false) == FF__JOB_NONE)
+        if (serve_one(pipeline, &next, &job, false) == FF__JOB_NONE)
             pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
-    pipeline->engine->space.stats.fault_ns += pipeline->backend->now(pipeline->self) - start;
-    pthread_mutex_unlock(&pipeline->lock);
+    uint64_t took = pipeline->backend->now(pipeline->self) - start;
+    pipeline->engine->space.stats.fault_ns += took;
+    pipeline->group_ns = (7 * pipeline->group_ns + took) / 8;
     return status < 0 ? status : 0;
 }
 
-/* ---- the fault handling thread ---- */
-
-static int by_address(const void *a, const void *b) {
-    uint64_t x = ((const struct ff__fault *)a)->address, y = ((const struct ff__fault *)b)->address;
-    return (x > y) - (x < y);
-}
-
-/* Sorts a batch into one group a block. The lock is held. */
-static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *faults,
-                             uint32_t count, struct ff_fault_group groups[BATCH_MAX]) {
-    uint32_t group_count = 0;
-    if (count > 1)
-        qsort(faults, count, sizeof *faults, by_address);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t page = 0,
-                 block = ff__space_find(&pipeline->engine->space, faults[i].address, &page);
-        if (block == FF_NONE) {
-            pipeline->backend->reject(pipeline->self, &faults[i]);
-            continue;
-        }
-        if (group_count == 0 || groups[group_count - 1].block != block)
-            groups[group_count++] = (struct ff_fault_group){.block = block,
-                                                            .tier = FF_NONE,
-                                                            .launch = FF_NONE,
-                                                            .thread = (uint32_t)faults[i].thread};
-        ff_mask_set(&groups[group_count - 1].faulted, page);
-        if (faults[i].write)
-            ff_mask_set(&groups[group_count - 1].written, page);
-    }
-    return group_count;
-}
-
-/* Asks the policy about the batch as a whole. The lock is held. */
-static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
-                       uint32_t count) {
-    struct ff_advice items[ADVICE_A_STEP];
-    struct ff_advice_list advice = {.items = items, .capacity = ADVICE_A_STEP};
-    ff__engine_batch(pipeline->engine, pipeline->backend->now(pipeline->self), groups, count,
-                     &advice);
-    for (uint32_t i = 0; i < advice.count; i++)
-        queue_advice(pipeline, &items[i]);
-}
-
-/* Queues all groups but the first for the migration thread, as many as there is room for; the
- * rest is served here. */
-static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count,
-                        bool hand_over) {
-    struct ff_fault_group groups[BATCH_MAX];
+int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                       bool stay) {
     pthread_mutex_lock(&pipeline->lock);
-    uint32_t group_count = group_faults(pipeline, faults, count, groups);
-    if (pipeline->engine->prefetch->on_batch && group_count > 0)
-        show_batch(pipeline, groups, group_count);
-    while (hand_over && group_count > 1 &&
-           ff__queue_push(&pipeline->faults, &groups[group_count - 1]))
-        group_count--;
-    if (pipeline->migration_sleeps && !ff__queue_empty(&pipeline->faults))
-        pthread_cond_signal(&pipeline->work);
+    int status = ff__pipeline_serve_locked(pipeline, group, stay);
     pthread_mutex_unlock(&pipeline->lock);
-    for (uint32_t i = 0; i < group_count; i++)
-        ff__pipeline_serve(pipeline, &groups[i], false);
-}
-
-/* As the backend's verb. */
-static int wait_for_faults(struct ff__pipeline *pipeline, struct ff__fault faults[BATCH_MAX],
-                           uint64_t timeout_ns) {
-    int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, timeout_ns);
-    if (count > 0 && pipeline->observer.faults)
-        pipeline->observer.faults(pipeline->observer.user, faults, (uint32_t)count);
-    return count;
-}
-
-static void handle_faults(struct ff__pipeline *pipeline) {
-    struct ff__fault faults[BATCH_MAX];
-    bool warned = false;
-    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
-        int count = wait_for_faults(pipeline, faults, IDLE_NS);
-        if (count > 0)
-            serve_batch(pipeline, faults, (uint32_t)count, true);
-        if (count >= 0)
-            continue;
-        if (!warned)
-            ff__log_line(&pipeline->log, FF_LOG_WARNING, "cannot read faults: %s",
-                         strerror(-count));
-        warned = true;
-        ff__clock_sleep(TROUBLE_NS);
-    }
+    return status;
 }
 
 /* ---- the migration thread ---- */
@@ -292,20 +215,14 @@ static bool step_due(struct ff__pipeline *pipeline) {
 
 static bool step_faults(struct ff__pipeline *pipeline) {
     struct ff_fault_group group;
-    if (!ff__queue_pop(&pipeline->faults, &group))
+    if (ff__queue_empty(&pipeline->faults))
         return false;
-    ff__pipeline_serve(pipeline, &group, false);
-    return true;
-}
-
-/* Takes new faults itself: the fault handling thread may be in the middle of a copy. */
-static bool step_new_faults(struct ff__pipeline *pipeline) {
-    struct ff__fault faults[BATCH_MAX];
-    int count = wait_for_faults(pipeline, faults, 0);
-    if (count <= 0)
-        return false;
-    serve_batch(pipeline, faults, (uint32_t)count, false);
-    return true;
+    pthread_mutex_lock(&pipeline->lock);
+    bool has_group = ff__queue_pop(&pipeline->faults, &group);
+    if (has_group)
+        ff__pipeline_serve_locked(pipeline, &group, false);
+    pthread_mutex_unlock(&pipeline->lock);
+    return has_group;
 }
 
 static bool step_prefetches(struct ff__pipeline *pipeline) {
@@ -377,7 +294,7 @@ static bool step_calls(struct ff__pipeline *pipeline) {
 /* Sleeps until there is work, or a delayed group is due. */
 static void sleep_until_work(struct ff__pipeline *pipeline) {
     pthread_mutex_lock(&pipeline->lock);
-    uint64_t next = pipeline->backend->now(pipeline->self) + IDLE_NS, due = next_due(pipeline);
+    uint64_t next = pipeline->backend->now(pipeline->self) + FF__IDLE_NS, due = next_due(pipeline);
     if (due < next)
         next = due;
     if (!pipeline->stop && ff__queue_empty(&pipeline->faults) && !pipeline->calls &&
@@ -395,10 +312,9 @@ static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_new_faults(pipeline) && !step_due(pipeline) && !step_prefetches(pipeline) &&
-            !step_restock(pipeline))
+            !step_due(pipeline) && !step_prefetches(pipeline) && !step_restock(pipeline))
             sleep_until_work(pipeline);
-    pipeline->backend->interrupt(pipeline->self); /* so that the fault handling thread ends, too */
+    pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;
 }
 
@@ -424,7 +340,7 @@ void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument
 /* ---- the correlator and the prefetching thread ---- */
 
 static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
-    sleep_until(pipeline, condition, pipeline->backend->now(pipeline->self) + 10 * IDLE_NS);
+    sleep_until(pipeline, condition, pipeline->backend->now(pipeline->self) + 10 * FF__IDLE_NS);
 }
 
 static void *correlator_thread(void *argument) {
@@ -480,7 +396,7 @@ void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_adv
 
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
     pthread_mutex_lock(&pipeline->lock);
-    bool queued = queue_advice(pipeline, advice);
+    bool queued = ff__pipeline_queue_advice(pipeline, advice);
     pthread_mutex_unlock(&pipeline->lock);
     return queued;
 }
@@ -528,6 +444,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_mutex_init(&pipeline->lock, NULL);
     pthread_cond_init(&pipeline->progress, &monotonic);
     pthread_cond_init(&pipeline->called, &monotonic);
+    pthread_cond_init(&pipeline->follow, &monotonic);
     pthread_cond_init(&pipeline->work, &monotonic);
     pthread_cond_init(&pipeline->news, &monotonic);
     pthread_cond_init(&pipeline->learned, &monotonic);
@@ -538,6 +455,7 @@ static void fini_locks(struct ff__pipeline *pipeline) {
     pthread_mutex_destroy(&pipeline->lock);
     pthread_cond_destroy(&pipeline->progress);
     pthread_cond_destroy(&pipeline->called);
+    pthread_cond_destroy(&pipeline->follow);
     pthread_cond_destroy(&pipeline->work);
     pthread_cond_destroy(&pipeline->news);
     pthread_cond_destroy(&pipeline->learned);
@@ -557,6 +475,8 @@ static void *first_thread(void *argument) {
         pipeline->backend->enter(pipeline->self);
     pthread_mutex_lock(&pipeline->lock);
     int status = start_thread(pipeline, migration_thread, "ff-migrate");
+    for (uint32_t i = 1; i < pipeline->fault_workers && !status; i++)
+        status = start_thread(pipeline, ff__fault_worker, "ff-fault");
     if (!status && pipeline->has_learner)
         status = start_thread(pipeline, correlator_thread, "ff-correlate");
     if (!status && pipeline->has_planner)
@@ -566,7 +486,7 @@ static void *first_thread(void *argument) {
     pthread_cond_broadcast(&pipeline->progress);
     pthread_mutex_unlock(&pipeline->lock);
     if (!status)
-        handle_faults(pipeline);
+        ff__fault_worker(pipeline);
     return NULL;
 }
 
@@ -607,6 +527,12 @@ static int start_all(struct ff__pipeline *pipeline, struct ff_error *error) {
     return 0;
 }
 
+static uint32_t count_fault_workers(uint32_t wanted) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t count = wanted > 0 ? wanted : cpus > 2 ? (uint32_t)cpus : 2;
+    return count < FF__FAULT_WORKERS_MAX ? count : FF__FAULT_WORKERS_MAX;
+}
+
 int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_config *config,
                        struct ff_error *error) {
     memset(pipeline, 0, sizeof *pipeline);
@@ -615,6 +541,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
     pipeline->self = config->self;
     pipeline->log = config->log;
     pipeline->observer = config->observer;
+    pipeline->fault_workers = count_fault_workers(config->fault_workers);
     pipeline->calls_end = &pipeline->calls;
     pipeline->has_learner = config->engine->events.items != NULL;
     pipeline->has_planner =
@@ -633,6 +560,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_mutex_lock(&pipeline->lock);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&pipeline->progress);
+    pthread_cond_broadcast(&pipeline->follow);
     pthread_cond_broadcast(&pipeline->work);
     pthread_cond_broadcast(&pipeline->news);
     pthread_cond_broadcast(&pipeline->learned);

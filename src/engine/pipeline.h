@@ -1,11 +1,12 @@
-/* The live pipeline: DeepUM's four threads around one engine (DeepUM, section 4.1).
+/* The live pipeline: DeepUM's four roles around one engine (DeepUM, section 4.1).
  *
- *   fault handling   takes faults from the backend, a batch at a time, and groups them by block. It
- *                    serves the first group itself, because handing it over would cost a wake-up
- *                    (40 us on an idle virtual CPU), and queues the others
+ *   fault handling   several threads, the fault workers. One at a time takes faults from the backend, a batch
+ *                    at a time, and groups them by block. It serves the first group itself, because handing
+ *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the others, for
+ *                    itself and for the other workers (fault_workers.c)
  *   correlator       feeds events to the policy's `learn`
  *   prefetching      asks the policy's `plan` and queues its advice
- *   migration        serves the fault queue first, then faults that nobody has taken yet, then
+ *   migration        serves the fault queue first, then faults that came late for a busy block, then
  *                    throttled ones that are due, then the prefetch queue, then pre-evicts
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
@@ -20,6 +21,9 @@
 #include "engine/engine.h"
 
 #include <pthread.h>
+
+#define FF__FAULT_WORKERS_MAX 8u
+#define FF__IDLE_NS           100000000u /* sleeping threads look around this often, in case */
 
 /* Faults of one block that the policy throttles. */
 struct ff__delayed {
@@ -58,6 +62,8 @@ struct ff__pipeline_config {
     void *self; /* the backend's */
     struct ff__log log;
     struct ff__observer observer;
+    uint32_t
+        fault_workers; /* threads; 0: as many as CPUs, at least 2. More than the most are the most */
 };
 
 struct ff__pipeline {
@@ -69,10 +75,11 @@ struct ff__pipeline {
     pthread_mutex_t lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
+    pthread_cond_t follow;       /* for followers: there is a group, or nobody leads */
     pthread_cond_t work;         /* for the migration thread */
     pthread_cond_t news;         /* for the correlator */
     pthread_cond_t learned;      /* for the prefetching thread */
-    struct ff__queue faults;     /* struct ff_fault_group */
+    struct ff__queue faults;     /* struct ff_fault_group; used under the lock */
     struct ff__queue prefetches; /* struct ff_advice; producers hold the lock */
     struct ff__delayed *delayed; /* [block] */
     uint32_t delayed_head;       /* list of those queued, any order */
@@ -83,7 +90,11 @@ struct ff__pipeline {
     bool lost_descriptors; /* by the program's threads */
     bool started;          /* or not, with start_status */
     int start_status;
-    pthread_t threads[4];
+    uint32_t fault_workers, followers; /* threads; of these, those that sleep */
+    bool led;                          /* one waits for faults */
+    uint64_t group_ns;                 /* what it takes to serve a group, a moving average */
+    bool cannot_read;                  /* faults: somebody has been told */
+    pthread_t threads[FF__FAULT_WORKERS_MAX + 3];
     uint32_t thread_count;
 };
 
@@ -101,8 +112,15 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline);
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay);
 
+/* The same; the lock is held before and after, not while pages move. */
+int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                              bool stay);
+
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
+
+/* The same with the lock held. */
+bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice);
 
 /* The same for a list, up to the first piece that finds no room. The lock is not held. */
 void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
@@ -122,8 +140,20 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
 /* Waits until nobody is at work on the block. The lock is held. */
 void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 
+/* Sleeps on a condition, at the longest that long. The lock is held. */
+void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns);
+
 /* Carries out a job; in carry.c. The lock is not held. */
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
+
+/* ---- fault_workers.c ---- */
+
+/* A thread that handles faults, until the pipeline stops. */
+void *ff__fault_worker(void *pipeline);
+
+/* The calling thread will be busy, or asleep, for long: if nobody leads, wakes a follower, which will. The lock is
+ * held. */
+void ff__fault_workers_promote(struct ff__pipeline *pipeline);
 
 /* ---- requests.c: what is asked on behalf of the program, and moves no pages itself ---- */
 

@@ -130,6 +130,8 @@ static const struct entry entries[] = {
     ENTRY("memory", memory, read_size, "a size, such as 256M"),
     ENTRY("devices", devices, read_count, "a number, 1 to 8"),
     ENTRY("workers", workers, read_count, "a number of threads, 0 for one a CPU"),
+    ENTRY("fault_workers", fault_workers, read_count,
+          "a number of threads, at most 8, 0 for as many as CPUs"),
     ENTRY("mechanism", mechanism, read_mechanism, "auto, move or copy"),
     ENTRY("handler", handler, read_handler, "adaptive, sleep or sigbus"),
     ENTRY("spin", spin_ns, read_ns, "a time, such as 50us"),

@@ -57,6 +57,7 @@ static int open_pipeline(struct ff_context *context, struct ff_error *error) {
         .self = context->self,
         .log = {context->config.log, context->config.log_user},
         .observer = ff__context_observer(context),
+        .fault_workers = context->description.serves_here ? 1 : context->config.fault_workers,
     };
     return ff__pipeline_start(&context->pipeline, &pipeline, error);
 }

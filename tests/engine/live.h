@@ -33,6 +33,7 @@ struct live_shape {
     uint32_t fail_percent;           /* of all tries to move something */
     bool fail_midway;                /* such a try has done part of its work */
     uint32_t fail_block, fail_times; /* so many of the first tries to move this block fail, too */
+    uint32_t fault_workers;          /* 0: the standard */
     bool self_service; /* threads serve their faults themselves, as from a signal handler */
 };
 
@@ -146,20 +147,19 @@ static inline struct timespec live_deadline(uint64_t ns) {
     return (struct timespec){(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
 }
 
-static inline int live_wait(void *self, struct ff__fault *faults, uint32_t capacity,
+static inline int live_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool soon,
                             uint64_t timeout_ns) {
     struct live *live = self;
+    (void)soon;
     pthread_mutex_lock(&live->lock);
-    if (timeout_ns > 0) {
-        if (live->somebody_waits)
-            fake_blame(&live->fake, "two threads wait for faults");
-        live->somebody_waits = true;
-        struct timespec until = live_deadline(timeout_ns);
-        while (live->fault_count == 0 && !live->interrupted &&
-               pthread_cond_timedwait(&live->posted, &live->lock, &until) == 0)
-            continue;
-        live->somebody_waits = live->interrupted = false;
-    }
+    if (live->somebody_waits)
+        fake_blame(&live->fake, "two threads wait for faults");
+    live->somebody_waits = true;
+    struct timespec until = live_deadline(timeout_ns);
+    while (live->fault_count == 0 && !live->interrupted &&
+           pthread_cond_timedwait(&live->posted, &live->lock, &until) == 0)
+        continue;
+    live->somebody_waits = live->interrupted = false;
     uint32_t count = live->fault_count < capacity ? live->fault_count : capacity;
     memcpy(faults, live->faults, count * sizeof *faults);
     live->fault_count -= count;
@@ -245,7 +245,8 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
                                            .backend = &live_backend,
                                            .self = live,
                                            .log = {live_log, live},
-                                           .observer = {live, live_see_faults, live_see_moves}};
+                                           .observer = {live, live_see_faults, live_see_moves},
+                                           .fault_workers = shape->fault_workers};
     if (ff__pipeline_start(&live->pipeline, &pipeline, &error))
         fail_msg("%s", error.message);
 }

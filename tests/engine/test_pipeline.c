@@ -152,6 +152,48 @@ static void test_events_come_in_order(void **state) {
     assert_string_equal(rogue_finding, "");
 }
 
+/* ---- fault workers ---- */
+
+static void test_any_number_of_fault_workers(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {1, 2, 3, FF__FAULT_WORKERS_MAX, 100};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        check_users(&(struct live_shape){.system = "nvidia",
+                                         .devices = 2,
+                                         .roots = 3,
+                                         .nap_us = 20,
+                                         .fault_workers = counts[i]},
+                    8, 1000);
+}
+
+static bool both_at_work(uint32_t a, uint32_t b) {
+    pthread_mutex_lock(&live.lock);
+    bool both = live.fake.blocks[a].at_work && live.fake.blocks[b].at_work;
+    pthread_mutex_unlock(&live.lock);
+    return both;
+}
+
+/* A fault that comes while the leader is busy is served by another worker, at the same time. */
+static void test_another_worker_leads_meanwhile(void **state) {
+    (void)state;
+    live_open(
+        &live,
+        &(struct live_shape){
+            .system = "demand", .devices = 1, .roots = 8, .slow_us = 500000, .fault_workers = 2});
+    assert_int_equal(live_add(&live, 4 * 512, 1), 0);
+    pthread_mutex_lock(&live.lock);
+    live_post(&live, 0, 3, false);
+    pthread_mutex_unlock(&live.lock);
+    live_await_work(&live, 0);
+    pthread_mutex_lock(&live.lock);
+    live_post(&live, 1, 3, false);
+    pthread_mutex_unlock(&live.lock);
+    live_await_work(&live, 1);
+    bool both = both_at_work(0, 1);
+    live_close(&live);
+    assert_true(both);
+}
+
 /* ---- learning and planning ---- */
 
 static void test_next_block_comes_ahead(void **state) {
@@ -774,6 +816,8 @@ int main(void) {
         cmocka_unit_test(test_threads_that_serve_themselves),
         cmocka_unit_test(test_rogues),
         cmocka_unit_test(test_events_come_in_order),
+        cmocka_unit_test(test_any_number_of_fault_workers),
+        cmocka_unit_test(test_another_worker_leads_meanwhile),
         cmocka_unit_test(test_next_block_comes_ahead),
         cmocka_unit_test(test_learning_under_load),
         cmocka_unit_test(test_failing_moves_are_repeated),

@@ -4,6 +4,7 @@
 #include "base/lazy.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -41,10 +42,16 @@ static bool is_quiet(const struct ff__changes *changes) {
     return __atomic_load_n(&changes->count, __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Pages arrive within microseconds: to sleep would take longer. */
+/* Messages are read, and pages arrive, within microseconds: to sleep would take longer. But who waits lets others
+ * have the CPU, such as the thread that is waited for. */
 static void hold_messages_off(struct ff__changes *changes) {
     while (pthread_rwlock_tryrdlock(&changes->reading))
-        ff__cpu_relax();
+        sched_yield();
+}
+
+static void hold_arrivals_off(struct ff__changes *changes) {
+    while (pthread_rwlock_trywrlock(&changes->reading))
+        sched_yield();
 }
 
 /* ---- what messages say; messages are being read ---- */
@@ -116,8 +123,7 @@ static int read_some(struct ff__changes *changes, const struct ff__uffd *uffd,
 
 int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
                      struct ff__fault *faults, uint32_t capacity) {
-    if (pthread_rwlock_trywrlock(&changes->reading))
-        return 0;
+    hold_arrivals_off(changes);
     int count = changes->backlog_count > 0 ? (int)take_backlog(changes, faults, capacity)
                                            : read_some(changes, uffd, faults, capacity);
     pthread_rwlock_unlock(&changes->reading);
@@ -140,8 +146,7 @@ void ff__changes_begin_in(struct ff__changes *changes, uint32_t block,
                           const struct ff_mask *pages) {
     if (is_quiet(changes))
         return;
-    while (pthread_rwlock_trywrlock(&changes->reading))
-        ff__cpu_relax();
+    hold_arrivals_off(changes);
     changes->dropped[block] = ff_mask_minus(&changes->dropped[block], pages);
     pthread_rwlock_unlock(&changes->reading);
 }
@@ -159,8 +164,7 @@ struct ff_mask ff__changes_unsettled(struct ff__changes *changes, uint32_t block
     struct ff_mask pages = {{0}};
     if (is_quiet(changes))
         return pages;
-    while (pthread_rwlock_trywrlock(&changes->reading))
-        ff__cpu_relax();
+    hold_arrivals_off(changes);
     if (ff__clock_ns() > changes->dropped_ns[block] + SETTLED_NS)
         ff_mask_clear(&changes->dropped[block]);
     pages = changes->dropped[block];
@@ -171,8 +175,7 @@ struct ff_mask ff__changes_unsettled(struct ff__changes *changes, uint32_t block
 void ff__changes_end_out(struct ff__changes *changes, uint32_t block, const struct ff_mask *pages) {
     if (is_quiet(changes))
         return;
-    while (pthread_rwlock_trywrlock(&changes->reading))
-        ff__cpu_relax();
+    hold_arrivals_off(changes);
     struct ff_mask late = ff_mask_and(&changes->dropped[block], pages);
     if (!ff_mask_empty(&late))
         ff__memory_zero_host(changes->memory, block, &late);

@@ -38,8 +38,8 @@ struct ff__changes {
 int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__log log);
 void ff__changes_fini(struct ff__changes *changes);
 
-/* Reads messages: faults go to `faults`, the rest is dealt with. The number of faults, negative errno,
- * or 0, too, if pages just arrive. */
+/* Reads messages, as soon as no pages arrive: faults go to `faults`, the rest is dealt with. The number of
+ * faults, or negative errno. */
 int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
                      struct ff__fault *faults, uint32_t capacity);
 

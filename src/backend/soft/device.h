@@ -42,7 +42,6 @@ struct ff__soft {
     int interrupt_fd;
     int pagemap_fd;
     uint64_t spin_ns; /* 0: never spins */
-    bool served;      /* the last wait found faults; who waits alone uses it */
     bool said_locked; /* that managed memory stays pageable */
     struct ff__log log;
 };
@@ -69,7 +68,8 @@ void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages
                          const char *from);
 bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high);
 uint64_t ff__soft_now(void *self);
-int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns);
+int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool soon,
+                  uint64_t timeout_ns);
 void ff__soft_interrupt(void *self);
 void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
 void ff__soft_reject(void *self, const struct ff__fault *fault);

@@ -35,10 +35,11 @@ static int look_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint
     return ff__changes_read(&soft->changes, &soft->uffd, faults, capacity);
 }
 
-/* Spins a while after faults were served, for the next are likely to follow; then sleeps. */
-static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint32_t capacity,
-                           uint64_t timeout_ns) {
-    uint64_t end = soft->served ? ff__clock_ns() + soft->spin_ns : 0;
+/* Spins a while if the next faults are likely to follow; then sleeps. */
+int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool soon,
+                  uint64_t timeout_ns) {
+    struct ff__soft *soft = self;
+    uint64_t end = soon && soft->spin_ns > 0 ? ff__clock_ns() + soft->spin_ns : 0;
     int count;
     while ((count = look_for_faults(soft, faults, capacity)) == 0 && ff__clock_ns() < end)
         ff__cpu_relax();
@@ -46,14 +47,7 @@ static int wait_for_faults(struct ff__soft *soft, struct ff__fault *faults, uint
         sleep_for_faults(soft, timeout_ns);
         count = look_for_faults(soft, faults, capacity);
     }
-    soft->served = count > 0 && soft->spin_ns > 0;
     return count;
-}
-
-int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, uint64_t timeout_ns) {
-    struct ff__soft *soft = self;
-    return timeout_ns > 0 ? wait_for_faults(soft, faults, capacity, timeout_ns)
-                          : look_for_faults(soft, faults, capacity);
 }
 
 /* Wakes the whole window even for no pages, which costs no more: a thread that has no reason to go on faults again. */
