@@ -32,10 +32,11 @@ sanitize: setup
 
 stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
-	FARFAULT_TEST_REPEATS=200 build/tests/test_soft_two_devices
+	tests/programs/clblast.sh build/farfault xgemm
+	FARFAULT_TEST_REPEATS=1 build/tests/test_soft_two_devices
 	FARFAULT_TEST_REPEATS=1 build/tests/test_soft_every_call
-	for test in io pinned active write program_calls small_device; do \
-	    FARFAULT_TEST_REPEATS=200 build/tests/test_soft_$$test || exit 1; done
+	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls soft_small_device; do \
+	    FARFAULT_TEST_REPEATS=200 build/tests/test_$$test || exit 1; done
 
 fuzz: setup
 	$(call build,fuzz)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define SPINS      1000u       /* ours: some 50 us */
 #define SETTLED_NS 1000000000u /* ours: a drop that is told of has been carried out by then */
 
 /* ---- making and unmaking ---- */
@@ -42,16 +43,26 @@ static bool is_quiet(const struct ff__changes *changes) {
     return __atomic_load_n(&changes->count, __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Messages are read, and pages arrive, within microseconds: to sleep would take longer. But who waits lets others
- * have the CPU, such as the thread that is waited for. */
-static void hold_messages_off(struct ff__changes *changes) {
-    while (pthread_rwlock_tryrdlock(&changes->reading))
+/* Messages are read, and pages arrive, within microseconds: to sleep would take longer. If it lasts, the thread
+ * that is waited for has lost its CPU, and may get this one's. To yield at once would cost a time slice
+ * whenever a program computes on the same CPU. */
+static void wait_a_little(uint32_t *tries) {
+    if (++*tries % SPINS == 0)
         sched_yield();
+    else
+        ff__cpu_relax();
+}
+
+static void hold_messages_off(struct ff__changes *changes) {
+    uint32_t tries = 0;
+    while (pthread_rwlock_tryrdlock(&changes->reading))
+        wait_a_little(&tries);
 }
 
 static void hold_arrivals_off(struct ff__changes *changes) {
+    uint32_t tries = 0;
     while (pthread_rwlock_trywrlock(&changes->reading))
-        sched_yield();
+        wait_a_little(&tries);
 }
 
 /* ---- what messages say; messages are being read ---- */
