@@ -2,7 +2,7 @@
  *
  * Each run is in a child process, so that its memory is its own, and is timed in processor time of its
  * one thread: "per core" whatever else the machine does. Which pages are accessed is made beforehand
- * and not timed. The floor is the same accesses with memory for everything and no policy that watches
+ * and not timed. The floor is the same accesses fully resident and without a policy that watches
  * them. */
 #include "bench.h"
 
@@ -103,7 +103,7 @@ static const uint32_t *make_pages(const char *spec) {
 struct trial {
     struct ff__workload *workload;
     const char *gpu, *system;
-    double share; /* of the footprint; 0: memory for everything */
+    double share; /* of the footprint; 0: fully resident */
     bool untimed;
 };
 
@@ -163,7 +163,7 @@ static bool run(const struct trial *trial, struct outcome *out) {
     return status == 0;
 }
 
-/* The same with memory for everything and no policy to ask. */
+/* The same fully resident, and without a policy to ask. */
 static bool run_floor(const struct trial *trial, struct outcome *out) {
     struct trial floor = *trial;
     floor.system = NO_POLICY;

@@ -9,7 +9,7 @@
 
 #define FF_NONE UINT32_MAX /* no block, range, launch, tier or frame */
 
-/* Memory of a device is handed out in roots of 2 MiB and leaves of 64 KiB. */
+/* Memory of a device is allocated in roots of 2 MiB and leaves of 64 KiB. */
 #define FF_ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
 
 /* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows

@@ -26,7 +26,7 @@ struct ff__lesson {
 int ff__lesson_read(const struct ff__options *options, const char *list, struct ff__lesson *lesson);
 void ff__lesson_free(struct ff__lesson *lesson);
 
-/* Runs the `count` workloads from `first` on, with memory for everything, and makes one corpus of what
+/* Runs the `count` workloads from `first` on, fully resident, and makes one corpus of what
  * they access. Likewise. */
 int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned count,
                       struct ff__corpus *corpus);

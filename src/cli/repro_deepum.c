@@ -83,7 +83,7 @@ static unsigned add_run(struct work *work, const char *workload, enum kind kind,
 }
 
 static void run_lms(const struct work *work, struct run *run) {
-    /* with memory for everything, nothing is swapped */
+    /* fully resident, nothing is swapped */
     uint64_t memory = run->kind == IDEAL ? 0 : MEMORY;
     const struct ff__lms_config config = {&work->gpu, memory, run->kind == LMS_MOD};
     struct ff__simulated *out = &run->simulated;

@@ -1,6 +1,8 @@
 /* Advice: what becomes of a piece of it, and why it is dropped. */
 #include "engine/internal.h"
 
+_Static_assert(FF_DROPS == FF_DROP_REASONS, "the statistics have a counter for each reason");
+
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why) {
     engine->space.stats.advice_dropped++;
     engine->space.stats.dropped_by_reason[why]++;

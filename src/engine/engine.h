@@ -55,7 +55,7 @@ struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
     uint64_t memory;       /* bytes a device */
-    bool by_page;          /* memory is handed out by the page, and jobs of one block may overlap */
+    bool by_page;          /* memory is allocated by the page, and jobs of one block may overlap */
     bool separate;         /* a device does not reach what another one has */
     bool maps_remotely;    /* a device can use pages from where they are */
     uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */

@@ -86,7 +86,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- memory.c: whose memory it is, and who has to leave ---- */
 
-/* Adds the way out of these pages, or of the whole block, to the job. Where memory is handed out by
+/* Adds the way out of these pages, or of the whole block, to the job. Where memory is allocated by
  * the block and some pages stay, the block keeps it. `dead` may be NULL. False: the job is full. */
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);

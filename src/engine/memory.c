@@ -1,6 +1,6 @@
 /* Memory of the devices: who holds it, and who leaves when somebody needs it.
  *
- * It is handed out in one of two ways. By the block, as in the NVIDIA driver: one touched page of a
+ * It is allocated in one of two ways. By the block, as in the NVIDIA driver: one touched page of a
  * full block takes 2 MiB, and evicting a victim empties its whole root. Or by the page, as in
  * UVMSmart's device: a move takes as many pages as it brings, and an eviction frees as many as the
  * policy names. */
@@ -421,15 +421,10 @@ static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
                                   : (uint64_t)engine->stock * FF_BLOCK_PAGES;
 }
 
-static uint64_t free_of(const struct ff__space *space, uint32_t tier) {
-    return space->by_page ? space->free_pages[tier]
-                          : (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES;
-}
-
 /* How many pages the stock lacks that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     uint64_t stock = stock_of(engine, tier),
-             there = free_of(&engine->space, tier) + engine->restocking[tier];
+             there = ff_view_free_pages(&engine->view, tier) + engine->restocking[tier];
     return there < stock ? stock - there : 0;
 }
 
@@ -442,7 +437,7 @@ static bool all_fits(const struct ff__space *space, uint32_t tier) {
  * ever have to leave. */
 static uint64_t free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                          enum ff_evict_cause cause) {
-    uint64_t there = free_of(&engine->space, tier);
+    uint64_t there = ff_view_free_pages(&engine->view, tier);
     if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->withhold ||
         all_fits(&engine->space, tier))
         return there;

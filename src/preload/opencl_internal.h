@@ -189,7 +189,7 @@ void ff__gate_forget(struct ff__gate *gate);
 
 /* ---- opencl_probe.c: what this OpenCL does that OpenCL does not promise ---- */
 
-/* Before managed memory of the context is handed out. Only the first call does anything. */
+/* Before managed memory of the context is allocated. Only the first call does anything. */
 void ff__probe_callbacks(cl_context context);
 
 /* Whether `begins` of a watch behind a gate is called before the command has any effect. */

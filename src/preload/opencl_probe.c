@@ -2,7 +2,7 @@
  * before any of its work. OpenCL promises neither; PoCL 3.1 does so; other versions queue callbacks for a
  * thread of their own.
  *
- * It is found out once, when the first managed memory is handed out, by a command that only looks whether
+ * It is found out once, when the first managed memory is allocated, by a command that only looks whether
  * its callback has been called, and by which thread. No waiting is involved: what comes first by chance
  * comes from another thread. */
 #include "opencl_internal.h"

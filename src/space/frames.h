@@ -1,8 +1,8 @@
-/* The memory of one device: roots of 2 MiB, each 32 leaves of 64 KiB, handed out to blocks.
+/* The memory of one device: roots of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
  *
  * A block of more than 31 leaves takes a whole root, as in the NVIDIA driver, where one touched
  * page of a full block allocates 2 MiB; a shorter block takes a run of leaves and shares its
- * root with others. What is handed out never exceeds the device's memory, by construction; beyond
+ * root with others. What is allocated never exceeds the device's memory, by construction; beyond
  * it are spare roots, for when nothing can leave although somebody must come. The caller
  * serializes. */
 #ifndef FF_SPACE_FRAMES_H

@@ -43,7 +43,7 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: bytes of each device, at least one block. `by_page`: handed out by the page, and at least
+/* `memory`: bytes of each device, at least one block. `by_page`: allocated by the page, and at least
  * one page. `watched`: accesses are seen. `spare`: roots beyond the memory. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory, bool by_page, bool watched, uint32_t spare);

@@ -281,7 +281,7 @@ static void test_lms(void **state) {
     ff__workload_close(workload);
 }
 
-/* With memory for everything, rounds that leave nothing behind are told from others to the picosecond. */
+/* Fully resident, rounds that leave nothing behind are told from others to the picosecond. */
 static void test_rests(void **state) {
     (void)state;
     const char *spec = "bert-base:batch=2,iterations=12";

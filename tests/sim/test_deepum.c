@@ -116,7 +116,7 @@ static void test_once(void **state) {
     assert_true(run("deepum-far", 1).kernel_ns <= baseline + baseline / 20);
 }
 
-/* The same where memory is but a few blocks, handed out by the page, all of which came lately: the oldest
+/* The same where memory is but a few blocks, allocated by the page, all of which came lately: the oldest
  * of them leaves, not the one in use. */
 static void test_once_in_little_memory(void **state) {
     (void)state;

@@ -16,7 +16,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
 }
 
 /* Warps are numbered as hardware does it: the same place in a CTA has the same number for as long as
- * the CTA's slot is used. The simulator's own slots are handed out one by one. */
+ * the CTA's slot is used. The simulator's own slots are assigned one by one. */
 static struct ff_access describe(const struct device *device, const struct sm *sm,
                                  const struct touch *touch) {
     const struct warp *warp = touch->warp;

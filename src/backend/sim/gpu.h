@@ -24,7 +24,7 @@ enum ff__ranges_kind {
     FF__RANGES_TREES, /* UVMSmart: those of whole trees: 2 MiB, and 64 KiB x 2^k for what is left */
 };
 
-enum ff__frames_kind { FF__FRAMES_BLOCK, FF__FRAMES_PAGE }; /* how memory is handed out */
+enum ff__frames_kind { FF__FRAMES_BLOCK, FF__FRAMES_PAGE }; /* how memory is allocated */
 
 #define FF__LINK_POINTS 32
 

@@ -71,7 +71,7 @@ static bool lies_close(struct iterations *iterations) {
     return true;
 }
 
-/* With memory for everything: the last iterations had no faults and moved nothing, so that they left nothing
+/* Fully resident: the last iterations had no faults and moved nothing, so that they left nothing
  * behind, and took exactly the same time as each other. */
 static bool rests(struct iterations *iterations) {
     struct ff__sim_lap now = lap_of(iterations, 0), before;

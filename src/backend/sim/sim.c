@@ -190,7 +190,7 @@ static uint32_t needs(const struct ff__system *system) {
     return all;
 }
 
-/* Who needs the future gets that of a run with memory for everything. */
+/* Who needs the future gets that of a fully resident run. */
 static int record_future(const struct ff__sim_config *config, struct ff__sim_job *jobs,
                          uint32_t count, struct recording *recording, struct ff_future *future,
                          struct ff_error *error) {

@@ -21,7 +21,7 @@ struct ff__sim_config {
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
     /* Rounds that are like those before (iterations.c) are counted without being run; not when observed. With
-     * memory for everything, those in which nothing moves always are. */
+     * all data resident, those in which nothing moves always are. */
     bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: nobody watches. */

@@ -8,7 +8,7 @@
  *             device is moved here before it is copied. Here, too, lies the memory of free 2 MiB
  *             roots that are `ready` for the next block; the memory of all others is mapped in the
  *             managed area or has not been allocated. Memory moves between the two (UFFDIO_MOVE),
- *             so together they hold no more than has been handed out
+ *             so together they hold no more than has been allocated
  *   nursery   where a root's memory is born: like `frames`, but not registered, so that touching
  *             it allocates
  *

@@ -7,7 +7,7 @@
  * its own: what was used n times is needed next where the recording uses it for the n + 1st time, and
  * if others are far beyond that, it is overdue, and needed first of all.
  *
- * A unit is a page, or where memory is handed out by the block a block, which then goes by the number
+ * A unit is a page, or where memory is allocated by the block a block, which then goes by the number
  * of its first page and is needed when the first of its pages is. */
 #ifndef FF_POLICY_BOUNDS_BELADY_H
 #define FF_POLICY_BOUNDS_BELADY_H

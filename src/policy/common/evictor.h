@@ -1,7 +1,7 @@
 /* How eviction policies name victims; and the two parameters that UVMSmart's have.
  *
  * UVMSmart's policies know about accesses where the backend shows them; elsewhere, arrivals are all that
- * they see. An arrival counts as a use in any case. Where memory is handed out by the block, what they
+ * they see. An arrival counts as a use in any case. Where memory is allocated by the block, what they
  * name costs the whole block. */
 #ifndef FF_POLICY_COMMON_EVICTOR_H
 #define FF_POLICY_COMMON_EVICTOR_H

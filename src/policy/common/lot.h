@@ -78,7 +78,7 @@ static inline uint32_t ff__lot_block_of(const struct ff__lot *lot, uint32_t unit
     return lot->unit_pages > 1 ? unit : unit / FF_BLOCK_PAGES;
 }
 
-/* A block does not leave to make room for itself; where memory is handed out by the page, pages of it may. */
+/* A block does not leave to make room for itself; where memory is allocated by the page, pages of it may. */
 static inline enum ff__lot_answer
 ff__lot_can_go(const struct ff__lot *lot, const struct ff__lot_question *question, uint32_t unit) {
     const struct ff__naming *naming = question->naming;
@@ -122,7 +122,7 @@ static inline void ff__lot_name(const struct ff__lot *lot, struct ff__naming *na
         ff__name_page(naming, unit / FF_BLOCK_PAGES, unit % FF_BLOCK_PAGES);
 }
 
-/* Names what is drawn. Where memory is handed out by the page, as many units as make room; by the block the first is
+/* Names what is drawn. Where memory is allocated by the page, as many units as make room; by the block the first is
  * enough, as others would only be second choices. `ask` gets `state`. */
 static inline void ff__lot_pick(struct ff__lot *lot, ff__lot_ask ask, const void *state,
                                 const struct ff_view *view, const struct ff_evict_request *request,

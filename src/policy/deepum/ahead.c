@@ -15,7 +15,7 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
     ahead->on = env->params[ON] != 0;
 }
 
-/* A fault brings a whole block: where memory is handed out by the page, less than that in stock saves
+/* A fault brings a whole block: where memory is allocated by the page, less than that in stock saves
  * no fault an eviction, but takes pages from blocks that are in use. */
 uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view) {
     uint64_t share = view->capacity[ahead->tier] / STOCK_SHARE;

@@ -75,10 +75,6 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- memory ---- */
 
-static uint64_t free_of(const struct ff_view *view, uint32_t tier) {
-    return ff_view_free(view, tier) * (view->by_page ? 1 : FF_BLOCK_PAGES);
-}
-
 /* How much memory a fault takes. */
 static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group *group,
                         const struct ff_fault_advice *advice) {
@@ -94,7 +90,7 @@ static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
                         const struct ff_fault_group *group, const struct ff_fault_advice *advice) {
     uint64_t kept = view->capacity[group->tier] * smart->buffer / 100;
     if (group->tier != FF_TIER_HOST &&
-        need_of(view, group, advice) + kept > free_of(view, group->tier))
+        need_of(view, group, advice) + kept > ff_view_free_pages(view, group->tier))
         smart->full[group->tier] = true;
 }
 
@@ -116,7 +112,7 @@ static bool counts(const struct uvmsmart *smart) {
 static bool stays(struct uvmsmart *smart, const struct ff_view *view, uint32_t tier, uint32_t block,
                   uint32_t page) {
     struct ff__delay_block *record = &smart->records[block].delay;
-    uint64_t capacity = view->capacity[tier], used = capacity - free_of(view, tier);
+    uint64_t capacity = view->capacity[tier], used = capacity - ff_view_free_pages(view, tier);
     uint32_t count = ff__delay_count(&smart->delay, record, page / FF_LEAF_PAGES);
     return count < ff__delay_threshold(&smart->delay, mode_now(smart), record, smart->full[tier],
                                        used, capacity);
