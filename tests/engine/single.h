@@ -7,7 +7,8 @@
 #include "engine/rogues.h"
 
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
-#define ALL_SEEN    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS)
+#define ALL_SEEN                                                                                   \
+    (FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS | FF_SEES_OPERANDS)
 
 static struct ff__engine engine;
 static struct fake fake;
