@@ -22,6 +22,9 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
     if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
+    if (config->fault_workers > FF__FAULT_WORKERS_MAX)
+        return ff__fail(error, -EINVAL, "fault_workers=%u: at most %u, 0 for as many as CPUs",
+                        config->fault_workers, FF__FAULT_WORKERS_MAX);
     if (config->address_space < FF_BLOCK_SIZE || config->address_space > UINT64_C(1) << 44)
         return ff__fail(error, -EINVAL, "address_space=%llu: must be 2M to 16T",
                         (unsigned long long)config->address_space);

@@ -306,6 +306,8 @@ static void test_bad_configuration(void **state) {
     fails_with(bad, -EINVAL, "at least 4M");
     bad = config, bad.memory = UINT64_C(1) << 60;
     fails_with(bad, -ENOMEM, "this machine has");
+    bad = config, bad.fault_workers = 9;
+    fails_with(bad, -EINVAL, "at most 8");
     bad = config, bad.devices = 0;
     fails_with(bad, -EINVAL, "1 to 8");
     bad = config, bad.system = "nvidai";
