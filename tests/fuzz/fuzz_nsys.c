@@ -1,27 +1,13 @@
 /* Any file, and any database made by SQL, is an export of Nsight Systems that becomes events in order, or it is refused with a
  * reason. */
-#include "fuzz/fuzz.h"
-
-#include "trace/model/import.h"
+#include "fuzz/seen.h"
 
 #include <sqlite3.h>
 #include <unistd.h>
 
-struct seen {
-    uint64_t last_ns;
-    uint32_t ranges;
-};
-
 static int see(void *self, const struct ff_trace_event *event) {
-    struct seen *seen = self;
-    FUZZ_EXPECT(event->time_ns >= seen->last_ns);
-    seen->last_ns = event->time_ns;
-    if (event->kind == FF_TRACE_RANGE && event->range >= seen->ranges) {
-        FUZZ_EXPECT(event->range == seen->ranges && event->bytes > 0);
-        seen->ranges++;
-    }
     bool launch = event->kind == FF_TRACE_LAUNCH || event->kind == FF_TRACE_LAUNCH_END;
-    FUZZ_EXPECT(launch || event->range < seen->ranges);
+    see_event(self, event, !launch);
     FUZZ_EXPECT((event->kind != FF_TRACE_EVICT && event->kind != FF_TRACE_MIGRATE) ||
                 event->pages > 0);
     return 0;

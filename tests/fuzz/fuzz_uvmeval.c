@@ -1,25 +1,11 @@
 /* Any file is a fault log of uvm-eval, which becomes events in order, or refused with a reason. */
-#include "fuzz/fuzz.h"
-
-#include "trace/model/import.h"
+#include "fuzz/seen.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct seen {
-    uint64_t last_ns;
-    uint32_t ranges;
-};
-
 static int see(void *self, const struct ff_trace_event *event) {
-    struct seen *seen = self;
-    FUZZ_EXPECT(event->time_ns >= seen->last_ns);
-    seen->last_ns = event->time_ns;
-    if (event->kind == FF_TRACE_RANGE && event->range >= seen->ranges) {
-        FUZZ_EXPECT(event->range == seen->ranges && event->bytes > 0);
-        seen->ranges++;
-    }
-    FUZZ_EXPECT(event->range < seen->ranges);
+    see_event(self, event, true);
     FUZZ_EXPECT(event->kind != FF_TRACE_EVICT || event->pages > 0);
     return 0;
 }

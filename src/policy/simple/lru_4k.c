@@ -30,14 +30,6 @@ static void on_page_used(void *state, uint32_t block, uint32_t page) {
     ff__use_log_touch(&((struct lru *)state)->log, id_of(block, page));
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    (void)view;
-    FF_MASK_FOR_EACH_PAGE(pages, page) {
-        on_page_used(state, block, page);
-    }
-}
-
 FF__FETCHES fetch_record(const struct ff__use_log *log, const struct ff_access *access) {
     __builtin_prefetch(&log->last[id_of(access->block, access->page)], 1);
 }
@@ -87,14 +79,6 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 
 static void on_page_leave(void *state, uint32_t block, uint32_t page) {
     ff__use_log_remove(&((struct lru *)state)->log, id_of(block, page));
-}
-
-static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
-                           const struct ff_mask *pages) {
-    (void)view;
-    FF_MASK_FOR_EACH_PAGE(pages, page) {
-        on_page_leave(state, block, page);
-    }
 }
 
 static inline struct ff_page page_of(uint32_t id) {
@@ -159,13 +143,21 @@ static bool pick_page(void *state, const struct ff_view *view, struct ff_page *v
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
-        on_used(state, view, arrival->block, arrival->pages);
+    (void)view;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        return;
+    FF_MASK_FOR_EACH_PAGE(arrival->pages, page) {
+        on_page_used(state, arrival->block, page);
+    }
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_PAGES)
-        on_pages_leave(state, view, leave->block, leave->pages);
+    (void)view;
+    if (leave->kind != FF_LEAVE_PAGES)
+        return;
+    FF_MASK_FOR_EACH_PAGE(leave->pages, page) {
+        on_page_leave(state, leave->block, page);
+    }
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};

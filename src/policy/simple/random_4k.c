@@ -46,14 +46,6 @@ static void take_out(struct any *any, uint32_t id) {
         ff__recency_remove(&any->list, id);
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    (void)view;
-    FF_MASK_FOR_EACH_PAGE(pages, page) {
-        add(state, id_of(block, page));
-    }
-}
-
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
@@ -64,14 +56,6 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
         if (ff__lot_has(&any->lot, id))
             ff__recency_touch(&any->list, id);
-    }
-}
-
-static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
-                           const struct ff_mask *pages) {
-    (void)view;
-    FF_MASK_FOR_EACH_PAGE(pages, page) {
-        take_out(state, id_of(block, page));
     }
 }
 
@@ -94,13 +78,21 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
-        on_used(state, view, arrival->block, arrival->pages);
+    (void)view;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        return;
+    FF_MASK_FOR_EACH_PAGE(arrival->pages, page) {
+        add(state, id_of(arrival->block, page));
+    }
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_PAGES)
-        on_pages_leave(state, view, leave->block, leave->pages);
+    (void)view;
+    if (leave->kind != FF_LEAVE_PAGES)
+        return;
+    FF_MASK_FOR_EACH_PAGE(leave->pages, page) {
+        take_out(state, id_of(leave->block, page));
+    }
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};
