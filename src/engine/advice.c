@@ -116,6 +116,7 @@ int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct f
         ff__job_clear(job);
         ff__engine_view(engine, now_ns);
         why = act(engine, advice, job);
+        job->generation = advice->generation;
     }
     if (why != FF_DROPS) {
         ff__engine_drop(engine, why);

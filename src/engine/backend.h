@@ -1,11 +1,14 @@
 /* What carries out the engine's commands for programs that run: the software device, later CUDA devices.
  * The runtime and the pipeline know a backend by this table only (backend/live.h lists them).
  *
+ * Pages move by submissions: a batch of moves, each of one block's pages from a tier to a tier. A submission is
+ * started, goes on beside others and beside its caller as far as the backend can, and is waited for. The struct
+ * itself is the token by which it is known; the caller owns it.
+ *
  * Pre-conditions hold for every verb that names a block: the block is live; the engine has marked it busy, so that
- * no two calls for one block run at the same time; pages are within the block. Calls for
- * different blocks may run at the same time, from different threads. Moves complete before the
- * call returns. In verbs of ranges, blocks are those of one range, whose first page is the first of its first
- * block.
+ * no two calls for one block run at the same time, and no submission has two moves of one block on one tier; pages
+ * are within the block. Calls for different blocks may run at the same time, from different threads. In verbs of
+ * ranges, blocks are those of one range, whose first page is the first of its first block.
  *
  * A move ends in one of:
  *   0                  done
@@ -13,6 +16,7 @@
  *   -EBUSY             these pages cannot leave: the kernel or a device holds them
  *   -ENOENT            the pages are gone: the program has unmapped them
  *   -EBADF             this thread has lost the backend's descriptors: another one must do it
+ *   -ECANCELED         it was aborted, or the memory that it was to come into has not become free
  * In all but the first case a part of it may be done. What is not done is said page by page, and
  * is as it was before. */
 #ifndef FF_ENGINE_BACKEND_H
@@ -38,6 +42,7 @@ struct ff__description {
     uint32_t shows;                                  /* enum ff_visibility, or-ed */
     uint32_t controls;                               /* enum ff_control, or-ed */
     bool separate;      /* a device does not reach what another one has */
+    bool peer_links;    /* pages go straight from a device to another one */
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */
     char text[160];     /* for reports: what was chosen, in words */
@@ -45,17 +50,57 @@ struct ff__description {
 
 /* ---- what it is told ---- */
 
-/* Pages of one block on their way between the host and a device. */
+/* Memory of a block on a tier. */
+struct ff__place {
+    uint32_t tier;
+    uint32_t frame; /* in leaves; FF_NONE on the host */
+};
+
+/* Pages of one block from a tier to another one. One of the two is the host, but where the description says
+ * peer_links. */
 struct ff__move {
     uint32_t block;
-    uint32_t tier;        /* the device */
-    uint32_t frame;       /* the block's memory there, in leaves */
+    struct ff__place from, to;
     struct ff_mask pages; /* what moves */
-    struct ff_mask held;  /* of these, the pages the host has content for. In: their bytes come, the
-                             rest is zeroed.  Out: the copy is compared, the rest is copied */
-    struct ff_mask dead;  /* out: pages to drop, whatever they hold */
-    bool whole;           /* in: the block had no page on the device. out: nothing of it stays */
-    bool freed; /* out: its range is freed; all goes, and even what is pinned is let go of */
+    struct ff_mask
+        held; /* of these, the pages the host has content for. To a device: their bytes come,
+                             the rest is zeroed. From a device: the copy is compared, the rest is copied */
+    struct ff_mask dead; /* from a device: pages to drop, whatever they hold */
+    bool whole; /* to a device: the block had no page on it. From a device: nothing of it stays */
+    bool after; /* starts when all moves before it in the submission have left in whole; if one has
+                   not, it ends in -ECANCELED */
+    bool
+        freed; /* from a device: its range is freed; all goes, and even what is pinned is let go of */
+
+    /* The outcome, for the backend to keep up to date until the move has ended. */
+    struct ff_mask
+        left; /* pages that have not moved. Set by the caller: all of them, or what an earlier
+                              submission has left */
+    struct ff_mask
+        copied; /* from a device: pages whose bytes have gone to `to`; adds up over submissions */
+    int status; /* what it ended in */
+};
+
+static inline bool ff__move_arrives(const struct ff__move *move) {
+    return move->from.tier == FF_TIER_HOST;
+}
+
+/* Where on a device the pages are, or come to. */
+static inline const struct ff__place *ff__move_place(const struct ff__move *move) {
+    return ff__move_arrives(move) ? &move->to : &move->from;
+}
+
+/* Nothing of the move is done. */
+static inline bool ff__move_is_whole(const struct ff__move *move) {
+    return move->whole && ff_mask_equal(&move->left, &move->pages);
+}
+
+/* A batch of moves. They may be carried out at the same time, but for those that come `after` others. */
+struct ff__submission {
+    struct ff__move *const *moves;
+    uint32_t count;
+    bool aborted;    /* atomic */
+    uint64_t end_ns; /* the backend's */
 };
 
 /* One far fault as the backend saw it. */
@@ -137,15 +182,18 @@ struct ff__backend {
 
     /* ---- moves ---- */
 
-    /* Brings the pages to the device and lets the threads that wait for them go on. Sets *missed
-     * to those that did not come. */
-    int (*in)(void *self, const struct ff__move *move, struct ff_mask *missed);
+    /* Starts the moves, and may carry them out, or a part of them, before it returns. Threads that wait for pages
+     * go on when these have come. A page that leaves does so atomically against writers: its last content is either
+     * in `copied`, or the page is still there. */
+    void (*submit)(void *self, struct ff__submission *submission);
 
-    /* Takes the pages out of the device, atomically against writers: a page's last content is
-     * either on the host afterwards or still on the device. Sets *stayed to the pages that are
-     * still there, and *copied to those whose bytes went to the host. */
-    int (*out)(void *self, const struct ff__move *move, struct ff_mask *stayed,
-               struct ff_mask *copied);
+    /* Returns when all moves of the submission have ended, with their outcomes; no other thread may use it by
+     * then. */
+    void (*complete)(void *self, struct ff__submission *submission);
+
+    /* Ends a submission early, from any thread, between its `submit` and the end of its `complete`: what has not
+     * moved by then does not, but for a page or two. */
+    void (*abort)(void *self, struct ff__submission *submission);
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Carrying out jobs: the backend's verbs, with the lock given up, and what to do when they fail. */
+/* Carrying out jobs: their moves are submitted to the backend, with the lock given up, and once more if they fail. */
 #include "engine/pipeline.h"
 
 #include "base/clock.h"
@@ -9,109 +9,157 @@
 #define RETRY_NS  1000000u /* between tries of a move that failed */
 #define TRIES_MAX 10u      /* of a move that nobody waits for, or that another may replace */
 
-/* Whether what failed may succeed later, and is worth it. Then some time has passed. */
-static bool is_worth_another(struct ff__pipeline *pipeline, const char *what, int status,
-                             uint32_t tries, bool must) {
-    bool transient = status == -EAGAIN || status == -ENOMEM;
-    if (status == -EBADF)
-        __atomic_store_n(&pipeline->lost_descriptors, true, __ATOMIC_RELAXED);
-    if (!transient || (!must && tries >= TRIES_MAX) ||
+/* ---- those who are told ---- */
+
+static void tell(struct ff__pipeline *pipeline, const struct ff__move *move, bool arrive) {
+    const struct ff__observer *observer = &pipeline->observer;
+    if (observer->moves && !ff_mask_empty(&move->left))
+        observer->moves(observer->user, move, &move->left, arrive);
+}
+
+static void tell_of_all(struct ff__pipeline *pipeline, const struct ff__submission *submission,
+                        bool ended) {
+    for (uint32_t i = 0; i < submission->count; i++)
+        tell(pipeline, submission->moves[i], ff__move_arrives(submission->moves[i]) != ended);
+}
+
+/* ---- trying again ---- */
+
+/* A fault must be answered, and what is freed must go; advice need not be followed, and another victim may leave
+ * instead. */
+static bool must_succeed(const struct ff__job *job, const struct ff__move *move) {
+    return move == &job->in ? !ff_mask_empty(&job->faulted) : move->freed;
+}
+
+/* Whether a move that failed may succeed later, and is worth it. */
+static bool is_worth_another(const struct ff__job *job, const struct ff__move *move,
+                             uint32_t tries) {
+    bool transient = move->status == -EAGAIN || move->status == -ENOMEM;
+    return transient && (must_succeed(job, move) || tries < TRIES_MAX);
+}
+
+static void complain(struct ff__pipeline *pipeline, const struct ff__move *move) {
+    ff__log_line(&pipeline->log, FF_LOG_WARNING, "%s failed (%s), trying again",
+                 ff__move_arrives(move) ? "migration to the device" : "eviction",
+                 strerror(-move->status));
+}
+
+/* Whether some of the moves are to be tried again. Then some time has passed. */
+static bool goes_on(struct ff__pipeline *pipeline, const struct ff__job *job,
+                    const struct ff__submission *submission, uint32_t tries) {
+    bool again = false;
+    for (uint32_t i = 0; i < submission->count; i++) {
+        const struct ff__move *move = submission->moves[i];
+        if (move->status == -EBADF)
+            __atomic_store_n(&pipeline->lost_descriptors, true, __ATOMIC_RELAXED);
+        if (ff_mask_empty(&move->left) || !is_worth_another(job, move, tries))
+            continue;
+        if (tries == 0 && move->status == -ENOMEM)
+            complain(pipeline, move);
+        again = true;
+    }
+    if (!again || __atomic_load_n(&submission->aborted, __ATOMIC_RELAXED) ||
         __atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         return false;
-    if (tries == 0 && status == -ENOMEM)
-        ff__log_line(&pipeline->log, FF_LOG_WARNING, "%s failed (%s), trying again", what,
-                     strerror(-status));
     ff__clock_sleep(RETRY_NS);
     return true;
 }
 
-static void tell(struct ff__pipeline *pipeline, const struct ff__move *move,
-                 const struct ff_mask *pages, bool arrive) {
-    const struct ff__observer *observer = &pipeline->observer;
-    if (observer->moves && !ff_mask_empty(pages))
-        observer->moves(observer->user, move, pages, arrive);
+/* ---- carrying out ---- */
+
+static uint32_t all_moves(struct ff__job *job, struct ff__move *moves[FF__OUTS_MAX + 1]) {
+    uint32_t count = 0;
+    for (; count < job->out_count; count++)
+        moves[count] = &job->out[count];
+    if (job->has_in) {
+        job->in.after = count > 0;
+        moves[count++] = &job->in;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        moves[i]->left = moves[i]->pages;
+    return count;
 }
 
-static int send_out(struct ff__pipeline *pipeline, const struct ff__move *move,
-                    struct ff_mask *stayed, struct ff_mask *copied) {
-    tell(pipeline, move, &move->pages, false);
-    int status = pipeline->backend->out(pipeline->self, move, stayed, copied);
-    tell(pipeline, move, stayed, true);
-    return status;
+static uint32_t keep_unfinished(struct ff__move *moves[], uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ff_mask_empty(&moves[i]->left))
+            moves[kept++] = moves[i];
+    return kept;
 }
 
-static int bring_in(struct ff__pipeline *pipeline, const struct ff__move *move,
-                    struct ff_mask *missed) {
-    tell(pipeline, move, &move->pages, true);
-    int status = pipeline->backend->in(pipeline->self, move, missed);
-    tell(pipeline, move, missed, false);
-    return status;
-}
-
-/* Sends away what can leave. Another victim may go instead, unless the range is freed. */
-static void carry_out_of_device(struct ff__pipeline *pipeline, struct ff__job *job,
-                                uint32_t index) {
-    struct ff__move rest = job->out[index];
-    struct ff_mask copied;
-    int status;
-    ff_mask_clear(&job->copied[index]);
-    for (uint32_t tries = 0;; tries++) {
-        status = send_out(pipeline, &rest, &job->stayed[index], &copied);
-        job->copied[index] = ff_mask_or(&job->copied[index], &copied);
-        rest.pages = job->stayed[index];
-        rest.held = ff_mask_and(&rest.held, &rest.pages);
-        if (ff_mask_empty(&rest.pages) ||
-            !is_worth_another(pipeline, "eviction", status, tries, rest.freed))
+static void carry_all(struct ff__pipeline *pipeline, struct ff__job *job,
+                      struct ff__submission *submission) {
+    struct ff__move *moves[FF__OUTS_MAX + 1];
+    submission->moves = moves;
+    submission->count = all_moves(job, moves);
+    for (uint32_t tries = 0; submission->count > 0; tries++) {
+        tell_of_all(pipeline, submission, false);
+        pipeline->backend->submit(pipeline->self, submission);
+        pipeline->backend->complete(pipeline->self, submission);
+        tell_of_all(pipeline, submission, true);
+        if (!goes_on(pipeline, job, submission, tries))
             return;
+        submission->count = keep_unfinished(moves, submission->count);
     }
-}
-
-/* A fault must be answered; advice need not be followed. */
-static void carry_in(struct ff__pipeline *pipeline, struct ff__job *job) {
-    struct ff__move rest = job->in;
-    bool must = !ff_mask_empty(&job->faulted);
-    for (uint32_t tries = 0;; tries++) {
-        job->failure = bring_in(pipeline, &rest, &job->missed);
-        rest.whole = rest.whole && ff_mask_equal(&rest.pages, &job->missed);
-        rest.pages = job->missed;
-        rest.held = ff_mask_and(&rest.held, &rest.pages);
-        if (ff_mask_empty(&rest.pages) ||
-            !is_worth_another(pipeline, "migration to the device", job->failure, tries, must))
-            return;
-    }
-}
-
-static void carry_all(struct ff__pipeline *pipeline, struct ff__job *job) {
-    bool all_left = true;
-    for (uint32_t i = 0; i < job->out_count; i++) {
-        carry_out_of_device(pipeline, job, i);
-        all_left = all_left && ff_mask_empty(&job->stayed[i]);
-    }
-    if (!job->has_in)
-        return;
-    if (all_left)
-        carry_in(pipeline, job);
-    else /* the memory is not there */
-        job->missed = job->in.pages;
 }
 
 struct errand {
     struct ff__pipeline *pipeline;
-    struct ff__job *job;
+    struct ff__flight *flight;
 };
 
 static void carry_for_another(void *argument) {
     struct errand *it = argument;
-    carry_all(it->pipeline, it->job);
+    carry_all(it->pipeline, it->flight->job, &it->flight->submission);
 }
 
 /* A thread of the program that serves itself does so with descriptors that the program can close; then
  * it leaves that to the migration thread, which has its own. */
-void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
-    struct errand errand = {pipeline, job};
+static void carry(struct ff__pipeline *pipeline, struct ff__flight *flight) {
+    struct errand errand = {pipeline, flight};
     if (__atomic_load_n(&pipeline->lost_descriptors, __ATOMIC_RELAXED) &&
         !ff__pipeline_is_inside(pipeline))
         ff__pipeline_call(pipeline, carry_for_another, &errand);
     else
-        carry_all(pipeline, job);
+        carry_all(pipeline, flight->job, &flight->submission);
+}
+
+/* ---- flights ---- */
+
+static void take_off(struct ff__pipeline *pipeline, struct ff__flight *flight) {
+    flight->next = pipeline->flights;
+    flight->link = &pipeline->flights;
+    if (flight->next)
+        flight->next->link = &flight->next;
+    pipeline->flights = flight;
+}
+
+static void land(struct ff__flight *flight) {
+    *flight->link = flight->next;
+    if (flight->next)
+        flight->next->link = flight->link;
+}
+
+void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
+    struct ff__flight flight = {.job = job};
+    take_off(pipeline, &flight);
+    pthread_mutex_unlock(&pipeline->lock);
+    carry(pipeline, &flight);
+    pthread_mutex_lock(&pipeline->lock);
+    land(&flight);
+}
+
+static bool is_waited_for(const struct ff__job *job) {
+    return !ff_mask_empty(&job->faulted) || (!job->has_in && job->out[0].freed);
+}
+
+void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all) {
+    uint32_t cancelled = pipeline->engine->cancel_below;
+    for (struct ff__flight *flight = pipeline->flights; flight; flight = flight->next) {
+        const struct ff__job *job = flight->job;
+        bool is_cancelled = job->generation > 0 && job->generation < cancelled;
+        if ((all || is_cancelled) && !is_waited_for(job) && !flight->submission.aborted)
+            pipeline->backend->abort(pipeline->self, &flight->submission);
+    }
 }

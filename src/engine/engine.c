@@ -46,6 +46,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->memory = backend->tier[1].memory;
     config->spare = backend->tier[1].spare;
     config->separate = backend->separate;
+    config->peer_links = backend->peer_links;
     config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
     config->shows = backend->shows;
     config->controls = backend->controls;
@@ -75,6 +76,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->discard = (const void *)config->system.policy[FF__DISCARD];
     engine->stock = config->stock;
     engine->separate = config->separate;
+    engine->peer_links = config->peer_links;
     engine->maps_remotely = config->maps_remotely;
     engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;

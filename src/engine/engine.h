@@ -2,8 +2,9 @@
  * clock or system call: the live pipeline and the simulator both drive it, one call at a time.
  *
  * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
- * and fills in a job; the caller has the backend carry it out (first every `out`, then `in`),
- * without any lock; `finish` makes it true. */
+ * and fills in a job; the caller has the backend carry it out (every `out`, and `in` after them),
+ * without any lock; `finish` makes it true. The outcome of its moves says until then that nothing is left: who
+ * carries the job out says what is. */
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
@@ -35,19 +36,15 @@ struct ff__job {
     uint64_t stocked; /* pages that the outs free for the stock */
     uint32_t out_count;
     uint64_t retry_ns;
-    uint64_t begun_ns; /* when the first of its faults was to be served */
-    uint32_t launch;   /* that it serves, or FF_NONE */
+    uint64_t begun_ns;   /* when the first of its faults was to be served */
+    uint32_t launch;     /* that it serves, or FF_NONE */
+    uint32_t generation; /* of the advice that it follows; 0: cannot be cancelled */
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
     struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */
     bool asked;                    /* it has been given */
-    /* Set by who carries it out; what it leaves alone says that all went well. */
-    struct ff_mask missed;               /* pages of `in` that did not come */
-    struct ff_mask stayed[FF__OUTS_MAX]; /* pages of each out that did not leave */
-    struct ff_mask copied[FF__OUTS_MAX]; /* pages of each out whose bytes went to the host */
-    int failure;                         /* what `in` ended in */
     struct ff__move out[FF__OUTS_MAX];
 };
 
@@ -57,6 +54,7 @@ struct ff__engine_config {
     uint64_t memory;       /* bytes a device */
     bool by_page;          /* memory is allocated by the page, and jobs of one block may overlap */
     bool separate;         /* a device does not reach what another one has */
+    bool peer_links;       /* pages go straight from a device to another one */
     bool maps_remotely;    /* a device can use pages from where they are */
     uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */
     uint32_t spare;        /* roots beyond the memory, for when what is there cannot leave */
@@ -124,7 +122,7 @@ struct ff__engine {
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
-    bool separate, maps_remotely;
+    bool separate, peer_links, maps_remotely;
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;

@@ -77,6 +77,7 @@ static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *gro
         return;
     ff__engine_batch(pipeline->engine, pipeline->backend->now(pipeline->self), groups, count,
                      &advice);
+    ff__pipeline_abort(pipeline, false);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__pipeline_queue_advice(pipeline, &items[i]);
 }

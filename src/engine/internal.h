@@ -110,10 +110,10 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Adds a pre-eviction to the job if free memory is short. */
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
 
-/* What was held for a way out of the job, and is not for its way in, is free again; `stayed`: these
- * pages are still there. */
+/* What was held for a way out of the job, and is not for its way in, is free again. What is left of the move
+ * is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out, const struct ff_mask *stayed);
+                     const struct ff__move *out);
 
 /* The job's way in has ended, with the pages that are now in it. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);

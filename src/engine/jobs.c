@@ -5,12 +5,13 @@
 
 void ff__job_clear(struct ff__job *job) {
     job->launch = FF_NONE;
+    job->generation = 0;
     job->begun_ns = 0;
     job->has_in = job->took_root = false;
     job->out_count = 0;
     job->retry_ns = job->owed = job->stocked = 0;
-    job->failure = 0;
-    ff_mask_clear(&job->missed);
+    job->in.status = 0;
+    ff_mask_clear(&job->in.left);
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
     ff_mask_clear(&job->remote);
@@ -115,7 +116,7 @@ struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block
                             : ff__block_present(&engine->space, block);
 }
 
-/* Pages that are on another device leave it first. */
+/* Pages that are on another device leave it first: for the host, or straight for the device that wants them. */
 static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block, uint32_t tier,
                                        const struct ff_mask *pages, struct ff__job *job) {
     struct ff_mask fetched = {{0}};
@@ -126,6 +127,8 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
             ff_mask_and(pages, &ff__facts(&engine->space, block)->tier[peer].resident);
         if (!ff_mask_empty(&there)) {
             ff__memory_leave(engine, block, peer, &there, NULL, job);
+            if (engine->peer_links)
+                job->out[job->out_count - 1].to.tier = tier;
             fetched = ff_mask_or(&fetched, &there);
         }
     }
@@ -140,8 +143,8 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     struct ff_mask content = ff_mask_or(&facts->tier[FF_TIER_HOST].resident, &fetched);
     job->has_in = true;
     job->in.block = block;
-    job->in.tier = tier;
-    job->in.frame = ff_facts_frame(facts, tier);
+    job->in.from = (struct ff__place){FF_TIER_HOST, FF_NONE};
+    job->in.to = (struct ff__place){tier, ff_facts_frame(facts, tier)};
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
@@ -350,11 +353,11 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     struct ff__space *space = &engine->space;
     struct ff_stats *stats = &space->stats;
     struct ff__move *out = &job->out[index];
-    const struct ff_mask *copied = &job->copied[index], *stayed = &job->stayed[index];
+    const struct ff_mask *copied = &out->copied, *stayed = &out->left;
     uint32_t block = out->block;
     struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
-    struct ff_mask *resident = &facts->tier[out->tier].resident;
+    struct ff_mask *resident = &facts->tier[out->from.tier].resident;
     out->pages = ff_mask_minus(&out->pages, stayed);
     out->dead = ff_mask_minus(&out->dead, stayed);
     *resident = ff_mask_minus(resident, &out->pages);
@@ -363,17 +366,17 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     facts->evicted = ff_mask_or(&facts->evicted, &out->pages);
     if (engine->watched)
         ff__engine_count_useless(engine, block, &out->pages);
-    ff__memory_left(engine, job, out, stayed);
+    ff__memory_left(engine, job, out);
 
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
     stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
     stats->pages_out += pages_copied;
     stats->pages_dropped += pages - pages_copied;
-    ff__totals_add(engine, block, engine->launch[out->tier],
+    ff__totals_add(engine, block, engine->launch[out->from.tier],
                    &(struct ff_totals){.pages_out = pages_copied});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
-                             .tier = out->tier,
+                             .tier = out->from.tier,
                              .block = block,
                              .range = engine->space.blocks[block].range,
                              .launch = FF_NONE,
@@ -383,15 +386,15 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
 
 /* What has not come is no part of the way in any more. */
 static void leave_out_missed(struct ff__job *job) {
-    job->in.pages = ff_mask_minus(&job->in.pages, &job->missed);
-    job->in.held = ff_mask_minus(&job->in.held, &job->missed);
-    job->faulted = ff_mask_minus(&job->faulted, &job->missed);
+    job->in.pages = ff_mask_minus(&job->in.pages, &job->in.left);
+    job->in.held = ff_mask_minus(&job->in.held, &job->in.left);
+    job->faulted = ff_mask_minus(&job->faulted, &job->in.left);
 }
 
 /* What is left of the job's way in is there. */
 static void arrive(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
-    uint32_t block = in->block, tier = in->tier;
+    uint32_t block = in->block, tier = in->to.tier;
     struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff_stats *stats = &engine->space.stats;
     uint32_t pages = ff_mask_count(&in->pages), held = ff_mask_count(&in->held);
@@ -435,7 +438,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
     for (uint32_t i = 0; i < job->out_count; i++)
         finish_out(engine, job, i);
     if (job->stocked > 0)
-        engine->restocking[job->out[0].tier] -= job->stocked;
+        engine->restocking[job->out[0].from.tier] -= job->stocked;
     if (job->has_in) {
         leave_out_missed(job);
         ff__memory_arrived(engine, job);

@@ -163,13 +163,13 @@ void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block) {
 
 static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
     for (uint32_t i = 0; i < job->out_count; i++)
-        if (job->out[i].block == block && job->out[i].tier == tier)
+        if (job->out[i].block == block && job->out[i].from.tier == tier)
             return &job->out[i];
     if (job->out_count == FF__OUTS_MAX)
         return NULL;
-    ff_mask_clear(&job->stayed[job->out_count]);
     struct ff__move *out = &job->out[job->out_count++];
-    *out = (struct ff__move){.block = block, .tier = tier};
+    *out =
+        (struct ff__move){.block = block, .from = {tier, FF_NONE}, .to = {FF_TIER_HOST, FF_NONE}};
     return out;
 }
 
@@ -197,7 +197,7 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         return false;
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
     struct ff_mask staying = ff_mask_minus(resident, &going);
-    out->frame = ff_facts_frame(facts, tier);
+    out->from.frame = ff_facts_frame(facts, tier);
     out->pages = ff_mask_or(&out->pages, &going);
     out->held = ff_mask_and(&out->pages, &facts->tier[FF_TIER_HOST].resident);
     out->whole = ff_mask_empty(&staying);
@@ -224,21 +224,21 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
 }
 
 /* Pages that did not leave: the block has its memory as before, and is used as anything that comes. */
-static void stay(struct ff__engine *engine, const struct ff__job *job, const struct ff__move *out,
-                 const struct ff_mask *stayed) {
+static void stay(struct ff__engine *engine, const struct ff__job *job, const struct ff__move *out) {
+    const struct ff_mask *stayed = &out->left;
     struct ff__space *space = &engine->space;
-    uint32_t block = out->block, tier = out->tier;
+    uint32_t block = out->block, tier = out->from.tier;
     struct ff_facts *facts = ff__facts(space, block);
     if (space->by_page) {
         struct ff_mask *leaving = &ff__page_facts(space, block)->leaving;
         *leaving = ff_mask_minus(leaving, stayed);
         facts->tier[tier].resident = ff_mask_or(&facts->tier[tier].resident, stayed);
-    } else if (out->whole && job->took_root && tier == job->in.tier) {
-        ff__frames_give_back(&space->frames[tier], out->frame, ff__engine_leaves(engine, block),
-                             block);
+    } else if (out->whole && job->took_root && tier == job->in.to.tier) {
+        ff__frames_give_back(&space->frames[tier], out->from.frame,
+                             ff__engine_leaves(engine, block), block);
     }
     if (facts->memory[tier] == 0) {
-        ff__set_frame(space, tier, block, out->frame);
+        ff__set_frame(space, tier, block, out->from.frame);
         ff__tell_arrival(engine, &(struct ff_arrival){
                                      .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
     }
@@ -249,22 +249,22 @@ static void stay(struct ff__engine *engine, const struct ff__job *job, const str
 }
 
 void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out, const struct ff_mask *stayed) {
+                     const struct ff__move *out) {
     struct ff__space *space = &engine->space;
     struct ff_facts *facts = ff__facts(space, out->block);
-    bool all_left = ff_mask_empty(stayed);
+    bool all_left = ff_mask_empty(&out->left);
     if (!all_left)
-        stay(engine, job, out, stayed);
+        stay(engine, job, out);
     else
         ff__memory_forget_refusal(engine, out->block);
     if (space->by_page) {
         struct ff_mask *leaving = &ff__page_facts(space, out->block)->leaving;
         *leaving = ff_mask_minus(leaving, &out->pages);
-        space->free_pages[out->tier] += ff_mask_count(&out->pages);
+        space->free_pages[out->from.tier] += ff_mask_count(&out->pages);
     } else {
-        bool passed_on = job->took_root && out->tier == job->in.tier;
+        bool passed_on = job->took_root && out->from.tier == job->in.to.tier;
         if (out->whole && all_left && !passed_on)
-            ff__frames_free(&space->frames[out->tier], out->frame,
+            ff__frames_free(&space->frames[out->from.tier], out->from.frame,
                             ff__engine_leaves(engine, out->block));
         facts->busy = 0;
     }
@@ -273,14 +273,14 @@ void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
 /* By block: nothing has come. */
 static void give_up_frame(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
-    struct ff__frames *frames = &engine->space.frames[in->tier];
+    struct ff__frames *frames = &engine->space.frames[in->to.tier];
     if (!in->whole)
         return; /* it was there before, and still is */
-    release(engine, in->block, in->tier);
+    release(engine, in->block, in->to.tier);
     if (job->took_root)
-        ff__frames_free_owner(frames, in->frame / FF_ROOT_LEAVES, in->block);
+        ff__frames_free_owner(frames, in->to.frame / FF_ROOT_LEAVES, in->block);
     else
-        ff__frames_free(frames, in->frame, ff__engine_leaves(engine, in->block));
+        ff__frames_free(frames, in->to.frame, ff__engine_leaves(engine, in->block));
 }
 
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
@@ -290,13 +290,13 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     if (space->by_page) {
         struct ff_mask *coming = &ff__page_facts(space, in->block)->coming;
         *coming = ff_mask_minus(coming, &in->pages);
-        *coming = ff_mask_minus(coming, &job->missed);
-        space->free_pages[in->tier] -= job->owed;
-        space->free_pages[in->tier] += ff_mask_count(&job->missed);
+        *coming = ff_mask_minus(coming, &in->left);
+        space->free_pages[in->to.tier] -= job->owed;
+        space->free_pages[in->to.tier] += ff_mask_count(&in->left);
         if (ff_mask_empty(&in->pages)) /* by parts everything else has come, or nothing has */
-            ff__memory_release_if_empty(engine, in->block, in->tier);
+            ff__memory_release_if_empty(engine, in->block, in->to.tier);
         for (uint32_t tier = 1; tier < space->tier_count; tier++)
-            if (tier != in->tier)
+            if (tier != in->to.tier)
                 ff__memory_release_if_empty(engine, in->block, tier);
         return;
     }
@@ -304,7 +304,7 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     if (ff_mask_empty(&in->pages))
         give_up_frame(engine, job);
     else if (job->took_root)
-        ff__frames_trim_root(&space->frames[in->tier], in->frame / FF_ROOT_LEAVES,
+        ff__frames_trim_root(&space->frames[in->to.tier], in->to.frame / FF_ROOT_LEAVES,
                              ff__engine_leaves(engine, in->block));
 }
 

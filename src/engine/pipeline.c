@@ -38,9 +38,7 @@ static void notify(struct ff__pipeline *pipeline) {
 
 /* Carries out and finishes a job. The lock is held before and after, not during. */
 static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
-    pthread_mutex_unlock(&pipeline->lock);
     ff__pipeline_carry_out(pipeline, job);
-    pthread_mutex_lock(&pipeline->lock);
     ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job);
     notify(pipeline);
 }
@@ -99,8 +97,8 @@ static void delay(struct ff__pipeline *pipeline, const struct ff_fault_group *gr
 /* Whether some who faulted still wait: their pages have not come, but could. */
 static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                         const struct ff__job *job) {
-    struct ff_mask missed = ff_mask_and(&job->missed, &group->faulted);
-    return !ff_mask_empty(&missed) && job->failure != -ENOENT && !pipeline->stop;
+    struct ff_mask missed = ff_mask_and(&job->in.left, &group->faulted);
+    return !ff_mask_empty(&missed) && job->in.status != -ENOENT && !pipeline->stop;
 }
 
 /* One group, with the lock held. Returns the last job status, or negative errno. The policy is asked once,
@@ -116,11 +114,11 @@ static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group
                 delay(pipeline, group, &job->throttled, job->retry_ns);
             run_job(pipeline, job);
             if (is_unserved(pipeline, group, job)) {
-                if (job->failure)
+                if (job->in.status && job->in.status != -ECANCELED)
                     wait_for_progress(pipeline, now + TROUBLE_NS);
                 continue;
             }
-            if (job->failure == -ENOENT) /* the program has unmapped it, and faults on its own */
+            if (job->in.status == -ENOENT) /* the program has unmapped it, and faults on its own */
                 pipeline->backend->replay(pipeline->self, group->block, &(struct ff_mask){{0}});
             return status;
         case FF__JOB_NO_ROOM:
@@ -380,6 +378,7 @@ static void *prefetching_thread(void *argument) {
             wait_for_progress(pipeline, 0); /* what is queued is planned with what was known then */
         if (pipeline->unplanned > 0)
             ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
+        ff__pipeline_abort(pipeline, false);
         if (advice.count < ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
         pthread_mutex_unlock(&pipeline->lock);
@@ -559,6 +558,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
         pipeline->backend->detach(pipeline->self);
     pthread_mutex_lock(&pipeline->lock);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
+    ff__pipeline_abort(pipeline, true);
     pthread_cond_broadcast(&pipeline->progress);
     pthread_cond_broadcast(&pipeline->follow);
     pthread_cond_broadcast(&pipeline->work);

@@ -41,6 +41,13 @@ struct ff__call {
     bool done;
 };
 
+/* A job whose moves are under way. */
+struct ff__flight {
+    struct ff__submission submission;
+    struct ff__job *job;
+    struct ff__flight *next, **link;
+};
+
 /* Who is told what happens, such as a recording; from any thread, and from handlers of signals. */
 struct ff__observer {
     void *user;
@@ -85,6 +92,7 @@ struct ff__pipeline {
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
     struct ff__call *calls, **calls_end;
+    struct ff__flight *flights; /* in any order */
     bool stop, migration_sleeps;
     bool has_learner, has_planner;
     bool lost_descriptors; /* by the program's threads */
@@ -143,8 +151,14 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 /* Sleeps on a condition, at the longest that long. The lock is held. */
 void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns);
 
-/* Carries out a job; in carry.c. The lock is not held. */
+/* ---- carry.c ---- */
+
+/* Carries out a job. The lock is held before and after, not while pages move. */
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
+
+/* Aborts the moves of jobs that nobody waits for: all, or those whose advice has been cancelled. The lock is
+ * held. */
+void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all);
 
 /* ---- fault_workers.c ---- */
 

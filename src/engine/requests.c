@@ -83,6 +83,7 @@ int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *
     uint64_t now = pipeline->backend->now(pipeline->self);
     pipeline->engine->space.stats.demanded += demanded;
     int status = ff__engine_launch(pipeline->engine, now, launch, &advice);
+    ff__pipeline_abort(pipeline, false);
     if (pipeline->has_learner)
         pthread_cond_signal(&pipeline->news);
     pthread_mutex_unlock(&pipeline->lock);

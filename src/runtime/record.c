@@ -17,8 +17,8 @@ static void record_moves(void *user, const struct ff__move *move, const struct f
                          bool arrive) {
     struct ff_context *context = user;
     uint64_t address = ff__block_address(&context->engine.space, move->block);
-    ff__record_moves(context->recorder, arrive ? FF_TRACE_MIGRATE : FF_TRACE_EVICT, move->tier - 1,
-                     address - context->description.base, pages);
+    ff__record_moves(context->recorder, arrive ? FF_TRACE_MIGRATE : FF_TRACE_EVICT,
+                     ff__move_place(move)->tier - 1, address - context->description.base, pages);
 }
 
 struct ff__observer ff__context_observer(struct ff_context *context) {

@@ -87,10 +87,12 @@ static inline struct ff_mask fake_on_devices(const struct fake *fake, uint32_t b
 /* What must hold for either way. False: too wrong to go on. */
 static inline bool fake_check_move(struct fake *fake, const struct ff__move *move) {
     const struct ff__space *space = fake->space;
+    const struct ff__place *place = ff__move_place(move);
     uint32_t block = move->block;
     if (block >= space->block_limit || space->blocks[block].page_count == 0 ||
-        move->tier == FF_TIER_HOST || move->tier >= space->tier_count) {
-        fake_blame(fake, "block %u on tier %u: no such block or device", block, move->tier);
+        place->tier == FF_TIER_HOST || place->tier >= space->tier_count ||
+        (move->from.tier != FF_TIER_HOST && move->to.tier != FF_TIER_HOST)) {
+        fake_blame(fake, "block %u on tier %u: no such block or device", block, place->tier);
         return false;
     }
     struct ff_mask valid = ff__block_pages(space, block);
@@ -100,10 +102,12 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
         fake_blame(fake, "block %u: pages beyond its end are moved", block);
     if (!ff_mask_within(&move->held, &move->pages))
         fake_blame(fake, "block %u: held pages that do not move", block);
-    if (move->frame == FF_NONE ||
-        move->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count) {
-        fake_blame(fake, "block %u: frame %u is outside of tier %u", block, move->frame,
-                   move->tier);
+    if (!ff_mask_within(&move->left, &move->pages))
+        fake_blame(fake, "block %u: pages are left that do not move", block);
+    if (place->frame == FF_NONE ||
+        place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count) {
+        fake_blame(fake, "block %u: frame %u is outside of tier %u", block, place->frame,
+                   place->tier);
         return false;
     }
     return true;
@@ -112,9 +116,10 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
 /* `held` is exactly what the host has, but for content that nobody wants any more. */
 static inline void fake_check_held(struct fake *fake, const struct ff__move *move) {
     struct fake_block *b = &fake->blocks[move->block];
-    struct ff_mask has = ff_mask_and(&move->pages, &b->on[FF_TIER_HOST]);
-    struct ff_mask missed = ff_mask_minus(&has, &move->held);
-    if (!ff_mask_within(&move->held, &has))
+    struct ff_mask has = ff_mask_and(&move->left, &b->on[FF_TIER_HOST]);
+    struct ff_mask held = ff_mask_and(&move->left, &move->held);
+    struct ff_mask missed = ff_mask_minus(&has, &held);
+    if (!ff_mask_within(&held, &has))
         fake_blame(fake, "block %u: held pages that the host has nothing for", move->block);
     if (!ff_mask_within(&missed, &b->loose))
         fake_blame(fake, "block %u: content on the host is forgotten", move->block);
@@ -125,17 +130,18 @@ static inline void fake_check_held(struct fake *fake, const struct ff__move *mov
 static inline void fake_occupy(struct fake *fake, const struct ff__move *move) {
     struct fake_block *b = &fake->blocks[move->block];
     uint32_t leaves = ff__frames_leaves(fake->space->blocks[move->block].page_count);
-    if (b->frame[move->tier] != FF_NONE && b->frame[move->tier] != move->frame)
-        fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block,
-                   move->tier, b->frame[move->tier], move->frame);
+    uint32_t tier = move->to.tier, frame = move->to.frame;
+    if (b->frame[tier] != FF_NONE && b->frame[tier] != frame)
+        fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block, tier,
+                   b->frame[tier], frame);
     for (uint32_t i = 0; i < leaves; i++) {
-        uint32_t *owner = &fake->owner[move->tier][move->frame + i];
+        uint32_t *owner = &fake->owner[tier][frame + i];
         if (*owner != FF_NONE && *owner != move->block)
             fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is",
-                       move->block, move->frame + i, move->tier, *owner);
+                       move->block, frame + i, tier, *owner);
         *owner = move->block;
     }
-    b->frame[move->tier] = move->frame;
+    b->frame[tier] = frame;
 }
 
 static inline void fake_vacate(struct fake *fake, uint32_t block, uint32_t tier) {
@@ -153,34 +159,37 @@ static inline void fake_bring(struct fake *fake, const struct ff__move *move,
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         b->device[page] = ff_mask_test(&move->held, page) ? b->host[page] : 0;
     }
-    b->on[move->tier] = ff_mask_or(&b->on[move->tier], pages);
+    b->on[move->to.tier] = ff_mask_or(&b->on[move->to.tier], pages);
+}
+
+/* A move starts, or is tried again: all of it is left. */
+static inline void fake_begin(struct ff__move *move) {
+    move->left = move->pages;
 }
 
 /* With `part` of the pages only it fails. */
-static inline int fake_in(struct fake *fake, const struct ff__move *move,
-                          const struct ff_mask *part, struct ff_mask *missed) {
-    ff_mask_clear(missed);
+static inline void fake_in(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
+    move->status = part ? -ENOMEM : 0;
     if (!fake_check_move(fake, move))
-        return 0;
+        return;
     struct fake_block *b = &fake->blocks[move->block];
     struct ff_mask there = fake_on_devices(fake, move->block);
-    there = ff_mask_and(&there, &move->pages);
+    there = ff_mask_and(&there, &move->left);
     if (!ff_mask_empty(&there))
         fake_blame(fake, "block %u: a page that comes is on a device already", move->block);
-    if (move->whole != ff_mask_empty(&b->on[move->tier]))
+    if (ff__move_is_whole(move) != ff_mask_empty(&b->on[move->to.tier]))
         fake_blame(fake, "block %u: whole is %d", move->block, move->whole);
-    if (ff_mask_empty(&move->pages))
+    if (ff_mask_empty(&move->left))
         fake_blame(fake, "block %u: nothing comes", move->block);
     fake_check_held(fake, move);
-    struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
+    struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
     struct ff_mask held = ff_mask_and(&now, &move->held);
     if (!ff_mask_empty(&now))
         fake_occupy(fake, move);
     fake_bring(fake, move, &now);
-    *missed = ff_mask_minus(&move->pages, &now);
+    move->left = ff_mask_minus(&move->left, &now);
     fake->in += ff_mask_count(&held);
     fake->populated += ff_mask_count(&now) - ff_mask_count(&held);
-    return part ? -ENOMEM : 0;
 }
 
 /* Whether the backend copies this page back: it must if the host's content is older. */
@@ -200,7 +209,7 @@ static inline void fake_send(struct fake *fake, const struct ff__move *move,
         ff_mask_set(&b->on[FF_TIER_HOST], page);
         ff_mask_set(copied, page);
     }
-    b->on[move->tier] = ff_mask_minus(&b->on[move->tier], pages);
+    b->on[move->from.tier] = ff_mask_minus(&b->on[move->from.tier], pages);
 }
 
 /* Dead pages: the host forgets them; what is nowhere any more reads as anything. */
@@ -211,32 +220,38 @@ static inline void fake_bury(struct fake *fake, uint32_t block, const struct ff_
     b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], dead);
 }
 
-static inline int fake_out(struct fake *fake, const struct ff__move *move,
-                           const struct ff_mask *part, struct ff_mask *stayed,
-                           struct ff_mask *copied) {
-    ff_mask_clear(copied);
-    ff_mask_clear(stayed);
+static inline void fake_out(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
+    struct ff_mask copied = {{0}};
+    uint32_t tier = move->from.tier;
+    move->status = part ? -ENOMEM : 0;
     if (!fake_check_move(fake, move))
-        return 0;
+        return;
     struct fake_block *b = &fake->blocks[move->block];
-    if (!move->whole || !ff_mask_equal(&b->on[move->tier], &move->pages))
-        fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, move->tier);
-    if (b->frame[move->tier] != move->frame)
+    if (!move->whole || !ff_mask_equal(&b->on[tier], &move->left))
+        fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, tier);
+    if (b->frame[tier] != move->from.frame)
         fake_blame(fake, "block %u leaves frame %u of tier %u but is in %u", move->block,
-                   move->frame, move->tier, b->frame[move->tier]);
+                   move->from.frame, tier, b->frame[tier]);
     fake_check_held(fake, move);
-    struct ff_mask now = part ? ff_mask_and(part, &move->pages) : move->pages;
-    *stayed = ff_mask_minus(&move->pages, &now);
-    fake_send(fake, move, &now, copied);
-    struct ff_mask dead = ff_mask_minus(&move->dead, stayed);
+    struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
+    move->left = ff_mask_minus(&move->left, &now);
+    fake_send(fake, move, &now, &copied);
+    struct ff_mask dead = ff_mask_minus(&move->dead, &move->left);
     fake_bury(fake, move->block, &dead);
-    if (ff_mask_empty(stayed))
-        fake_vacate(fake, move->block, move->tier);
-    fake->out += ff_mask_count(copied);
+    if (ff_mask_empty(&move->left))
+        fake_vacate(fake, move->block, tier);
+    move->copied = ff_mask_or(&move->copied, &copied);
+    fake->out += ff_mask_count(&copied);
     struct ff_mask live = ff_mask_minus(&now, &move->dead);
-    fake->dropped += ff_mask_count(&live) - ff_mask_count(copied);
+    fake->dropped += ff_mask_count(&live) - ff_mask_count(&copied);
     fake->evictions += !ff_mask_empty(&live); /* only dead content: no eviction */
-    return part ? -ENOMEM : 0;
+}
+
+static inline void fake_move(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
+    if (ff__move_arrives(move))
+        fake_in(fake, move, part);
+    else
+        fake_out(fake, move, part);
 }
 
 /* ---- the program ---- */

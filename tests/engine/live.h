@@ -48,7 +48,7 @@ struct live {
     uint32_t fault_count;
     struct waiter *waiters;
     bool interrupted, closed, somebody_waits;
-    uint64_t failures, warnings, rejections, replays;
+    uint64_t failures, warnings, rejections, replays, aborts;
     uint32_t tries; /* to move the block of shape.fail_block */
     /* What the observer has been told: where pages are, and how many faults there were. */
     struct ff_mask told[FF_TIERS_MAX][LIVE_WINDOWS];
@@ -96,30 +96,54 @@ static inline struct ff_mask live_part(struct live *live) {
     return part;
 }
 
-static inline int live_in(void *self, const struct ff__move *move, struct ff_mask *missed) {
-    struct live *live = self;
-    pthread_mutex_lock(&live->lock);
+static inline void live_move(struct live *live, struct ff__move *move) {
     bool fails = live_enter(live, move);
     struct ff_mask part = live_part(live);
-    int status = fake_in(&live->fake, move, fails ? &part : NULL, missed);
-    struct ff_mask came = fake_on_devices(&live->fake, move->block);
-    came = ff_mask_and(&came, &move->pages);
-    live_wake(live, move->block, &came);
+    fake_move(&live->fake, move, fails ? &part : NULL);
+    struct ff_mask there = fake_on_devices(&live->fake, move->block);
+    there = ff_mask_and(&there, &move->pages);
+    if (ff__move_arrives(move))
+        live_wake(live, move->block, &there);
     live->fake.blocks[move->block].at_work = false;
-    pthread_mutex_unlock(&live->lock);
-    return status;
 }
 
-static inline int live_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
-                           struct ff_mask *copied) {
+/* Some submissions are carried out when they start, the others when somebody waits for them. */
+static inline void live_carry_out(struct live *live, struct ff__submission *submission) {
+    bool all_left = true;
+    submission->end_ns = 1;
+    for (uint32_t i = 0; i < submission->count; i++) {
+        struct ff__move *move = submission->moves[i];
+        if (submission->aborted || (move->after && !all_left))
+            move->status = -ECANCELED;
+        else
+            live_move(live, move);
+        all_left = all_left && ff_mask_empty(&move->left);
+    }
+}
+
+static inline void live_submit(void *self, struct ff__submission *submission) {
     struct live *live = self;
     pthread_mutex_lock(&live->lock);
-    bool fails = live_enter(live, move);
-    struct ff_mask part = live_part(live);
-    int status = fake_out(&live->fake, move, fails ? &part : NULL, stayed, copied);
-    live->fake.blocks[move->block].at_work = false;
+    submission->end_ns = 0;
+    if (ff__random_below(&live->fake.random, 2) == 0)
+        live_carry_out(live, submission);
     pthread_mutex_unlock(&live->lock);
-    return status;
+}
+
+static inline void live_complete(void *self, struct ff__submission *submission) {
+    struct live *live = self;
+    pthread_mutex_lock(&live->lock);
+    if (submission->end_ns == 0)
+        live_carry_out(live, submission);
+    pthread_mutex_unlock(&live->lock);
+}
+
+static inline void live_abort(void *self, struct ff__submission *submission) {
+    struct live *live = self;
+    pthread_mutex_lock(&live->lock);
+    __atomic_store_n(&submission->aborted, true, __ATOMIC_RELAXED);
+    live->aborts++;
+    pthread_mutex_unlock(&live->lock);
 }
 
 static inline void live_replay(void *self, uint32_t block, const struct ff_mask *pages) {
@@ -133,10 +157,12 @@ static inline void live_replay(void *self, uint32_t block, const struct ff_mask 
 static inline void live_reject(void *self, const struct ff__fault *fault) {
     struct live *live = self;
     uint64_t block = (fault->address - FAKE_BASE) / BLOCK_BYTES;
+    uint64_t page = fault->address % BLOCK_BYTES / FF_PAGE_SIZE;
     pthread_mutex_lock(&live->lock);
     live->rejections++;
+    /* the page's alone: a fault on memory that has been freed may be read when the block is another range's */
     for (struct waiter *w = live->waiters; w; w = w->next)
-        if (w->block == block)
+        if (w->block == block && w->page == page)
             w->rejected = w->woken = true;
     pthread_cond_broadcast(&live->arrived);
     pthread_mutex_unlock(&live->lock);
@@ -181,8 +207,9 @@ static const struct ff__backend live_backend = {
     .now = live_now,
     .wait = live_wait,
     .interrupt = live_interrupt,
-    .in = live_in,
-    .out = live_out,
+    .submit = live_submit,
+    .complete = live_complete,
+    .abort = live_abort,
     .replay = live_replay,
     .reject = live_reject,
 };
@@ -198,7 +225,7 @@ static inline void live_see_faults(void *user, const struct ff__fault *faults, u
 static inline void live_see_moves(void *user, const struct ff__move *move,
                                   const struct ff_mask *pages, bool arrive) {
     struct live *live = user;
-    struct ff_mask *told = &live->told[move->tier][move->block];
+    struct ff_mask *told = &live->told[ff__move_place(move)->tier][move->block];
     pthread_mutex_lock(&live->lock);
     *told = arrive ? ff_mask_or(told, pages) : ff_mask_minus(told, pages);
     pthread_mutex_unlock(&live->lock);

@@ -190,7 +190,7 @@ static void test_fault_goes_home(void **state) {
     struct ff_fault_group group = group_of(engine.space.ranges[range].first_block, 0, 1);
     assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
     assert_int_equal(group.tier, 2);
-    assert_int_equal(job.in.tier, 2);
+    assert_int_equal(job.in.to.tier, 2);
     carry_out(&job);
     close_engine();
 }

@@ -286,6 +286,68 @@ static void test_observer_learns_what_stayed(void **state) {
     live_close(&live);
 }
 
+/* ---- moves that are aborted ---- */
+
+/* Has a prefetch of block 1 wait for block 0 to leave. */
+static void start_slow_prefetch(uint32_t generation) {
+    live_open(&live, &(struct live_shape){
+                         .system = "demand", .devices = 1, .roots = 1, .slow_us = 200000});
+    assert_int_equal(live_add(&live, 2 * 512, 1), 0);
+    assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
+    struct ff_advice advice = {.block = 1,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .generation = generation,
+                               .pages = ff_mask_of_run(0, 10)};
+    assert_true(ff__pipeline_advise(&live.pipeline, &advice));
+    live_await_work(&live, 0);
+}
+
+static void cancel_below(uint32_t generation) {
+    pthread_mutex_lock(&live.pipeline.lock);
+    live.engine.cancel_below = generation;
+    ff__pipeline_abort(&live.pipeline, false);
+    pthread_mutex_unlock(&live.pipeline.lock);
+}
+
+/* What advice has started ends with the advice: what is under way then is done as a whole, or not at all. */
+static void test_cancelled_advice_is_aborted(void **state) {
+    (void)state;
+    struct ff_mask some = ff_mask_of_run(0, 10);
+    start_slow_prefetch(7);
+    cancel_below(8);
+    assert_false(live_come(&live, 1, &some, 600000000));
+    assert_int_equal(live.aborts, 1);
+    assert_int_equal(live.engine.space.stats.prefetched, 0);
+    assert_int_equal(live_touch(&live, 1, 5, true), TOUCHED);
+    live_close(&live);
+}
+
+static void test_other_advice_is_not_aborted(void **state) {
+    (void)state;
+    static const uint32_t generations[] = {0, 8, 9};
+    struct ff_mask some = ff_mask_of_run(0, 10);
+    for (int i = 0; i < 3; i++) {
+        start_slow_prefetch(generations[i]);
+        cancel_below(8);
+        assert_true(live_come(&live, 1, &some, UINT64_C(20000000000)));
+        assert_int_equal(live.aborts, 0);
+        live_close(&live);
+    }
+}
+
+/* Who stops does not wait for what nobody waits for. */
+static void test_stop_aborts_prefetches(void **state) {
+    (void)state;
+    start_slow_prefetch(0);
+    live_let_go(&live);
+    ff__pipeline_stop(&live.pipeline);
+    assert_int_equal(live.aborts, 1);
+    assert_true(ff_mask_empty(&live.fake.blocks[1].on[1]));
+    live_check(&live);
+    live_free(&live);
+}
+
 /* ---- throttling ---- */
 
 struct pause {
@@ -824,6 +886,9 @@ int main(void) {
         cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_failing_prefetches_under_load),
         cmocka_unit_test(test_observer_learns_what_stayed),
+        cmocka_unit_test(test_cancelled_advice_is_aborted),
+        cmocka_unit_test(test_other_advice_is_not_aborted),
+        cmocka_unit_test(test_stop_aborts_prefetches),
         cmocka_unit_test(test_throttled_faults_are_served),
         cmocka_unit_test(test_a_batch_of_throttled_faults),
         cmocka_unit_test(test_a_part_of_a_group_is_throttled),

@@ -78,8 +78,8 @@ static inline void log_mask(struct world *world, const struct ff_mask *mask) {
 }
 
 static inline void log_move(struct world *world, const struct ff__move *move) {
-    log_number(world, move->block | (uint64_t)move->tier << 32);
-    log_number(world, move->frame | (uint64_t)move->whole << 32);
+    log_number(world, move->block | (uint64_t)ff__move_place(move)->tier << 32);
+    log_number(world, ff__move_place(move)->frame | (uint64_t)move->whole << 32);
     log_mask(world, &move->pages);
     log_mask(world, &move->held);
 }
@@ -193,7 +193,7 @@ static inline void check_new_job(struct world *world, const struct ff__job *job)
     if (job->out_count > FF_ROOT_LEAVES)
         fake_blame(&world->fake, "%u evictions in a job", job->out_count);
     for (uint32_t i = 0; i < job->out_count && job->has_in; i++)
-        if (job->out[i].tier != job->in.tier)
+        if (job->out[i].from.tier != job->in.to.tier)
             fake_blame(&world->fake, "block %u is evicted from another device", job->out[i].block);
     struct ff_mask both = ff_mask_and(&job->faulted, &job->throttled);
     if (!ff_mask_within(&job->faulted, &job->in.pages) && job->has_in)
@@ -207,8 +207,9 @@ static inline void try_later(struct world *world, const struct ff_fault_group *g
 
 static inline void finish_flight(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
-    struct ff_mask unserved = ff_mask_and(&job->faulted, &job->missed);
-    struct ff_fault_group group = {.block = job->in.block, .tier = job->in.tier, .launch = FF_NONE};
+    struct ff_mask unserved = ff_mask_and(&job->faulted, &job->in.left);
+    struct ff_fault_group group = {
+        .block = job->in.block, .tier = job->in.to.tier, .launch = FF_NONE};
     claim_job(world, job, false);
     ff__engine_finish(&world->engine, world->now_ns, job);
     if (job->has_in) {
@@ -232,16 +233,17 @@ static inline void carry_in(struct world *world, struct flight *flight) {
     struct ff_mask part = random_part(world);
     bool fails = below(world, 6) == 0;
     for (uint32_t i = 0; i < job->out_count; i++) {
-        if (ff_mask_empty(&job->stayed[i]))
+        if (ff_mask_empty(&job->out[i].left))
             continue;
-        job->missed = job->in.pages;
+        job->in.left = job->in.pages;
         return;
     }
-    fake_in(&world->fake, &job->in, fails ? &part : NULL, &job->missed);
+    fake_begin(&job->in);
+    fake_in(&world->fake, &job->in, fails ? &part : NULL);
     struct ff_mask there = fake_on_devices(&world->fake, job->in.block);
     seen[SEEN_TWO_DEVICES] +=
-        !ff_mask_equal(&there, &world->fake.blocks[job->in.block].on[job->in.tier]);
-    struct ff_mask came = ff_mask_minus(&job->in.pages, &job->missed);
+        !ff_mask_equal(&there, &world->fake.blocks[job->in.block].on[job->in.to.tier]);
+    struct ff_mask came = ff_mask_minus(&job->in.pages, &job->in.left);
     world->waiting[job->in.block] = ff_mask_minus(&world->waiting[job->in.block], &came);
 }
 
@@ -251,8 +253,8 @@ static inline void step_flight(struct world *world, struct flight *flight) {
     struct ff_mask part = random_part(world);
     if (flight->stage < job->out_count) {
         bool fails = !job->out[flight->stage].freed && below(world, 6) == 0;
-        fake_out(&world->fake, &job->out[flight->stage], fails ? &part : NULL,
-                 &job->stayed[flight->stage], &job->copied[flight->stage]);
+        fake_begin(&job->out[flight->stage]);
+        fake_out(&world->fake, &job->out[flight->stage], fails ? &part : NULL);
         flight->stage++;
     } else if (flight->stage == job->out_count && job->has_in) {
         carry_in(world, flight);
@@ -303,7 +305,7 @@ static inline void check_served(struct world *world, const struct ff_fault_group
     struct ff_mask cared = ff_mask_or(&job->faulted, &job->throttled);
     if (!ff_mask_equal(&cared, absent))
         fake_blame(&world->fake, "block %u: faults are dropped", group->block);
-    if (job->in.block != group->block || job->in.tier != group->tier)
+    if (job->in.block != group->block || job->in.to.tier != group->tier)
         fake_blame(&world->fake, "block %u: the job serves another", group->block);
 }
 

@@ -60,7 +60,7 @@ static inline bool touch_has(const struct toucher *toucher, uint64_t page) {
 
 static inline void touch_finish(struct toucher *toucher, struct ff__job *job) {
     for (uint32_t i = 0; i < job->out_count; i++)
-        job->copied[i] = ff_mask_minus(&job->out[i].pages, &job->out[i].dead);
+        job->out[i].copied = ff_mask_minus(&job->out[i].pages, &job->out[i].dead);
     ff__engine_finish(&toucher->engine, ++toucher->now_ns, job);
 }
 

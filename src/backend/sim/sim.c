@@ -76,6 +76,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .memory = memory,
         .by_page = sim->gpu->frames == FF__FRAMES_PAGE,
         .separate = true,
+        .peer_links = true,
         .maps_remotely = true,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |

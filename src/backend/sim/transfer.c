@@ -87,28 +87,28 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask dirty = ff_mask_and(&live, written);
-    struct ff_mask *copied = &transfer->moves.copied[i];
+    struct ff_mask *copied = &out->copied;
     uint32_t dirty_count = ff_mask_count(&dirty);
-    struct ff__sim_result *counters = counters_at(sim, out->tier);
+    struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     *copied = sim->gpu->write_back_clean ? live : dirty;
     counters->evicted_dirty += dirty_count;
     counters->evicted_clean += ff_mask_count(&live) - dirty_count;
     counters->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
     *written = ff_mask_minus(written, &out->pages);
-    ff__sim_left(sim, out->tier, out->block);
-    return send_home(sim, out->tier, copied, time);
+    ff__sim_left(sim, out->from.tier, out->block);
+    return send_home(sim, out->from.tier, copied, time);
 }
 
 /* Pages that another device has go straight to the one that wants them. */
 static uint64_t schedule_fetch(struct sim *sim, struct transfer *transfer, uint32_t i,
                                uint64_t time) {
-    const struct ff__move *out = &transfer->moves.out[i];
-    transfer->moves.copied[i] = out->pages; /* the host's copy may be out of date */
+    struct ff__move *out = &transfer->moves.out[i];
+    out->copied = out->pages; /* the host's copy may be out of date */
     transfer->fetched = ff_mask_or(&transfer->fetched, &out->pages);
-    counters_at(sim, transfer->moves.in.tier)->bytes_peer +=
+    counters_at(sim, out->to.tier)->bytes_peer +=
         (uint64_t)ff_mask_count(&out->pages) * FF_PAGE_SIZE;
-    ff__sim_left(sim, out->tier, out->block);
-    return send_pages(sim, out->tier, transfer->moves.in.tier, &out->pages, time);
+    ff__sim_left(sim, out->from.tier, out->block);
+    return send_pages(sim, out->from.tier, out->to.tier, &out->pages, time);
 }
 
 static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t time) {
@@ -117,14 +117,14 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
         ff_mask_and(&in->pages, &ff__facts(&sim->engine.space, in->block)->evicted);
     struct ff_mask left = copied_in(sim, transfer);
     uint32_t count = ff_mask_count(&left);
-    struct ff__sim_result *counters = counters_at(sim, in->tier);
+    struct ff__sim_result *counters = counters_at(sim, in->to.tier);
     uint64_t end = time;
     counters->thrashed += ff_mask_count(&back);
     counters->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
     counters->pages_in += count + ff_mask_count(&transfer->fetched);
     while (!ff_mask_empty(&left)) {
         struct ff_mask piece = first_piece(sim, &left, &transfer->moves.faulted);
-        end = send_pages(sim, FF_TIER_HOST, in->tier, &piece, time);
+        end = send_pages(sim, FF_TIER_HOST, in->to.tier, &piece, time);
         left = ff_mask_minus(&left, &piece);
         if (!ff_mask_empty(&left))
             ff__sim_post(sim, end, EVENT_ARRIVE, transfer->device, transfer);
@@ -134,7 +134,7 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
 
 /* What leaves a device for another one, as part of the other one's way in. */
 static bool is_fetch(const struct transfer *transfer, uint32_t i) {
-    return transfer->moves.has_in && transfer->moves.out[i].tier != transfer->moves.in.tier;
+    return transfer->moves.out[i].to.tier != FF_TIER_HOST;
 }
 
 /* What goes out makes room for what comes in. Returns when there is. */
@@ -142,7 +142,7 @@ static uint64_t make_room(struct sim *sim, struct transfer *transfer, uint64_t t
     bool early = sim->model->room_at_start && transfer->moves.has_in;
     uint64_t room = time;
     for (uint32_t i = 0; i < transfer->moves.out_count; i++) {
-        uint32_t tier = transfer->moves.out[i].tier;
+        uint32_t tier = transfer->moves.out[i].from.tier;
         if (is_fetch(transfer, i))
             continue;
         uint64_t begin = ff__sim_out_end(sim, tier), end = schedule_out(sim, transfer, i, time);
@@ -166,7 +166,7 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
     ff_mask_clear(&transfer->fetched);
     if (transfer->moves.has_in &&
         sim->engine.uses_remote) /* what was used over the link is on its way */
-        ff__sim_left(sim, transfer->moves.in.tier, transfer->moves.in.block);
+        ff__sim_left(sim, transfer->moves.in.to.tier, transfer->moves.in.block);
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
         end = bring(sim, transfer, end);
@@ -195,7 +195,7 @@ static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_t
     uint64_t before = (uint64_t)(move->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     FF_MASK_FOR_EACH_RUN(&move->pages, run) {
         struct ff_trace_event event = {.kind = kind,
-                                       .device = move->tier - 1,
+                                       .device = ff__move_place(move)->tier - 1,
                                        .range = range,
                                        .page = before + run.first,
                                        .pages = run.end - run.first};
@@ -215,7 +215,7 @@ static void observe_moves(struct sim *sim, const struct ff__job *moves) {
 void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t time) {
     struct ff_mask pages = next_piece(sim, transfer);
     const struct ff__move piece = {
-        .block = transfer->moves.in.block, .tier = transfer->moves.in.tier, .pages = pages};
+        .block = transfer->moves.in.block, .to = transfer->moves.in.to, .pages = pages};
     ff__engine_arrive(&sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
     ff__bulk_changed(sim, &sim->devices[transfer->device], piece.block);
     if (sim->config->observe)
@@ -232,7 +232,7 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
     for (uint32_t i = 0; i < transfer->moves.out_count; i++)
-        ff__sim_left(sim, transfer->moves.out[i].tier, transfer->moves.out[i].block);
+        ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
     observe_moves(sim, &transfer->moves);
     if (transfer->moves.has_in)
         ff__bulk_changed(sim, device, transfer->moves.in.block);

@@ -176,6 +176,7 @@ const struct ff__backend ff__soft_backend = {
     .interrupt = ff__soft_interrupt,
     .replay = ff__soft_replay,
     .reject = ff__soft_reject,
-    .in = ff__soft_in,
-    .out = ff__soft_out,
+    .submit = ff__soft_submit,
+    .complete = ff__soft_complete,
+    .abort = ff__soft_abort,
 };

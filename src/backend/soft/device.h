@@ -59,7 +59,7 @@ void ff__soft_describe(void *self, struct ff__description *out);
 /* Tells what is weaker here than elsewhere (docs/architecture.md). */
 void ff__soft_tell_limits(const struct ff__soft *soft);
 
-/* ---- verbs: ranges.c, faults.c, in.c, out.c ---- */
+/* ---- verbs: ranges.c, faults.c, submit.c ---- */
 
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
@@ -73,9 +73,9 @@ int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool 
 void ff__soft_interrupt(void *self);
 void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
 void ff__soft_reject(void *self, const struct ff__fault *fault);
-int ff__soft_in(void *self, const struct ff__move *move, struct ff_mask *missed);
-int ff__soft_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
-                 struct ff_mask *copied);
+void ff__soft_submit(void *self, struct ff__submission *submission);
+void ff__soft_complete(void *self, struct ff__submission *submission);
+void ff__soft_abort(void *self, struct ff__submission *submission);
 
 /* ---- sigbus.c ---- */
 

@@ -13,7 +13,7 @@
 #define PIECE_PAGES 32u /* arrive at a time; that long no messages are read */
 
 static char *root_in(char *const areas[], const struct ff__move *move) {
-    return areas[move->tier] + (size_t)ff__soft_root(move) * FF_BLOCK_SIZE;
+    return areas[move->to.tier] + (size_t)ff__soft_root(move) * FF_BLOCK_SIZE;
 }
 
 static void zero_pages(char *root, const struct ff_mask *pages) {
@@ -75,21 +75,31 @@ static size_t move_root(struct ff__soft *soft, const struct ff__move *move, char
     return all;
 }
 
-/* Takes the pages that came out of *missed. */
-static void in_moved(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
+/* Waits until the link is through with these pages. */
+static int wait_for_link(struct ff__soft *soft, const struct ff__move *move,
+                         const struct ff_mask *pages, uint64_t start_ns,
+                         const struct ff__submission *submission) {
+    uint64_t end = ff__soft_link_end(soft, move, pages, start_ns);
+    return ff__link_wait(end, &submission->aborted) ? 0 : -ECANCELED;
+}
+
+/* Takes the pages that came out of what is left. */
+static int in_moved(struct ff__soft *soft, struct ff__move *move,
+                    const struct ff__submission *submission) {
     uint64_t start = ff__clock_ns();
     char *root = take_root(soft, move);
     if (!root)
-        return;
+        return 0;
     fill_root(soft, root, move, ff__soft_is_ready(soft, move));
-    ff__soft_wait_for_link(soft, move->tier, FF__LINK_IN, &move->held, start);
-    size_t moved = move_root(soft, move, root);
+    int status = wait_for_link(soft, move, &move->held, start, submission);
+    size_t moved = status ? 0 : move_root(soft, move, root);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
-    *missed = ff_mask_minus(missed, &came);
+    move->left = ff_mask_minus(&move->left, &came);
     soft->moved[move->block] = moved == FF_BLOCK_SIZE;
     if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
         return_root(soft, move, root);
     *ff__soft_ready(soft, move) = 0;
+    return status;
 }
 
 /* The kernel allocates anew: it gets back first what waits in the block's leaves of the root. */
@@ -98,9 +108,11 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
     uint32_t own = (leaves == FF_ROOT_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
-                   << move->frame % FF_ROOT_LEAVES;
+                   << move->to.frame % FF_ROOT_LEAVES;
     if (__atomic_fetch_and(ff__soft_ready(soft, move), ~own, __ATOMIC_RELAXED) & own)
-        ff__soft_give_back(ff__soft_staging_at(soft, move, 0), leaves * FF_LEAF_SIZE);
+        ff__soft_give_back(soft->memory.frames[move->to.tier] +
+                               (size_t)move->to.frame * FF_LEAF_SIZE,
+                           leaves * FF_LEAF_SIZE);
 }
 
 /* Copies the pages [first, end) in, `held` from the host, else zeros; *end becomes how far it came. */
@@ -122,15 +134,17 @@ static int copy_piece(struct ff__soft *soft, const struct ff__move *move, uint32
     return status;
 }
 
-/* Takes the pages that came out of *missed. */
-static int copy_run(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
-                    bool held, struct ff_mask *missed) {
+/* Takes the pages that came out of what is left. */
+static int copy_run(struct ff__soft *soft, struct ff__move *move, struct ff_run run, bool held,
+                    const struct ff__submission *submission) {
     uint32_t at = run.first, tries = 0;
     while (at < run.end) {
         uint32_t end = run.end - at < PIECE_PAGES ? run.end : at + PIECE_PAGES;
+        if (ff__soft_is_aborted(submission))
+            return -ECANCELED;
         int status = copy_piece(soft, move, at, &end, held);
         struct ff_mask came = ff_mask_of_run(at, end);
-        *missed = ff_mask_minus(missed, &came);
+        move->left = ff_mask_minus(&move->left, &came);
         tries = end > at ? 0 : tries + 1;
         at = end;
         if (status && !ff__soft_is_worth_another(soft, status, tries))
@@ -139,37 +153,39 @@ static int copy_run(struct ff__soft *soft, const struct ff__move *move, struct f
     return 0;
 }
 
-static int in_copied(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
-    int status = 0;
-    give_back_leaves(soft, move);
-    struct ff_mask held = ff_mask_and(missed, &move->held);
-    struct ff_mask fresh = ff_mask_minus(missed, &move->held);
-    ff__soft_wait_for_link(soft, move->tier, FF__LINK_IN, &held, ff__clock_ns());
-    FF_MASK_FOR_EACH_RUN(&held, run) {
-        if ((status = copy_run(soft, move, run, true, missed)) < 0)
-            return status;
-    }
-    FF_MASK_FOR_EACH_RUN(&fresh, run) {
-        if ((status = copy_run(soft, move, run, false, missed)) < 0)
+static int copy_runs(struct ff__soft *soft, struct ff__move *move, const struct ff_mask *pages,
+                     bool held, const struct ff__submission *submission) {
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        int status = copy_run(soft, move, run, held, submission);
+        if (status)
             return status;
     }
     return 0;
 }
 
-static int bring(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *missed) {
-    struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
-    gone = ff_mask_and(&gone, missed);
-    *missed = ff_mask_minus(missed, &gone);
-    ff__changes_begin_in(&soft->changes, move->block, missed);
-    if (soft->use_move && move->whole && ff_mask_count(missed) == FF_BLOCK_PAGES)
-        in_moved(soft, move, missed);
-    int status = ff_mask_empty(missed) ? 0 : in_copied(soft, move, missed);
-    *missed = ff_mask_or(missed, &gone);
-    return status == 0 && !ff_mask_empty(&gone) ? -ENOENT : status;
+static int in_copied(struct ff__soft *soft, struct ff__move *move,
+                     const struct ff__submission *submission) {
+    give_back_leaves(soft, move);
+    struct ff_mask held = ff_mask_and(&move->left, &move->held);
+    struct ff_mask fresh = ff_mask_minus(&move->left, &move->held);
+    int status = wait_for_link(soft, move, &held, ff__clock_ns(), submission);
+    if (!status)
+        status = copy_runs(soft, move, &held, true, submission);
+    return status ? status : copy_runs(soft, move, &fresh, false, submission);
 }
 
-int ff__soft_in(void *self, const struct ff__move *move, struct ff_mask *missed) {
-    struct ff__soft *soft = self;
-    *missed = move->pages;
-    return bring(soft, move, missed);
+int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
+                const struct ff__submission *submission) {
+    bool is_whole = ff__move_is_whole(move);
+    int status = 0;
+    struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
+    gone = ff_mask_and(&gone, &move->left);
+    move->left = ff_mask_minus(&move->left, &gone);
+    ff__changes_begin_in(&soft->changes, move->block, &move->left);
+    if (soft->use_move && is_whole && ff_mask_count(&move->left) == FF_BLOCK_PAGES)
+        status = in_moved(soft, move, submission);
+    if (!status && !ff_mask_empty(&move->left))
+        status = in_copied(soft, move, submission);
+    move->left = ff_mask_or(&move->left, &gone);
+    return status == 0 && !ff_mask_empty(&gone) ? -ENOENT : status;
 }

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 
-#define SLEEP_SLACK_NS 80000u /* a sleep wakes this much late on a busy machine */
+#define SLEEP_SLACK_NS 80000u   /* a sleep wakes this much late on a busy machine */
+#define SLICE_NS       5000000u /* who sleeps looks so often whether it has been aborted */
 
 uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
                           uint64_t bytes) {
@@ -18,13 +19,18 @@ uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, u
     return after + link->speed.latency_ns; /* latency overlaps with the next transfer */
 }
 
-void ff__link_wait(uint64_t until_ns) {
+static bool is_aborted(const bool *aborted) {
+    return __atomic_load_n(aborted, __ATOMIC_RELAXED);
+}
+
+bool ff__link_wait(uint64_t until_ns, const bool *aborted) {
     uint64_t now = ff__clock_ns();
-    if (until_ns > now + SLEEP_SLACK_NS) {
-        uint64_t wake = until_ns - SLEEP_SLACK_NS;
-        struct timespec t = {(time_t)(wake / 1000000000u), (long)(wake % 1000000000u)};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    while (until_ns > now + SLEEP_SLACK_NS && !is_aborted(aborted)) {
+        uint64_t left = until_ns - SLEEP_SLACK_NS - now;
+        ff__clock_sleep(left < SLICE_NS ? left : SLICE_NS);
+        now = ff__clock_ns();
     }
-    while (ff__clock_ns() < until_ns)
+    while (ff__clock_ns() < until_ns && !is_aborted(aborted))
         ff__cpu_relax();
+    return !is_aborted(aborted);
 }

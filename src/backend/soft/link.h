@@ -17,7 +17,8 @@ struct ff__link {
 uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
                           uint64_t bytes);
 
-/* Waits for that time: sleeps while it is far, spins when it is near. */
-void ff__link_wait(uint64_t until_ns);
+/* Waits for that time: sleeps while it is far, spins when it is near. False: *aborted has become true, which is
+ * atomic. */
+bool ff__link_wait(uint64_t until_ns, const bool *aborted);
 
 #endif

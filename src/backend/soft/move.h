@@ -23,18 +23,18 @@ static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {
 }
 
 static inline uint32_t ff__soft_root(const struct ff__move *move) {
-    return move->frame / FF_ROOT_LEAVES;
+    return ff__move_place(move)->frame / FF_ROOT_LEAVES;
 }
 
 /* Where the block's pages go when they leave: its own leaves of the root. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
-    return soft->memory.frames[move->tier] + (size_t)move->frame * FF_LEAF_SIZE +
+    return soft->memory.frames[move->from.tier] + (size_t)move->from.frame * FF_LEAF_SIZE +
            (size_t)page * FF_PAGE_SIZE;
 }
 
 static inline uint32_t *ff__soft_ready(struct ff__soft *soft, const struct ff__move *move) {
-    return &soft->memory.ready[move->tier][ff__soft_root(move)];
+    return &soft->memory.ready[ff__move_place(move)->tier][ff__soft_root(move)];
 }
 
 /* The block takes the whole root: nobody else changes what is ready of it. */
@@ -44,9 +44,14 @@ static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__mov
 
 /* ---- what both ways need: move.c ---- */
 
-/* Waits until a paced link has had the time for these pages since `start_ns`. */
-void ff__soft_wait_for_link(struct ff__soft *soft, uint32_t tier, enum ff__direction direction,
-                            const struct ff_mask *pages, uint64_t start_ns);
+/* When a paced link has had the time for these pages of the move since `start_ns`. Takes it from the link. */
+uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__move *move,
+                           const struct ff_mask *pages, uint64_t start_ns);
+
+/* Whether somebody wants the submission to end early. */
+static inline bool ff__soft_is_aborted(const struct ff__submission *submission) {
+    return __atomic_load_n(&submission->aborted, __ATOMIC_RELAXED);
+}
 
 /* A program that has locked its memory has locked ours with it, which keeps pages from moving. */
 void ff__soft_unlock_memory(struct ff__soft *soft);
@@ -56,5 +61,14 @@ bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries
 
 /* Gives pages that nobody uses back to the kernel, which hardly ever has a reason to refuse. */
 void ff__soft_give_back(char *area, size_t size);
+
+/* ---- one move; each keeps its outcome up to date: in.c, out.c ---- */
+
+/* -ECANCELED: it was aborted. Returns when the pages are there. */
+int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
+                const struct ff__submission *submission);
+
+/* Puts *end_ns off to when the link will be through with it. */
+int ff__soft_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns);
 
 #endif

@@ -11,13 +11,14 @@
 /* Copies to the host what changed of these pages; `from` is the block's first page, wherever it is
  * now. */
 static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *move,
-                                 const struct ff_mask *pages, const char *from) {
+                                 const struct ff_mask *pages, const char *from, uint64_t *end_ns) {
     struct ff_mask live = ff_mask_minus(pages, &move->dead);
     uint64_t start = ff__clock_ns();
     struct ff_mask copied = ff__copy_changed(ff__soft_host_at(soft, move->block, 0), from, &live,
                                              &move->held, soft->memory.sums[move->block]);
     ff__changes_end_out(&soft->changes, move->block, pages);
-    ff__soft_wait_for_link(soft, move->tier, FF__LINK_OUT, &copied, start);
+    uint64_t end = ff__soft_link_end(soft, move, &copied, start);
+    *end_ns = end > *end_ns ? end : *end_ns;
     return copied;
 }
 
@@ -40,10 +41,10 @@ static bool is_hole(const struct ff__soft *soft, uint32_t block, uint32_t page) 
     return ff_mask_empty(&there);
 }
 
-/* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, *stayed loses
+/* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, what is left loses
  * those and what the program has dropped. */
-static int move_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
-                        struct ff_mask *there, struct ff_mask *stayed) {
+static int move_run_out(struct ff__soft *soft, struct ff__move *move, struct ff_run run,
+                        struct ff_mask *there) {
     uint32_t at = run.first, tries = 0;
     while (at < run.end) {
         size_t moved;
@@ -56,8 +57,8 @@ static int move_run_out(struct ff__soft *soft, const struct ff__move *move, stru
             end++;
         else if (status == -ENOENT)
             status = -EAGAIN;
-        struct ff_mask left = ff_mask_of_run(at, end);
-        *stayed = ff_mask_minus(stayed, &left);
+        struct ff_mask gone = ff_mask_of_run(at, end);
+        move->left = ff_mask_minus(&move->left, &gone);
         tries = end > at ? 0 : tries + 1;
         at = end;
         if (status && status != -ENOENT && !ff__soft_is_worth_another(soft, status, tries))
@@ -68,15 +69,15 @@ static int move_run_out(struct ff__soft *soft, const struct ff__move *move, stru
 
 /* What is pinned in a freed range is let go of: whoever has pinned it keeps it for itself. Its content
  * is nobody's. Nothing is told of the drop, as nobody might be there to read of it. */
-static void let_go(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed) {
-    FF_MASK_FOR_EACH_RUN(stayed, run) {
+static void let_go(struct ff__soft *soft, struct ff__move *move) {
+    FF_MASK_FOR_EACH_RUN(&move->left, run) {
         char *area = ff__soft_managed_at(soft, move->block, run.first);
         size_t size = ff__soft_bytes(run.first, run.end);
         ff__uffd_unregister(&soft->uffd, area, size);
         ff__soft_give_back(area, size);
         ff__uffd_register(&soft->uffd, area, size);
     }
-    ff_mask_clear(stayed);
+    ff_mask_clear(&move->left);
 }
 
 /* A root that left in one piece, and is part of the device's memory, waits for the next block; anything
@@ -94,15 +95,16 @@ static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
     }
 }
 
-static int out_moved(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
-                     struct ff_mask *copied) {
-    struct ff_mask there = {{0}}, going = *stayed;
+static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    struct ff_mask there = {{0}}, going = move->left;
     int status = 0;
     FF_MASK_FOR_EACH_RUN(&going, run) {
-        int ended = move_run_out(soft, move, run, &there, stayed);
+        int ended = move_run_out(soft, move, run, &there);
         status = ended ? ended : status;
     }
-    *copied = write_back(soft, move, &there, ff__soft_staging_at(soft, move, 0));
+    struct ff_mask copied =
+        write_back(soft, move, &there, ff__soft_staging_at(soft, move, 0), end_ns);
+    move->copied = ff_mask_or(&move->copied, &copied);
     clear_staging(soft, move, &there);
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
@@ -127,38 +129,37 @@ static int drop_run(struct ff__soft *soft, char *area, size_t size) {
     return madvise(area, size, MADV_DONTNEED) ? -errno : 0;
 }
 
-static int protect_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
-                           struct ff_mask *stayed, struct ff_mask *copied) {
+static int protect_run_out(struct ff__soft *soft, struct ff__move *move, struct ff_run run,
+                           uint64_t *end_ns) {
     char *area = ff__soft_managed_at(soft, move->block, run.first);
     size_t size = ff__soft_bytes(run.first, run.end);
-    struct ff_mask left = ff_mask_of_run(run.first, run.end), back = {{0}}, kept = left;
+    struct ff_mask gone = ff_mask_of_run(run.first, run.end), back = {{0}}, kept = gone;
     int status = ff__uffd_protect(&soft->uffd, area, size, true);
     struct ff_mask there = present_in(soft, move->block, run);
     if (status == 0 && !is_readable(soft, move->block, &there))
         status = -EBUSY;
     if (status == 0) {
-        back = write_back(soft, move, &there, ff__soft_managed_at(soft, move->block, 0));
+        back = write_back(soft, move, &there, ff__soft_managed_at(soft, move->block, 0), end_ns);
         status = drop_run(soft, area, size);
         kept = status ? present_in(soft, move->block, run) : (struct ff_mask){{0}};
     }
     if (status)
         ff__uffd_protect(&soft->uffd, area, size, false);
     ff__uffd_wake(&soft->uffd, area, size); /* writers that waited now fault on absent pages */
-    left = ff_mask_minus(&left, &kept);
-    back = ff_mask_and(&back, &left);
-    *stayed = ff_mask_minus(stayed, &left);
-    *copied = ff_mask_or(copied, &back);
-    struct ff_mask lost = ff_mask_minus(&left, &there);
+    gone = ff_mask_minus(&gone, &kept);
+    back = ff_mask_and(&back, &gone);
+    move->left = ff_mask_minus(&move->left, &gone);
+    move->copied = ff_mask_or(&move->copied, &back);
+    struct ff_mask lost = ff_mask_minus(&gone, &there);
     ff__memory_zero_host(&soft->memory, move->block, &lost); /* dropped, so it reads as zeros */
     return status;
 }
 
-static int out_protected(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
-                         struct ff_mask *copied) {
-    struct ff_mask going = *stayed;
+static int out_protected(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    struct ff_mask going = move->left;
     int status = 0;
     FF_MASK_FOR_EACH_RUN(&going, run) {
-        int ended = protect_run_out(soft, move, run, stayed, copied);
+        int ended = protect_run_out(soft, move, run, end_ns);
         status = ended ? ended : status;
     }
     return status == -EINVAL ? -EBUSY : status;
@@ -176,28 +177,21 @@ static struct ff_mask unsettled(struct ff__soft *soft, const struct ff__move *mo
     return ff_mask_and(&there, &move->pages);
 }
 
-static int take_out(struct ff__soft *soft, const struct ff__move *move, struct ff_mask *stayed,
-                    struct ff_mask *copied) {
+static int take_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
     struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
     struct ff_mask waiting = unsettled(soft, move);
-    *stayed = ff_mask_minus(&move->pages, &gone);
-    *stayed = ff_mask_minus(stayed, &waiting);
-    int status = soft->use_move ? out_moved(soft, move, stayed, copied)
-                                : out_protected(soft, move, stayed, copied);
-    *stayed = ff_mask_or(stayed, &waiting);
+    waiting = ff_mask_and(&waiting, &move->left);
+    move->left = ff_mask_minus(&move->left, &gone);
+    move->left = ff_mask_minus(&move->left, &waiting);
+    int status = soft->use_move ? out_moved(soft, move, end_ns) : out_protected(soft, move, end_ns);
+    move->left = ff_mask_or(&move->left, &waiting);
     if (move->freed)
-        let_go(soft, move, stayed);
+        let_go(soft, move);
     soft->moved[move->block] = 0;
     return status == 0 && !ff_mask_empty(&waiting) ? -EBUSY : status;
 }
 
-int ff__soft_out(void *self, const struct ff__move *move, struct ff_mask *stayed,
-                 struct ff_mask *copied) {
-    struct ff__soft *soft = self;
-    ff_mask_clear(copied);
-    ff_mask_clear(stayed);
-    if (ff_mask_empty(&move->pages))
-        return 0;
-    int status = take_out(soft, move, stayed, copied);
-    return ff_mask_empty(stayed) ? 0 : status;
+int ff__soft_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    int status = ff_mask_empty(&move->left) ? 0 : take_out(soft, move, end_ns);
+    return ff_mask_empty(&move->left) ? 0 : status;
 }
