@@ -84,7 +84,7 @@ void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct f
 void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job);
 
-/* ---- memory.c: whose memory it is, and who has to leave ---- */
+/* ---- memory*.c: whose memory it is, and who has to leave ---- */
 
 /* Adds the way out of these pages, or of the whole block, to the job. Where memory is allocated by
  * the block and some pages stay, the block keeps it. `dead` may be NULL. False: the job is full. */

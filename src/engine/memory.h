@@ -1,0 +1,74 @@
+/* What the files of device memory share: who holds it (memory.c), who stays (memory_stay.c), and its two
+ * ways of allocation, by chunk (memory_chunks.c) and by page (memory_pages.c). */
+#ifndef FF_ENGINE_MEMORY_H
+#define FF_ENGINE_MEMORY_H
+
+#include "engine/internal.h"
+
+#define FF__VICTIMS_MAX 16u /* that a policy is asked for at a time */
+
+/* ---- memory.c ---- */
+
+/* The block now holds memory on the tier, from this frame on. */
+void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t frame);
+
+/* The block holds nothing on the tier any more. */
+void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier);
+
+/* Free pages, as the taker finds them. A prefetch leaves what the policy reserves for faults, unless nobody
+ * will ever have to leave. */
+uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                             enum ff_evict_cause cause);
+
+/* ---- memory_stay.c ---- */
+
+/* The block could not leave: it is let alone for a while. */
+void ff__memory_refuse(struct ff__engine *engine, uint32_t block);
+bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block);
+
+/* Whether the block, which exists, can leave the tier now, by all that is known. */
+bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block);
+
+/* The same of a block that a policy has named. */
+bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block);
+
+/* Takes the oldest one that can leave off the list of those that only pass through, and those that hold
+ * nothing; FF_NONE: there is none. */
+uint32_t ff__memory_take_passing(struct ff__engine *engine, const struct ff_evict_request *request);
+
+/* ---- the ways of allocation: each has its own of these ---- */
+
+/* See ff__memory_take(). */
+bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, struct ff__job *job);
+bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                    enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                    struct ff__job *job);
+
+/* Evicts for the request; returns how many pages of memory will be free then. By chunk, at most one. */
+uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
+                          struct ff__job *job);
+uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_request *request,
+                         struct ff__job *job);
+
+/* See ff__memory_leave(): `out` is filled in, and of its pages these are `going` now. */
+void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out);
+void ff__pages_leave(struct ff__engine *engine, const struct ff__move *out,
+                     const struct ff_mask *going);
+
+/* See ff__memory_left(): first for the pages that stayed, if there are any, then for the rest. */
+void ff__chunks_stay(struct ff__engine *engine, const struct ff__job *job,
+                     const struct ff__move *out);
+void ff__pages_stay(struct ff__engine *engine, const struct ff__move *out);
+void ff__chunks_left(struct ff__engine *engine, const struct ff__job *job,
+                     const struct ff__move *out, bool all_left);
+void ff__pages_left(struct ff__engine *engine, const struct ff__move *out);
+
+/* See ff__memory_arrived(). */
+void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job);
+void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job);
+
+/* Adds the way out of all that is in a spare chunk to the job. False: none can be emptied. */
+bool ff__chunks_empty_spare(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
+
+#endif

@@ -1,0 +1,144 @@
+/* Who stays on a device for now, and who leaves first: refusals of the kernel, blocks that have only just
+ * come, and what advice says. */
+#include "engine/memory.h"
+
+#define MILLISECOND   UINT64_C(1000000)
+#define REFUSAL_FIRST MILLISECOND         /* ours: how long who could not leave is let alone, */
+#define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
+#define GRACE_FIRST   (MILLISECOND / 20)  /* ours: how long who has come may stay, once blocks */
+#define GRACE_MAX     (20 * MILLISECOND)  /* take each other's memory; doubled likewise */
+#define GRACE_LASTS   (100 * MILLISECOND)
+#define UNUSED_WITHIN (2 * MILLISECOND) /* ours: who is back by then has hardly been used, */
+#define UNUSED_MANY   16u               /* and so many of them are no chance */
+
+/* ---- who stays for now ---- */
+
+/* Blocks that the kernel has pinned, or the program has locked, cannot leave; when that ends is not
+ * told, so they are tried again, less and less often. */
+void ff__memory_refuse(struct ff__engine *engine, uint32_t block) {
+    struct ff__stay *stay = &engine->stay[block];
+    engine->refused_count += stay->delay_ns == 0;
+    stay->delay_ns = stay->delay_ns == 0 ? REFUSAL_FIRST : 2 * stay->delay_ns;
+    if (stay->delay_ns > REFUSAL_MAX)
+        stay->delay_ns = REFUSAL_MAX;
+    stay->refused_ns = engine->view.now_ns + stay->delay_ns;
+}
+
+void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block) {
+    if (engine->refused_count == 0 || engine->stay[block].delay_ns == 0)
+        return;
+    engine->refused_count--;
+    engine->stay[block].delay_ns = engine->stay[block].refused_ns = 0;
+}
+
+bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block) {
+    return engine->refused_count > 0 && engine->stay[block].refused_ns > engine->view.now_ns;
+}
+
+/* Threads that need more blocks at a time than there is room for would take them from each other
+ * before anybody has used his own: a page that was served is faulted on again at once. So once that
+ * is seen again and again, who has come may stay for a while, longer as long as it goes on. */
+void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                        const struct ff_mask *pages) {
+    const struct ff__stay *stay = &engine->stay[block];
+    uint64_t now = engine->view.now_ns;
+    if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_LASTS)
+        engine->unused_count = 0, engine->grace_ns = 0;
+    bool again = stay->served_ns > 0 && !ff_view_holds(&engine->view, tier, block) &&
+                 ff_mask_test(pages, stay->page) &&
+                 now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
+    if (!again)
+        return;
+    engine->unused_ns = now;
+    if (++engine->unused_count % UNUSED_MANY != 0)
+        return;
+    engine->grace_ns = engine->grace_ns == 0 ? GRACE_FIRST : 2 * engine->grace_ns;
+    if (engine->grace_ns > GRACE_MAX)
+        engine->grace_ns = GRACE_MAX;
+}
+
+void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
+    engine->stay[block].served_ns = engine->view.now_ns;
+    engine->stay[block].page = page;
+}
+
+static bool has_grace(const struct ff__engine *engine, uint32_t block) {
+    return engine->grace_ns > 0 &&
+           engine->stay[block].served_ns + engine->grace_ns > engine->view.now_ns;
+}
+
+uint64_t ff__memory_retry(const struct ff__engine *engine) {
+    if (engine->grace_ns > 0)
+        return engine->view.now_ns + engine->grace_ns;
+    return engine->refused_count > 0 ? engine->view.now_ns + REFUSAL_FIRST : 0;
+}
+
+bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    return ff_view_evictable(&engine->view, tier, block) && !ff__memory_is_refused(engine, block) &&
+           !has_grace(engine, block);
+}
+
+bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          const struct ff_mask *pages) {
+    const struct ff_mask *resident = ff_view_resident(&engine->view, tier, block);
+    struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
+    return ff__memory_may_leave(engine, tier, block) && !ff_mask_empty(&going);
+}
+
+/* ---- who is kept, and who only passes ---- */
+
+void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns) {
+    engine->stay[block].keep_ns = until_ns;
+    engine->keeps = true;
+}
+
+bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
+    return ff__facts(&engine->space, block)->pinned ||
+           (engine->keeps && engine->stay[block].keep_ns > engine->view.now_ns);
+}
+
+bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    struct ff__passing *passing = &engine->passing[tier];
+    for (uint32_t i = 0; i < passing->count; i++)
+        if (passing->blocks[i] == block)
+            return true;
+    if (passing->count == FF__PASSING_MAX)
+        return false;
+    passing->blocks[passing->count++] = block;
+    return true;
+}
+
+/* Takes the oldest one that can leave off the list, and those that hold nothing; FF_NONE: there is none. */
+uint32_t ff__memory_take_passing(struct ff__engine *engine,
+                                 const struct ff_evict_request *request) {
+    struct ff__passing *passing = &engine->passing[request->tier];
+    uint32_t found = FF_NONE, kept = 0;
+    for (uint32_t i = 0; i < passing->count; i++) {
+        uint32_t block = passing->blocks[i];
+        if (found == FF_NONE && block != request->for_block &&
+            ff__memory_may_leave(engine, request->tier, block) &&
+            !ff__memory_is_held(engine, block))
+            found = block;
+        else if (ff_view_holds(&engine->view, request->tier, block) || block == request->for_block)
+            passing->blocks[kept++] = block;
+    }
+    passing->count = kept;
+    return found;
+}
+
+void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block) {
+    engine->stay[block].keep_ns = 0;
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++) {
+        struct ff__passing *passing = &engine->passing[tier];
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < passing->count; i++)
+            if (passing->blocks[i] != block)
+                passing->blocks[kept++] = passing->blocks[i];
+        passing->count = kept;
+    }
+}
+
+bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    return block < engine->space.block_limit && engine->space.blocks[block].page_count > 0 &&
+           ff__memory_may_leave(engine, tier, block);
+}
