@@ -226,6 +226,12 @@ struct ff_stats {
     uint64_t host_held;                 /* bytes of host memory that back the host tier */
 };
 
+/* Changes how much of a device's memory may be used while the program runs, for instance because another program
+ * needs some: at most what the device was opened with, in units of 2 MiB, rounded down. What is above it leaves in the
+ * background; until then ff_stats.overshoot counts it. -EINVAL: no such device, less than 2 MiB, or more than it
+ * was opened with. */
+FF_API int ff_memory_limit(struct ff_context *context, uint32_t device, uint64_t bytes);
+
 /* Hit rate: demanded pages that did not fault / demanded pages. It is an upper bound where kernels access only
  * parts of their operands. Negative if no launch named operands. */
 FF_API double ff_stats_hit_rate(const struct ff_stats *stats);

@@ -30,7 +30,7 @@ static void set_view(struct ff__engine *engine) {
         engine->view.free_roots[tier] = &space->frames[tier].free_count;
         engine->view.root_used[tier] = space->frames[tier].used;
         engine->view.leaf_owner[tier] = space->frames[tier].owner;
-        engine->view.capacity[tier] = tier == FF_TIER_HOST ? 0 : space->capacity;
+        engine->view.capacity[tier] = space->capacity[tier];
     }
 }
 

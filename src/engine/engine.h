@@ -196,7 +196,11 @@ static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, boo
  * there are none. */
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
 
-/* Looks again, sometime later, whether what uses spare memory can leave. */
+/* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
+ * pre-evicted. */
+int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
+
+/* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
 void ff__engine_press(struct ff__engine *engine);
 
 /* Drops the block's late faults, and the block from the queue of those. */

@@ -9,7 +9,8 @@ void ff__memory_count(struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
         bytes += space->by_page ? ff__space_held(space, tier) * FF_PAGE_SIZE
                                 : (uint64_t)space->frames[tier].leaves_used * FF_LEAF_SIZE;
-        spare += (uint64_t)space->frames[tier].spare_used * FF_BLOCK_SIZE;
+        spare += (uint64_t)space->frames[tier].spare_used * FF_BLOCK_SIZE +
+                 ff__space_excess(space, tier) * FF_PAGE_SIZE;
     }
     space->stats.resident = bytes;
     if (bytes > space->stats.resident_peak)
@@ -117,16 +118,21 @@ static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
                                   : (uint64_t)engine->stock * FF_BLOCK_PAGES;
 }
 
-/* How many pages the stock lacks that are not on their way out already. */
+/* Whether more is allocated than is meant to be. */
+static bool is_over(const struct ff__engine *engine, uint32_t tier) {
+    return engine->space.frames[tier].spare_used > 0 || ff__space_excess(&engine->space, tier) > 0;
+}
+
+/* How many pages the stock lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
-    uint64_t stock = stock_of(engine, tier),
+    uint64_t stock = stock_of(engine, tier) + ff__space_excess(&engine->space, tier),
              there = ff_view_free_pages(&engine->view, tier) + engine->restocking[tier];
     return there < stock ? stock - there : 0;
 }
 
 /* Whether everything that the device uses finds room there at the same time. */
 static bool all_fits(const struct ff__space *space, uint32_t tier) {
-    return space->used[tier] <= space->capacity;
+    return space->used[tier] <= space->capacity[tier];
 }
 
 uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
@@ -143,8 +149,17 @@ uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uin
 
 void ff__engine_press(struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (engine->space.frames[tier].spare_used > 0)
+        if (is_over(engine, tier))
             engine->pressed[tier] = true;
+}
+
+int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
+    int status = ff__space_set_capacity(&engine->space, tier, bytes);
+    if (status)
+        return status;
+    engine->view.capacity[tier] = engine->space.capacity[tier];
+    ff__memory_count_taken(engine, tier);
+    return 0;
 }
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
@@ -168,7 +183,8 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
     struct ff__space *space = &engine->space;
     if (ff__chunks_empty_spare(engine, tier, job))
         return true;
-    uint64_t missing = all_fits(space, tier) ? 0 : missing_of(engine, tier);
+    bool needs_no_more = all_fits(space, tier) && ff__space_excess(space, tier) == 0;
+    uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing};

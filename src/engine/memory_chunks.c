@@ -19,7 +19,7 @@ static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint3
     return all_evictable(engine, tier, owners, count, held_too);
 }
 
-/* When the policy names nobody who can go, a waiting fault takes the lowest root that can. */
+/* When the policy names nobody who can go, and somebody must, it is the lowest root that can. */
 static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
     for (int held_too = 0; held_too < 2; held_too++)
         for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++)
@@ -77,7 +77,8 @@ static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_req
         if (all_evictable(engine, tier, owners, count, false))
             return count;
     }
-    uint32_t root = request->cause == FF_EVICT_FOR_FAULT ? any_root(engine, tier) : FF_NONE;
+    bool must = request->cause == FF_EVICT_FOR_FAULT || ff__space_excess(&engine->space, tier) > 0;
+    uint32_t root = must ? any_root(engine, tier) : FF_NONE;
     return root == FF_NONE ? 0 : ff_view_root_blocks(&engine->view, tier, root, owners);
 }
 

@@ -33,7 +33,7 @@ void ff__pages_stay(struct ff__engine *engine, const struct ff__move *out) {
 void ff__pages_left(struct ff__engine *engine, const struct ff__move *out) {
     struct ff_mask *leaving = &ff__page_facts(&engine->space, out->block)->leaving;
     *leaving = ff_mask_minus(leaving, &out->pages);
-    engine->space.free_pages[out->from.tier] += ff_mask_count(&out->pages);
+    ff__space_give(&engine->space, out->from.tier, ff_mask_count(&out->pages));
 }
 
 void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job) {
@@ -42,8 +42,8 @@ void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job) {
     struct ff_mask *coming = &ff__page_facts(space, in->block)->coming;
     *coming = ff_mask_minus(coming, &in->pages);
     *coming = ff_mask_minus(coming, &in->left);
-    space->free_pages[in->to.tier] -= job->owed;
-    space->free_pages[in->to.tier] += ff_mask_count(&in->left);
+    ff__space_take(space, in->to.tier, job->owed);
+    ff__space_give(space, in->to.tier, ff_mask_count(&in->left));
     if (ff_mask_empty(&in->pages)) /* by parts everything else has come, or nothing has */
         ff__memory_release_if_empty(engine, in->block, in->to.tier);
     for (uint32_t tier = 1; tier < space->tier_count; tier++)
@@ -62,6 +62,22 @@ static struct ff_mask leavable(const struct ff__engine *engine, uint32_t tier,
         return (struct ff_mask){{0}};
     const struct ff_mask *resident = &facts->tier[tier].resident;
     return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
+}
+
+/* When the policy names nobody, and somebody must leave, it is the lowest block. */
+static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
+    uint32_t pinned = FF_NONE, found = FF_NONE;
+    for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
+        if (ff__memory_is_victim(engine, tier, block) && ff__memory_is_held(engine, block))
+            pinned = block;
+        else if (ff__memory_is_victim(engine, tier, block))
+            found = block;
+    }
+    found = found == FF_NONE ? pinned : found;
+    if (found == FF_NONE)
+        return 0;
+    uint64_t pages = ff_mask_count(&ff__facts(&engine->space, found)->tier[tier].resident);
+    return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
 }
 
 uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_request *request,
@@ -84,23 +100,8 @@ uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_reques
             found += ff_mask_count(&pages);
         }
     } while (found < need && found > before);
-    return found;
-}
-
-/* When the policy names nobody, a waiting fault takes the lowest block. */
-static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
-    uint32_t pinned = FF_NONE, found = FF_NONE;
-    for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {
-        if (ff__memory_is_victim(engine, tier, block) && ff__memory_is_held(engine, block))
-            pinned = block;
-        else if (ff__memory_is_victim(engine, tier, block))
-            found = block;
-    }
-    found = found == FF_NONE ? pinned : found;
-    if (found == FF_NONE)
-        return 0;
-    uint64_t pages = ff_mask_count(&ff__facts(&engine->space, found)->tier[tier].resident);
-    return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
+    bool is_over = request->cause == FF_EVICT_AHEAD && engine->space.excess[tier] > 0;
+    return found == 0 && is_over ? evict_any(engine, tier, job) : found;
 }
 
 /* Keeps `room` of the pages, the low ones of those that must come first. */

@@ -30,7 +30,7 @@ static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
     ff_mask_unset(resident, page);
     if (resident->word[page / 64] == 0)
         ff__memory_release_if_empty(engine, block, job->tier);
-    space->free_pages[job->tier]++;
+    ff__space_give(space, job->tier, 1);
     space->stats.evictions++;
     space->stats.pages_out += job->copied;
     space->stats.pages_dropped += !job->copied;
@@ -77,7 +77,7 @@ static void move_in(struct ff__engine *engine, struct ff__page_job *job) {
     }
     job->held = ff_mask_test(&facts->tier[FF_TIER_HOST].resident, page);
     job->back = ff_mask_test(&facts->evicted, page);
-    space->free_pages[tier]--;
+    ff__space_take(space, tier, 1);
     ff_mask_set(&facts->tier[tier].resident, page);
     ff_mask_unset(&facts->evicted, page);
     stats->faults++;

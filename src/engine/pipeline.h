@@ -196,6 +196,9 @@ void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
 /* As ff__engine_set_home(). */
 bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier);
 
+/* As ff__engine_set_memory(); what is above the new capacity leaves in the background. */
+int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64_t bytes);
+
 /* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded);

@@ -75,6 +75,16 @@ bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32
     return changes;
 }
 
+int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64_t bytes) {
+    pthread_mutex_lock(&pipeline->lock);
+    int status = ff__engine_set_memory(pipeline->engine, tier, bytes);
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+    pthread_cond_broadcast(&pipeline->progress);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status;
+}
+
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded) {
     struct ff_advice items[ADVICE_MAX];

@@ -1,4 +1,4 @@
-/* Hints about managed memory: ff_mem_prefetch, ff_mem_advise. */
+/* Hints about managed memory: ff_mem_prefetch, ff_mem_advise; and how much of it a device may have. */
 #include "runtime/ranges.h"
 
 #include <errno.h>
@@ -94,4 +94,12 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     default:
         return -EINVAL;
     }
+}
+
+/* ---- capacity ---- */
+
+int ff_memory_limit(struct ff_context *context, uint32_t device, uint64_t bytes) {
+    if (device >= context->config.devices)
+        return -EINVAL;
+    return ff__pipeline_set_memory(&context->pipeline, ff_tier_of_device(device), bytes);
 }

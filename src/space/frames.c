@@ -55,6 +55,14 @@ static void partial_remove(struct ff__frames *frames, uint32_t root) {
     frames->partial_at[last] = at;
 }
 
+static void settle_withheld(struct ff__frames *frames) {
+    uint32_t end = frames->root_count;
+    while (frames->withheld < frames->to_withhold && frames->free_count > 0)
+        frames->free[end - ++frames->withheld] = frames->free[--frames->free_count];
+    while (frames->withheld > frames->to_withhold)
+        frames->free[frames->free_count++] = frames->free[end - frames->withheld--];
+}
+
 static bool is_partial(uint32_t used) {
     return used != 0 && used != ALL_LEAVES;
 }
@@ -74,8 +82,10 @@ static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
         partial_remove(frames, root);
     if (!is_partial(before) && is_partial(used))
         partial_add(frames, root);
-    if (used == 0 && before != 0)
+    if (used == 0 && before != 0) {
         frames->free[frames->free_count++] = root;
+        settle_withheld(frames);
+    }
 }
 
 static uint32_t leaf_run(uint32_t first, uint32_t leaves) {
@@ -135,6 +145,11 @@ uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint
         if (frames->used[frames->root_count + i] == 0)
             return hand_out(frames, frames->root_count + i, 0, leaves, block);
     return FF_NONE;
+}
+
+void ff__frames_withhold(struct ff__frames *frames, uint32_t roots) {
+    frames->to_withhold = roots;
+    settle_withheld(frames);
 }
 
 uint32_t ff__frames_end(const struct ff__frames *frames) {

@@ -14,10 +14,12 @@
 struct ff__frames {
     uint32_t root_count, free_count;
     uint32_t spare_count, spare_used; /* roots from root_count on */
+    uint32_t to_withhold, withheld; /* free roots that nobody may have; see ff__frames_withhold() */
     uint32_t leaves_used;
     uint32_t *used;       /* [root] one bit a leaf */
     uint32_t *owner;      /* [frame] the block that holds the leaf */
-    uint32_t *free;       /* stack of wholly free roots: the last one released is the warmest */
+    uint32_t *free;       /* stack of wholly free roots: the last one released is the warmest.
+                             Behind it, from the end on, those that are withheld */
     uint32_t *partial;    /* roots with both free and used leaves, in no order */
     uint32_t *partial_at; /* [root] its place in `partial` */
     uint32_t partial_count;
@@ -45,6 +47,14 @@ void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t lea
 
 /* A spare root, as far as the block needs it; FF_NONE: there is none left. */
 uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block);
+
+/* Keeps so many roots from being allocated: free ones at once, others when they are free. */
+void ff__frames_withhold(struct ff__frames *frames, uint32_t roots);
+
+/* Roots that are in use although they are to be withheld. */
+static inline uint32_t ff__frames_excess(const struct ff__frames *frames) {
+    return frames->to_withhold - frames->withheld;
+}
 
 /* Roots that may be in use: those from here on are not. */
 uint32_t ff__frames_end(const struct ff__frames *frames);

@@ -58,7 +58,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
         space->facts_size += sizeof(struct ff_page_facts);
     }
     space->by_page = by_page;
-    space->capacity = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
+    space->most = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
     for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
         status = ff__frames_init(&space->frames[tier], (uint32_t)roots, spare);
@@ -68,10 +68,10 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     }
     mark_unused(space);
     for (uint32_t tier = 1; tier < space->tier_count; tier++)
-        space->free_pages[tier] = space->capacity;
+        space->capacity[tier] = space->free_pages[tier] = space->most;
     space->holes[0] = (struct ff__hole){0, space->block_limit};
     space->hole_count = 1;
-    space->stats.capacity = space->capacity * FF_PAGE_SIZE * devices;
+    space->stats.capacity = space->most * FF_PAGE_SIZE * devices;
     return 0;
 }
 
@@ -80,6 +80,22 @@ void ff__space_fini(struct ff__space *space) {
     for (uint32_t tier = 0; tier < space->tier_count; tier++)
         ff__frames_fini(&space->frames[tier]);
     memset(space, 0, sizeof *space);
+}
+
+int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes) {
+    uint64_t unit = space->by_page ? 1 : FF_BLOCK_PAGES, before = space->capacity[tier];
+    uint64_t pages = (bytes >> FF_PAGE_SHIFT) / unit * unit;
+    if (pages == 0 || pages > space->most)
+        return -EINVAL;
+    space->capacity[tier] = pages;
+    space->stats.capacity = (space->stats.capacity / FF_PAGE_SIZE - before + pages) * FF_PAGE_SIZE;
+    if (!space->by_page)
+        ff__frames_withhold(&space->frames[tier], (uint32_t)((space->most - pages) / unit));
+    else if (pages < before)
+        ff__space_take(space, tier, before - pages);
+    else
+        ff__space_give(space, tier, pages - before);
+    return 0;
 }
 
 /* ---- windows ---- */
@@ -258,11 +274,12 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
 static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t leaves,
                         uint64_t pages, struct ff_error *error) {
     const struct ff__frames *frames = &space->frames[tier];
-    uint64_t held = ff__space_held(space, tier), most = space->capacity + space->forgotten[tier];
+    uint64_t held = ff__space_held(space, tier),
+             most = space->capacity[tier] + space->excess[tier] + space->forgotten[tier];
     if (space->by_page && (pages > held || held > most))
         return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu allocated of %llu",
                         tier, (unsigned long long)pages, (unsigned long long)held,
-                        (unsigned long long)space->capacity);
+                        (unsigned long long)space->capacity[tier]);
     if (!space->by_page &&
         (leaves > frames->leaves_used ||
          frames->leaves_used > (frames->root_count + frames->spare_used) * FF_ROOT_LEAVES))

@@ -30,7 +30,9 @@ struct ff__space {
     unsigned char *facts;                   /* [block] of facts_size bytes: struct ff_facts */
     size_t facts_size, page_facts_at;       /* as in struct ff_view */
     bool by_page;                           /* as in struct ff_view */
-    uint64_t capacity;                      /* pages of a device */
+    uint64_t most;                          /* pages that a device was made with */
+    uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
+    uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
     uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
     uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that nobody holds */
     uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
@@ -109,7 +111,33 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
 
 /* By page: pages that are on the device, or on the way there or away. */
 static inline uint64_t ff__space_held(const struct ff__space *space, uint32_t tier) {
-    return space->capacity + space->forgotten[tier] - space->free_pages[tier];
+    return space->capacity[tier] + space->excess[tier] + space->forgotten[tier] -
+           space->free_pages[tier];
+}
+
+/* By page: pages of memory are taken, and given back. What is taken beyond what is free is held above the
+ * capacity, and goes first. */
+static inline void ff__space_take(struct ff__space *space, uint32_t tier, uint64_t pages) {
+    uint64_t there = space->free_pages[tier], taken = pages < there ? pages : there;
+    space->free_pages[tier] -= taken;
+    space->excess[tier] += pages - taken;
+}
+
+static inline void ff__space_give(struct ff__space *space, uint32_t tier, uint64_t pages) {
+    uint64_t due = pages < space->excess[tier] ? pages : space->excess[tier];
+    space->excess[tier] -= due;
+    space->free_pages[tier] += pages - due;
+}
+
+/* Changes how much of a device's memory may be allocated, to at most what it was made with; by chunk in units of
+ * 2 MiB, rounded down. What is allocated above it stays so until it is evicted. -EINVAL: more than that, or not
+ * even one block, or by page one page. */
+int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes);
+
+/* Pages that are allocated above the capacity. */
+static inline uint64_t ff__space_excess(const struct ff__space *space, uint32_t tier) {
+    return space->by_page ? space->excess[tier]
+                          : (uint64_t)ff__frames_excess(&space->frames[tier]) * FF_BLOCK_PAGES;
 }
 
 /* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */

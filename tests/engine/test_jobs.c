@@ -72,7 +72,7 @@ static void test_shape_of_a_backend(void **state) {
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     assert_int_equal(engine.space.base, FAKE_BASE);
     assert_int_equal(engine.space.tier_count, 3);
-    assert_int_equal(engine.space.capacity, 4 * FF_BLOCK_PAGES);
+    assert_int_equal(engine.space.capacity[1], 4 * FF_BLOCK_PAGES);
     assert_int_equal(engine.space.block_limit, 16);
     ff__engine_fini(&engine);
     device.controls |= FF_CONTROLS_REMOTE;
@@ -629,6 +629,36 @@ static void test_restock(void **state) {
     close_engine();
 }
 
+/* Memory that a device loses is emptied if it is in use, also if the policy would name nobody; and what is taken in place
+ * of what leaves is no more than what there was. */
+static void test_capacity_shrinks_and_grows(void **state) {
+    (void)state;
+    open_engine("demand:evict=rogue-quiet", 4);
+    const struct ff__frames *frames = &engine.space.frames[1];
+    const struct ff_stats *stats = &engine.space.stats;
+    uint32_t block = add_range(4 * 512);
+    for (uint32_t i = 0; i < 3; i++)
+        bring(block + i, 0, 1);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, 2 * BLOCK_BYTES), 0);
+    assert_int_equal(engine.view.capacity[1], 2 * 512);
+    assert_int_equal(stats->capacity, 6 * BLOCK_BYTES);
+    assert_int_equal(frames->free_count, 0);
+    assert_int_equal(stats->overshoot, BLOCK_BYTES);
+    bring(block + 3, 0, 1); /* in the place of another one */
+    assert_int_equal(stats->resident, 3 * BLOCK_BYTES);
+    while (ff__engine_restock(&engine, 1000, 1, &job) == FF__JOB_RUN && stats->overshoot > 0)
+        carry_out(&job);
+    assert_int_equal(stats->overshoot, 0);
+    assert_true(stats->resident <= 2 * BLOCK_BYTES);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, 4 * BLOCK_BYTES), 0);
+    assert_int_equal(frames->withheld, 0);
+    assert_true(frames->free_count >= 2);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, BLOCK_BYTES - 1), -EINVAL);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, 5 * BLOCK_BYTES), -EINVAL);
+    assert_int_equal(stats->capacity, 8 * BLOCK_BYTES);
+    close_engine();
+}
+
 /* What fits is what a device has room for of that which it uses itself. */
 static void test_restock_by_device(void **state) {
     (void)state;
@@ -861,6 +891,7 @@ int main(void) {
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_restock),
         cmocka_unit_test(test_restock_by_device),
+        cmocka_unit_test(test_capacity_shrinks_and_grows),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),

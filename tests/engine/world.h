@@ -63,6 +63,7 @@ enum {
     SEEN_DEAD,
     SEEN_TWO_DEVICES,
     SEEN_REMOVED,
+    SEEN_ABOVE_CAPACITY,
     SEEN_MAX
 };
 static uint64_t seen[SEEN_MAX];
@@ -607,6 +608,19 @@ static inline void step_remove_range(struct world *world) {
     world->ranges[at] = world->ranges[--world->range_count];
 }
 
+/* ---- capacity ---- */
+
+/* Most of the time the devices have all their memory. */
+static inline void step_capacity(struct world *world) {
+    struct ff__space *space = space_of(world);
+    uint32_t tier = 1 + below(world, space->tier_count - 1);
+    uint64_t pages = below(world, 3) ? space->most : 1 + below(world, (uint32_t)space->most);
+    int status = ff__engine_set_memory(&world->engine, tier, pages * FF_PAGE_SIZE);
+    if (status != (pages < FF_BLOCK_PAGES ? -EINVAL : 0))
+        fake_blame(&world->fake, "the capacity cannot be set: %d", status);
+    seen[SEEN_ABOVE_CAPACITY] += ff__space_excess(space, tier) > 0;
+}
+
 /* ---- living ---- */
 
 static inline void check_world(struct world *world) {
@@ -614,8 +628,8 @@ static inline void check_world(struct world *world) {
     struct ff_error error = {""};
     if (ff__engine_check(&world->engine, &error))
         fake_blame(&world->fake, "%s", error.message);
-    if (space->stats.resident > space->stats.capacity ||
-        space->stats.resident_peak > space->stats.capacity)
+    if (space->stats.resident > space->stats.capacity + space->stats.overshoot ||
+        space->stats.resident_peak > space->most * FF_PAGE_SIZE * (space->tier_count - 1))
         fake_blame(&world->fake, "more is resident than there is memory");
     for (uint32_t block = 0; block < WINDOWS; block++)
         if (space->blocks[block].page_count > 0 && !ff__facts(space, block)->busy)
@@ -634,9 +648,9 @@ static inline void step_world(struct world *world) {
         {25, step_evict},    {10, step_discard},        {20, step_restock},
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
-        {20, step_show},
+        {20, step_show},     {6, step_capacity},
     };
-    uint32_t choice = below(world, 955), i = 0;
+    uint32_t choice = below(world, 961), i = 0;
     while (choice >= steps[i].weight)
         choice -= steps[i++].weight;
     steps[i].step(world);

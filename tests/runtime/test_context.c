@@ -157,6 +157,38 @@ static void test_inactive_is_not_copied(void **state) {
     }
 }
 
+/* A device that has less memory from some time on gives it back while the program works, and may have it again. */
+static void test_memory_shrinks_and_grows(void **state) {
+    (void)state;
+    FOR_EACH_CONFIG(config, 16 * MB) {
+        struct ff_context *context = open_or_skip(&config);
+        struct ff_stats stats;
+        unsigned char *data = alloc(context, 24 * MB);
+        for (size_t i = 0; i < 24 * MB; i += 4096)
+            data[i] = (unsigned char)(i / 4096 % 251);
+        assert_int_equal(ff_memory_limit(context, 0, 6 * MB), 0);
+        for (int i = 0; i < 5000; i++) {
+            ff_stats_read(context, &stats);
+            if (stats.resident <= 6 * MB)
+                break;
+            data[(size_t)i % 24 * MB]++;
+            data[(size_t)i % 24 * MB]--;
+            usleep(1000);
+        }
+        assert_true(stats.resident <= 6 * MB);
+        assert_int_equal(stats.capacity, 6 * MB);
+        assert_int_equal(ff_memory_limit(context, 0, 16 * MB), 0);
+        for (size_t i = 0; i < 24 * MB; i += 4096)
+            assert_int_equal(data[i], (unsigned char)(i / 4096 % 251));
+        ff_stats_read(context, &stats);
+        assert_true(stats.resident > 6 * MB && stats.overshoot == 0);
+        assert_int_equal(ff_memory_limit(context, 1, 8 * MB), -EINVAL);
+        assert_int_equal(ff_memory_limit(context, 0, MB), -EINVAL);
+        assert_int_equal(ff_memory_limit(context, 0, 18 * MB), -EINVAL);
+        ff_close(context);
+    }
+}
+
 static void test_prefetch_brings_pages(void **state) {
     (void)state;
     struct ff_config config = standard_config(16 * MB);
@@ -368,6 +400,7 @@ int main(void) {
         cmocka_unit_test(test_write_past_the_device),
         cmocka_unit_test(test_discard_drops_content),
         cmocka_unit_test(test_inactive_is_not_copied),
+        cmocka_unit_test(test_memory_shrinks_and_grows),
         cmocka_unit_test(test_prefetch_brings_pages),
         cmocka_unit_test(test_system_calls_reach_managed_memory),
         cmocka_unit_test(test_kernels_run_in_order),

@@ -151,9 +151,64 @@ static void test_links(void **state) {
     ff__links_fini(&links);
 }
 
+static const struct ff__sim_capacity at_once[] = {{0, 4 * MIB, 0}},
+                                     wrong[] = {{0, 14 * MIB, 0}, {0, 4095, 0}, {0, 4 * MIB, 1}};
+
+/* A device that has less memory from the beginning is one that has less; it cannot have more than it was made
+ * with. */
+static void test_capacity_from_the_beginning(void **state) {
+    (void)state;
+    static struct ff__gpu gpu;
+    struct ff_error error = {""};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ff__sim_result less, lessened;
+        assert_int_equal(ff__gpu_read(gpus[i], GPU_FOLDER, &gpu, &error), 0);
+        struct ff__sim_config config = config_of(&gpu, "nvidia");
+        config.devices = 1;
+        config.memory = 4 * MIB;
+        assert_int_equal(little_try(&works[1], &config, "nvidia", &less, &error), 0);
+        config.memory = 12 * MIB;
+        config.capacities = at_once;
+        config.capacity_count = 1;
+        assert_int_equal(little_try(&works[1], &config, "nvidia", &lessened, &error), 0);
+        check_same(&lessened, &less);
+        for (unsigned w = 0; w < 3; w++) {
+            config.capacities = &wrong[w];
+            assert_int_equal(little_try(&works[1], &config, "nvidia", &less, &error), -EINVAL);
+        }
+    }
+}
+
+/* A device that loses most of its memory for a while: it takes longer than with all of it, but not as long as
+ * with that little, and what was too much has gone. */
+static void test_capacity_changes(void **state) {
+    (void)state;
+    static struct ff__gpu gpu;
+    struct ff_error error = {""};
+    struct ff__sim_result whole, little, changing;
+    assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
+    struct ff__sim_config config = config_of(&gpu, "nvidia");
+    config.devices = 1;
+    config.memory = 4 * MIB;
+    assert_int_equal(little_try(&works[1], &config, "nvidia", &little, &error), 0);
+    config.memory = 12 * MIB;
+    assert_int_equal(little_try(&works[1], &config, "nvidia", &whole, &error), 0);
+    const struct ff__sim_capacity changes[] = {{whole.time_ns / 10 * 9, 4 * MIB, 0},
+                                               {whole.time_ns, 12 * MIB, 0}};
+    config.capacities = changes;
+    config.capacity_count = 2;
+    assert_int_equal(little_try(&works[1], &config, "nvidia", &changing, &error), 0);
+    assert_true(changing.time_ns > whole.time_ns && changing.time_ns < little.time_ns);
+    assert_true(changing.stats.overshoot_peak > 0);
+    assert_int_equal(changing.stats.overshoot, 0);
+    assert_int_equal(changing.demanded, whole.demanded);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_capacity_from_the_beginning),
+        cmocka_unit_test(test_capacity_changes),
         cmocka_unit_test(test_devices_of_jobs),
         cmocka_unit_test(test_links),
     };

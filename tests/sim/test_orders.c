@@ -352,7 +352,7 @@ static void step(struct toucher *toucher, struct twin *twin, const struct order 
     static struct question question;
     const struct ff__space *space = &toucher->engine.space;
     bool write = i % 7 == 0, by_page = space->by_page;
-    uint64_t room = space->capacity - ff__space_held(space, 1);
+    uint64_t room = space->capacity[1] - ff__space_held(space, 1);
     forget_empty(twin, toucher);
     see_access(twin, page, write, !touch_has(toucher, page));
     look(&question, toucher, twin);

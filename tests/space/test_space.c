@@ -396,8 +396,35 @@ static void test_check_allows_what_is_in_flight(void **state) {
     ff__space_fini(&space);
 }
 
+/* By page: what is held above a lowered capacity is given back first, and what is taken meanwhile is above it, too. */
+static void test_capacity_by_page(void **state) {
+    (void)state;
+    struct ff__space paged;
+    assert_int_equal(ff__space_init(&paged, 0, 16 * BLOCK, 1, 100 * FF_PAGE_SIZE, true, false, 0),
+                     0);
+    ff__space_take(&paged, 1, 80);
+    assert_int_equal(ff__space_set_capacity(&paged, 1, 60 * FF_PAGE_SIZE), 0);
+    assert_int_equal(ff__space_excess(&paged, 1), 20);
+    assert_int_equal(paged.free_pages[1], 0);
+    assert_int_equal(ff__space_held(&paged, 1), 80);
+    ff__space_give(&paged, 1, 15);
+    ff__space_take(&paged, 1, 3);
+    assert_int_equal(ff__space_excess(&paged, 1), 8);
+    assert_int_equal(ff__space_held(&paged, 1), 68);
+    ff__space_give(&paged, 1, 10);
+    assert_int_equal(ff__space_excess(&paged, 1), 0);
+    assert_int_equal(paged.free_pages[1], 2);
+    assert_int_equal(ff__space_set_capacity(&paged, 1, 100 * FF_PAGE_SIZE), 0);
+    assert_int_equal(paged.free_pages[1], 42);
+    assert_int_equal(paged.stats.capacity, 100 * FF_PAGE_SIZE);
+    assert_int_equal(ff__space_set_capacity(&paged, 1, 101 * FF_PAGE_SIZE), -EINVAL);
+    assert_int_equal(ff__space_set_capacity(&paged, 1, FF_PAGE_SIZE - 1), -EINVAL);
+    ff__space_fini(&paged);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_capacity_by_page),
         cmocka_unit_test(test_ranges_against_a_list),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_counts_allocated),

@@ -44,10 +44,22 @@ static void run_host(struct sim *sim, struct job *job, uint64_t time) {
     ff__sim_charge(sim, ff__sim_counters(sim, job, job->first_device));
 }
 
+/* What is above the new capacity leaves while the device goes on. */
+static void change_capacity(struct sim *sim, const struct ff__sim_capacity *change, uint64_t time) {
+    struct device *device = &sim->devices[change->device];
+    int status = ff__engine_set_memory(&sim->engine, device->tier, change->memory);
+    if (status)
+        ff__sim_fail(sim, status, "a device cannot have that much or little memory");
+    else
+        sim->model->prefetch(sim, device, time);
+}
+
 /* What happens, and the hosts that have waited for it. */
 static void take_place(struct sim *sim, const struct event *event) {
     if (event->kind == EVENT_HOST)
         run_host(sim, &sim->jobs[event->number], event->time);
+    else if (event->kind == EVENT_CAPACITY)
+        change_capacity(sim, &sim->config->capacities[event->number], event->time);
     else
         handle(sim, &sim->devices[event->number], event);
     for (uint32_t i = 0; i < sim->job_count; i++) {
@@ -124,6 +136,8 @@ void ff__sim_loop(struct sim *sim) {
     uint32_t rounds = 0;
     for (uint32_t i = 0; i < sim->job_count; i++)
         ff__sim_post(sim, 0, EVENT_HOST, i, NULL);
+    for (uint32_t i = 0; i < sim->config->capacity_count; i++)
+        ff__sim_post(sim, sim->config->capacities[i].time_ns * PS_PER_NS, EVENT_CAPACITY, i, NULL);
     while (!sim->failure) {
         uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
         uint64_t target = event_time < next ? event_time : next;

@@ -222,6 +222,10 @@ static int check_devices(const struct ff__sim_config *config, const struct ff__s
                             "job %u: each job needs devices of its own, in the order of jobs", i);
         next = job->first_device + job->devices;
     }
+    for (uint32_t i = 0; i < config->capacity_count; i++)
+        if (config->capacities[i].device >= config->devices)
+            return ff__fail(error, -EINVAL, "capacity of device %u: there are %u devices",
+                            config->capacities[i].device, config->devices);
     return 0;
 }
 

@@ -11,10 +11,18 @@
 #include "policy/registry.h"
 #include "workload/workload.h"
 
+/* A device has more or less memory from then on, at most what it began with. */
+struct ff__sim_capacity {
+    uint64_t time_ns, memory; /* bytes */
+    uint32_t device;
+};
+
 struct ff__sim_config {
     const struct ff__gpu *gpu;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
+    const struct ff__sim_capacity *capacities; /* changes; NULL: none */
+    uint32_t capacity_count;
     uint64_t seed;
     struct ff__system system;
     bool check; /* verify the engine's invariants after every event */
