@@ -699,7 +699,6 @@ static void test_launches_get_ids(void **state) {
 static void test_identities_without_end(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("deepum", 4);
-    struct ff_event events[64];
     enum { LIMIT = 8, LAUNCHES = 100 };
     uint32_t ids[LAUNCHES];
     config.launch_limit = LIMIT;
@@ -717,8 +716,7 @@ static void test_identities_without_end(void **state) {
             assert_int_not_equal(ids[before], ids[i]);
         bring(block + i % 8, 0, 1);
         assert_int_equal(tell_launch(&engine, i, 1, 1000 + i, false), 0);
-        while (ff__engine_learn(&engine, events, 64) == 64)
-            ;
+        ff__engine_learn_all(&engine);
     }
     assert_int_equal(engine.launches.given, 1 + LAUNCHES);
     assert_int_equal(engine.launches.slots.count, LIMIT - 1); /* and 0, which is kept apart */
@@ -759,82 +757,6 @@ static void test_ids_begin_anew(void **state) {
     ff__launch_ids_fini(&ids);
 }
 
-static void test_learner_gets_events_in_order(void **state) {
-    (void)state;
-    struct ff_event events[4];
-    rogue_finding[0] = '\0';
-    open_engine("demand:prefetch=watch,evict=watch", 1);
-    uint32_t block = add_range(1024);
-    assert_int_equal(ff__engine_learn(&engine, events, 4), 0);
-    assert_int_equal(tell_launch(&engine, 10, 1, 77, true), 0);
-    bring(block, 7, 9);
-    bring(block + 1, 0, 1);
-    assert_int_equal(ff__engine_learn(&engine, events, 4), 4);
-    assert_int_equal(events[0].kind, FF_EVENT_LAUNCH);
-    assert_int_equal(events[1].kind, FF_EVENT_FAULT);
-    assert_int_equal(events[1].block, block);
-    assert_int_equal(events[1].page, 7);
-    assert_int_equal(events[1].launch, 0);
-    assert_int_equal(events[2].kind, FF_EVENT_FAULT);
-    assert_int_equal(events[3].kind, FF_EVENT_EVICTED);
-    assert_int_equal(events[3].block, block);
-    assert_string_equal(rogue_finding, "");
-    close_engine();
-}
-
-/* A learner that does not keep up loses events; faults go on. */
-static void test_event_queue_overflows(void **state) {
-    (void)state;
-    static struct ff_event events[20000];
-    open_engine("demand:prefetch=next", 4);
-    for (int i = 0; i < 20000; i++)
-        assert_int_equal(tell_launch(&engine, 10, 1, 5, i % 2 == 0), 0);
-    uint32_t count = ff__engine_learn(&engine, events, 20000);
-    assert_true(count > 1000 && count < 20000);
-    assert_int_equal(engine.space.stats.launches, 10000);
-    bring(add_range(10), 0, 1);
-    assert_int_equal(ff__engine_learn(&engine, events, 20000), 1);
-    close_engine();
-}
-
-/* ---- what learning sees ---- */
-
-static uint32_t launches_learned;
-
-static void count_launches(void *policy_state, const struct ff_event *events, uint32_t count) {
-    (void)policy_state;
-    for (uint32_t i = 0; i < count; i++)
-        launches_learned += events[i].kind == FF_EVENT_LAUNCH;
-}
-
-static const struct ff_learn_hooks counting = {.learn = count_launches};
-
-static const struct ff_prefetch_policy counts_launches = {
-    .base = {.name = "counts-launches", .summary = "counts", .api = FF_POLICY_API},
-    .learning = &counting,
-};
-
-/* However slow learning is, no launch is lost; faults may be, and are counted. */
-static void test_no_launch_is_lost(void **state) {
-    (void)state;
-    struct ff_event scratch[64];
-    struct ff_error error = {""};
-    launches_learned = 0;
-    assert_int_equal(ff__policy_register(FF__PREFETCH, &counts_launches.base, &error), 0);
-    open_engine("demand:prefetch=counts-launches", 4);
-    uint32_t block = add_range(512);
-    for (uint64_t i = 0; i < 20000; i++)
-        assert_int_equal(tell_launch(&engine, i, 1, i % 7, true), 0);
-    while (ff__queue_room(&engine.events) > 0)
-        assert_int_equal(tell_launch(&engine, 20000, 1, 1, false), 0);
-    bring(block, 0, 1);
-    assert_int_equal(engine.space.stats.events_dropped, 1);
-    while (ff__engine_learn(&engine, scratch, 64) > 0)
-        ;
-    assert_int_equal(launches_learned, 20000);
-    close_engine();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_visibility),
@@ -867,9 +789,6 @@ int main(void) {
         cmocka_unit_test(test_identities_without_end),
         cmocka_unit_test(test_end_of_a_forgotten_launch),
         cmocka_unit_test(test_ids_begin_anew),
-        cmocka_unit_test(test_learner_gets_events_in_order),
-        cmocka_unit_test(test_event_queue_overflows),
-        cmocka_unit_test(test_no_launch_is_lost),
     };
     rogues_register();
     return cmocka_run_group_tests(tests, NULL, NULL);

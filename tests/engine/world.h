@@ -42,6 +42,7 @@ struct world {
     uint32_t ranges[RANGES], range_count;
     uint32_t outside; /* a block that is busy without a job, or FF_NONE */
     struct ff_mask outside_pages;
+    struct ff__learning_step learning; /* events that have been learned from, but not published */
     uint64_t faults, prefetched, refused, launches;
 };
 
@@ -483,11 +484,22 @@ static inline void step_launch(struct world *world) {
     world->launches += begins;
 }
 
+/* A step of the correlator may end much later than it has begun. */
+static inline void step_correlator(struct world *world) {
+    struct ff__learning_step *step = &world->learning;
+    if (step->count > 0) {
+        ff__engine_publish(&world->engine, step);
+        step->count = 0;
+    } else if (ff__engine_take_events(&world->engine, step)) {
+        ff__engine_learn(&world->engine, step);
+    }
+    log_number(world, step->count);
+}
+
 static inline void step_policy_threads(struct world *world) {
-    struct ff_event events[32];
     struct ff_advice items[16];
     struct ff_advice_list list = {.items = items, .capacity = 1 + below(world, 16)};
-    log_number(world, ff__engine_learn(&world->engine, events, 32));
+    step_correlator(world);
     ff__engine_plan(&world->engine, world->now_ns, &list);
     for (uint32_t i = 0; i < list.count; i++)
         prefetch(world, &items[i]);

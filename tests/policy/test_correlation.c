@@ -33,7 +33,7 @@ static void close_policy(void) {
 
 static void tell(enum ff_event_kind kind, uint32_t launch, uint32_t block) {
     const struct ff_event event = {.kind = kind, .tier = 1, .block = block, .launch = launch};
-    hooks()->learning->learn(policy.state, &event, 1);
+    hooks()->learning->publish(policy.state, &event, 1);
 }
 
 /* A kernel and its faults, up to FF_NONE. */

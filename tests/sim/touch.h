@@ -74,13 +74,11 @@ static inline void touch_prefetch(struct toucher *toucher, const struct ff_advic
 
 /* What the correlator and the prefetching thread do. */
 static inline void touch_plan(struct toucher *toucher) {
-    struct ff_event events[64];
     struct ff_advice items[64];
     struct ff_advice_list list = {.items = items, .capacity = 64};
     if (!toucher->engine.events.items)
         return;
-    while (ff__engine_learn(&toucher->engine, events, 64) > 0)
-        ;
+    ff__engine_learn_all(&toucher->engine);
     ff__engine_plan(&toucher->engine, toucher->now_ns, &list);
     touch_prefetch(toucher, &list);
 }
