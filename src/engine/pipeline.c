@@ -357,9 +357,8 @@ static void *correlator_thread(void *argument) {
         pthread_mutex_lock(&pipeline->lock);
         ff__engine_publish(pipeline->engine, &step);
         pipeline->unplanned += step.count;
-        pthread_mutex_unlock(
-            &pipeline->lock); /* for waking a thread takes longer than most steps */
-        if (pipeline->has_planner)
+        pthread_mutex_unlock(&pipeline->lock);
+        if (pipeline->has_planner) /* without the lock: a wake-up takes longer than most steps */
             pthread_cond_signal(&pipeline->learned);
         pthread_mutex_lock(&pipeline->lock);
     }
