@@ -204,7 +204,7 @@ static void test_forecast(void **state) {
     assert_int_equal(next_use(1) >> 32, now);
     tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
     assert_int_equal(next_use(3) >> 32, now + 3);
-    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is foretold */
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is predicted */
     assert_int_equal(next_use(11), FF_NO_USE);
     close_policy();
 }
