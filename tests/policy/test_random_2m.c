@@ -1,4 +1,4 @@
-/* Eviction by lot: everybody but the latest arrivals has the same chance. */
+/* Random eviction: every block except the latest arrivals has the same chance. */
 #include "policy/registry.h"
 #include "view.h"
 
