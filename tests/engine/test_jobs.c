@@ -426,31 +426,31 @@ static void test_shared_root_goes_as_one(void **state) {
     close_engine();
 }
 
-static uint64_t foretold[64]; /* launches */
+static uint64_t next_launch[64]; /* launches */
 
-static void foretell(const void *policy_state, const struct ff_view *view, uint32_t tier,
+static void forecast(const void *policy_state, const struct ff_view *view, uint32_t tier,
                      const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
     (void)policy_state, (void)view, (void)tier, (void)launches_only;
     for (uint32_t i = 0; i < count; i++)
-        uses[i] = foretold[blocks[i]] << 32;
+        uses[i] = next_launch[blocks[i]] << 32;
 }
 
-static uint64_t foretell_now(const void *policy_state, uint32_t tier) {
+static uint64_t forecast_now(const void *policy_state, uint32_t tier) {
     (void)policy_state, (void)tier;
     return UINT64_C(1) << 32;
 }
 
-static const struct ff_forecast_hooks foretelling = {.next_uses = foretell, .now = foretell_now};
+static const struct ff_forecast_hooks forecasting = {.next_uses = forecast, .now = forecast_now};
 
-static const struct ff_prefetch_policy foretells = {
-    .base = {.name = "foretells", .api = FF_POLICY_API},
-    .forecast = &foretelling,
+static const struct ff_prefetch_policy forecasts = {
+    .base = {.name = "forecasts", .api = FF_POLICY_API},
+    .forecast = &forecasting,
 };
 
-static void know_foretells(void) {
+static void register_forecasts(void) {
     static bool known;
     if (!known)
-        assert_int_equal(ff__policy_register(FF__PREFETCH, &foretells.base, NULL), 0);
+        assert_int_equal(ff__policy_register(FF__PREFETCH, &forecasts.base, NULL), 0);
     known = true;
 }
 
@@ -480,22 +480,22 @@ static void test_shared_root_and_a_prefetch(void **state) {
     (void)state;
     assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
     assert_int_equal(ff__policy_register(FF__EVICT, &names_with_care.base, NULL), 0);
-    know_foretells();
+    register_forecasts();
     for (int careful = 0; careful < 2; careful++) {
-        open_engine(careful ? "demand:prefetch=foretells,evict=names-with-care"
-                            : "demand:prefetch=foretells,evict=names",
+        open_engine(careful ? "demand:prefetch=forecasts,evict=names-with-care"
+                            : "demand:prefetch=forecasts,evict=names",
                     1);
         uint32_t last = add_range(100), soon = add_range(100), wished = add_range(512);
         const struct ff_advice advice = {
             .block = wished, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
         named = last;
-        foretold[last] = 100;
-        foretold[wished] = 10;
+        next_launch[last] = 100;
+        next_launch[wished] = 10;
         bring(last, 0, 100);
         bring(soon, 0, 100);
-        for (foretold[soon] = 3; foretold[soon] <= 10 && careful; foretold[soon] += 7)
+        for (next_launch[soon] = 3; next_launch[soon] <= 10 && careful; next_launch[soon] += 7)
             assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_DROPPED);
-        foretold[soon] = careful ? 11 : 3;
+        next_launch[soon] = careful ? 11 : 3;
         assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
         assert_int_equal(job.out_count, 2);
         carry_out(&job);
@@ -541,13 +541,13 @@ static void test_reserve(void **state) {
 /* Who is needed last stays with those who share its root and are needed soon. */
 static void test_shared_root_that_is_needed(void **state) {
     (void)state;
-    know_foretells();
-    open_engine("demand:prefetch=foretells,evict=farthest", 2);
+    register_forecasts();
+    open_engine("demand:prefetch=forecasts,evict=farthest", 2);
     uint32_t last = add_range(100), soon = add_range(100), later = add_range(512);
     uint32_t fault_on = add_range(512);
-    foretold[last] = 100;
-    foretold[soon] = 3;
-    foretold[later] = 50;
+    next_launch[last] = 100;
+    next_launch[soon] = 3;
+    next_launch[later] = 50;
     bring(last, 0, 100);
     bring(soon, 0, 100);
     bring(later, 0, 512);
@@ -607,9 +607,9 @@ static void test_advice_that_does_not_fit(void **state) {
     close_engine();
 }
 
-/* Pre-eviction starts under pressure only, stops when the stock is there, and not at all while
+/* Pre-eviction starts under pressure only, stops when the reserve is complete, and not at all while
  * everything fits. */
-static void test_restock(void **state) {
+static void test_preeviction(void **state) {
     (void)state;
     open_engine("demand", 4);
     uint32_t block = add_range(4 * 512);
@@ -630,7 +630,7 @@ static void test_restock(void **state) {
 }
 
 /* What fits is what a device has room for of that which it uses itself. */
-static void test_restock_by_device(void **state) {
+static void test_preeviction_by_device(void **state) {
     (void)state;
     uint32_t range;
     open_engine("demand", 4);
@@ -781,8 +781,8 @@ int main(void) {
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
-        cmocka_unit_test(test_restock),
-        cmocka_unit_test(test_restock_by_device),
+        cmocka_unit_test(test_preeviction),
+        cmocka_unit_test(test_preeviction_by_device),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),

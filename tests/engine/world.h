@@ -57,7 +57,7 @@ static inline struct ff__space *space_of(struct world *world) {
 /* What happened in any of the lives: a test that never met a case has not tested it. */
 enum {
     SEEN_LATE = FF__JOB_DROPPED + 1, /* behind the job statuses of faults and advice */
-    SEEN_RESTOCK,
+    SEEN_PREEVICTED,
     SEEN_SHARED_ROOT,
     SEEN_TRIMMED,
     SEEN_THROTTLED_PART,
@@ -464,16 +464,16 @@ static inline void step_discard(struct world *world) {
     ff__engine_discard(&world->engine, block, &pages); /* leaves alone what is on a device */
 }
 
-static inline void step_restock(struct world *world) {
+static inline void step_preevict(struct world *world) {
     uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
     struct ff__job *job = next_job(world);
     int status = ff__engine_restock(&world->engine, world->now_ns, tier, job);
     log_job(world, status, job);
-    seen[SEEN_RESTOCK] += status == FF__JOB_RUN;
+    seen[SEEN_PREEVICTED] += status == FF__JOB_RUN;
     if (status == FF__JOB_RUN)
         start_flight(world, false);
     else if (status != FF__JOB_NONE)
-        fake_blame(&world->fake, "restocking ends with %d", status);
+        fake_blame(&world->fake, "pre-eviction ends with %d", status);
 }
 
 static inline void step_launch(struct world *world) {
@@ -641,7 +641,7 @@ static inline void step_world(struct world *world) {
         step_fn step;
     } steps[] = {
         {300, step_access},  {420, step_any_flight},    {40, step_advice},
-        {25, step_evict},    {10, step_discard},        {20, step_restock},
+        {25, step_evict},    {10, step_discard},        {20, step_preevict},
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
         {20, step_show},

@@ -1,4 +1,4 @@
-/* UVMSmart's way in (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
+/* UVMSmart's migrations to the device (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
  * memory first fills and another one after that, delayed migration, and of the smart runtime the part
  * that turns to remote use. The options' numbers are UVMSmart's.
  *
