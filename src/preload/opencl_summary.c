@@ -66,7 +66,7 @@ static void publish(void) {
     pthread_mutex_unlock(&publishing);
 }
 
-/* The last time: whoever comes after it finds the lock taken. exit() may have been called by a signal handler that
+/* The last time: later callers find the lock taken. exit() may have been called by a signal handler that
  * interrupted publish(): then what it has left is all there is. */
 static void publish_at_exit(void) {
     struct ff_context *context = ff__context_if_open();

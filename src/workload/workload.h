@@ -17,7 +17,7 @@
 struct ff__array {
     char name[32];
     uint64_t bytes;
-    /* Number of its first page, set by who runs the workload: page p of the array is page
+    /* Number of its first page, set by the runner of the workload: page p of the array is page
      * first_page + p of the managed address space, (block id * 512 + page in the block). */
     uint64_t first_page;
 };

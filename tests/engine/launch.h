@@ -1,4 +1,4 @@
-/* A launch without operands, whose advice nobody takes. */
+/* A launch without operands, whose advice is ignored. */
 #ifndef FF_TESTS_ENGINE_LAUNCH_H
 #define FF_TESTS_ENGINE_LAUNCH_H
 

@@ -22,7 +22,7 @@ static void test_visibility(void **state) {
     ff__engine_fini(&engine);
 }
 
-/* A driver that serves faults itself asks nobody before. */
+/* A driver that serves faults itself asks no policy before. */
 static void test_control(void **state) {
     (void)state;
     struct ff_error error = {""};
@@ -50,7 +50,7 @@ static void test_bad_shapes(void **state) {
     assert_int_equal(ff__engine_init(&engine, &bad, NULL), -EINVAL);
 }
 
-/* The engine's shape is the backend's; what is nobody's but the engine's stays. */
+/* The engine's shape is the backend's; what is the engine's alone stays. */
 static void test_shape_of_a_backend(void **state) {
     (void)state;
     struct ff__description device = {
@@ -276,7 +276,7 @@ static void remove_range(uint32_t range) {
     ff__engine_range_remove(&engine, range);
 }
 
-/* Whichever of three waiting blocks goes away, the other two are served, and then whoever comes. */
+/* Whichever of three waiting blocks goes away, the other two are served, and then later ones. */
 static void test_removal_forgets_late_faults(void **state) {
     (void)state;
     for (uint32_t gone = 0; gone < 8; gone++) {
@@ -474,7 +474,7 @@ static const struct ff_evict_policy names_with_care = {
     .base = {.name = "names-with-care", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS},
     .pick = name_with_care};
 
-/* The engine evicts whom it is told to. DeepUM's evictors let no prefetch take the memory of what shares a
+/* The engine evicts the named victims. DeepUM's evictors let no prefetch take the memory of what shares a
  * root with the victim and is needed sooner. */
 static void test_shared_root_and_a_prefetch(void **state) {
     (void)state;
@@ -538,7 +538,7 @@ static void test_reserve(void **state) {
     close_engine();
 }
 
-/* Who is needed last stays with those who share its root and are needed soon. */
+/* The block that is needed last stays if blocks that share its chunk are needed soon. */
 static void test_shared_root_that_is_needed(void **state) {
     (void)state;
     register_forecasts();
@@ -588,7 +588,7 @@ static void test_advice_that_does_not_fit(void **state) {
         {.block = block + 1,
          .tier = 1,
          .launch = FF_NONE,
-         .pages = ff_mask_of_run(0, 512)}, /* no room: nobody is named */
+         .pages = ff_mask_of_run(0, 512)}, /* no room: no victim is named */
         {.block = block + 2,
          .tier = 1,
          .launch = FF_NONE,
@@ -726,7 +726,7 @@ static void test_identities_without_end(void **state) {
     close_engine();
 }
 
-/* The end of a launch that is not known any more is nobody's. */
+/* The end of a launch that is not known any more is ignored. */
 static void test_end_of_a_forgotten_launch(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("deepum", 4);

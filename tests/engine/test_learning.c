@@ -70,7 +70,7 @@ static const struct ff_prefetch_policy counts_launches = {
     .learning = &counting,
 };
 
-/* However slow learning is, no launch is lost, if who tells of it sees to that; faults may be, and are counted. */
+/* However slow learning is, no launch is lost if the caller makes room first. Faults may be lost, and are counted. */
 static void test_no_launch_is_lost(void **state) {
     (void)state;
     launches_learned = 0;

@@ -714,7 +714,7 @@ static void open_slow(void) {
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
 }
 
-/* Another page of a block that is being prefetched: nobody but the prefetch's end can serve it. */
+/* Another page of a block that is being prefetched: only the prefetch's end can serve it. */
 static void test_fault_during_a_prefetch(void **state) {
     (void)state;
     open_slow();
@@ -768,7 +768,7 @@ static void test_fault_during_a_write_from_outside(void **state) {
     live_close(&live);
 }
 
-/* From the call on nobody brings a page of the block, until its range is removed. */
+/* From the call on no page of the block comes, until its range is removed. */
 static void test_closed_block_is_left_alone(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);

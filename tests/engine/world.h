@@ -109,8 +109,8 @@ static inline void log_job(struct world *world, int status, const struct ff__job
 
 #define FUTURE_LENGTH 40000u
 
-/* A run that somebody recorded: stretches of neighbouring pages. Not what the lives below do, so that
- * whoever believes in it has to bear being wrong. */
+/* A recorded run of stretches of neighbouring pages. The lives below do something else, so that policies must bear that
+ * their future is wrong. */
 static inline const struct ff_future *world_future(void) {
     static uint64_t first[WINDOWS * FF_BLOCK_PAGES + 2], position[FUTURE_LENGTH],
         order[FUTURE_LENGTH];
@@ -227,7 +227,7 @@ static inline struct ff_mask random_part(struct world *world) {
     return ff_mask_of_run(first, first + below(world, FF_BLOCK_PAGES));
 }
 
-/* The way in of a flight, which may end half-way; nothing comes if somebody has not left. */
+/* The migration to the device of a flight, which may end half-way. Nothing arrives unless all victims have left. */
 static inline void carry_in(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);

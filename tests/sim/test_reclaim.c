@@ -75,7 +75,7 @@ static void test_one(void **state) {
     ff__reclaim_fini(&reclaim);
 }
 
-/* Who was let go of first is asked first; who is held again is not. */
+/* The storage that was released first is asked first; one that is held again is not. */
 static void test_order(void **state) {
     (void)state;
     struct ff__reclaim reclaim = start(60 * MIB);

@@ -125,7 +125,7 @@ static inline bool touch(struct toucher *toucher, uint64_t page, bool write) {
 
 /* ---- random programs ---- */
 
-/* Pages in an order that nobody would call uniform: stretches of neighbours, strides, repeated rounds
+/* Pages in an order that is far from uniform: stretches of neighbours, strides, repeated passes
  * and jumps. No page comes twice in a row, as in a recorded future. */
 static inline void touch_draw(struct ff__random *random, uint64_t *order, uint32_t length,
                               uint32_t pages) {
