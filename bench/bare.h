@@ -1,4 +1,4 @@
-/* The floor of fault service: the smallest userfaultfd loop that does the same work as a fault
+/* The lower bound of a fault's cost: the smallest userfaultfd loop that does the same work as a fault
  * of ours, in the same hand-over mode. No budget, no policy, no bookkeeping. */
 #ifndef FF_BENCH_BARE_H
 #define FF_BENCH_BARE_H

@@ -36,15 +36,15 @@ int bench_runs(void) {
 
 void report(const char *name, const char *unit, const struct series *series) {
     double value = median(series->value, series->count),
-           floor = median(series->floor, series->count);
+           bound = median(series->bound, series->count);
     double ratio = series_ratio(series);
     printf("%-22s %10.3f %-5s  bound %10.3f  ratio %6.3f  (%.3f .. %.3f, %d runs)\n", name, value,
-           unit, floor, ratio, smallest(series->value, series->count),
+           unit, bound, ratio, smallest(series->value, series->count),
            largest(series->value, series->count), series->count);
     fflush(stdout);
     json_array_append_new(bench.results,
                           json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:i}", "name", name,
-                                    "value", value, "unit", unit, "floor", floor, "ratio", ratio,
+                                    "value", value, "unit", unit, "bound", bound, "ratio", ratio,
                                     "min", smallest(series->value, series->count), "max",
                                     largest(series->value, series->count), "runs", series->count));
 }
@@ -163,9 +163,9 @@ static void bench_scan(void) {
         double third = 0;
         for (int pass = 0; pass < 3; pass++)
             third = scan_seconds(stream, &scan, size);
-        double floor = memcpy_seconds(size), gb = (double)size / 1e9;
+        double bound = memcpy_seconds(size), gb = (double)size / 1e9;
         if (run >= 0)
-            series_add(&series, gb / third, gb / floor);
+            series_add(&series, gb / third, gb / bound);
         ff_stream_destroy(stream);
         ff_close(context);
     }
@@ -225,10 +225,10 @@ static void bench_resident(void) {
     }
     struct series series = {.count = 0};
     for (int run = -1; run < bench.runs; run++) {
-        double floor = triad_seconds(stream, (struct triad){o[0], o[1], o[2]}, n);
+        double bound = triad_seconds(stream, (struct triad){o[0], o[1], o[2]}, n);
         double ours = triad_seconds(stream, (struct triad){m[0], m[1], m[2]}, n);
         if (run >= 0)
-            series_add(&series, ours * 1e3, floor * 1e3);
+            series_add(&series, ours * 1e3, bound * 1e3);
     }
     report("overhead.resident", "ms", &series);
     for (int i = 0; i < 3; i++)
@@ -242,7 +242,7 @@ static void bench_resident(void) {
 #define DECISION_BLOCKS 64
 #define DECISIONS       200000
 
-/* Nanoseconds for one on_fault of a system's prefetch policy on random residency; the floor is
+/* Nanoseconds for one on_fault of a system's prefetch policy on random residency; the bound is
  * the same call of the policy that does nothing. */
 static double decision_ns(const char *spec) {
     struct ff__system system;
@@ -297,9 +297,9 @@ static double decision_ns(const char *spec) {
 static void bench_decision(void) {
     struct series series = {.count = 0};
     for (int run = -1; run < bench.runs; run++) {
-        double floor = decision_ns("demand"), ours = decision_ns("nvidia");
+        double bound = decision_ns("demand"), ours = decision_ns("nvidia");
         if (run >= 0)
-            series_add(&series, ours, floor);
+            series_add(&series, ours, bound);
     }
     report("policy.decision", "ns", &series);
 }
@@ -344,8 +344,8 @@ static void bench_code(const char *code, const char *name, const char *slow_name
         }
         if (run < 0)
             continue;
-        series_add(&median_of, cost.median, cost.floor);
-        series_add(&slow, cost.slow, cost.floor);
+        series_add(&median_of, cost.median, cost.bound);
+        series_add(&slow, cost.slow, cost.bound);
     }
     report(name, "ns", &median_of);
     report(slow_name, "ns", &slow);

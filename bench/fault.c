@@ -1,4 +1,4 @@
-/* What a fault costs: one after the other, and several at once. The floor is a userfaultfd loop that does
+/* The cost of a fault: one after the other, and several at once. The lower bound is a userfaultfd loop that does
  * nothing else (bare.h). */
 #include "bench.h"
 
@@ -39,26 +39,26 @@ static void run_on(unsigned cpu) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Handing over costs several times as much to an idle CPU as to the same one, and where the kernel puts
- * a thread is chance: for one thread that faults, the handlers, ours and the floor's, get one CPU and who
- * faults another. Several threads, and two handlers, run wherever there is a CPU. */
+/* Waking a thread on an idle CPU costs several times as much as on the same CPU, and the kernel's choice of CPU varies.
+ * So with one faulting thread, that thread is pinned to one CPU, and both handlers, farfault's and the bound's, to
+ * another. Several faulting threads are not pinned. */
 static void open_faulting(struct faulting *faulting, const struct shape *shape) {
-    struct ff_config standard;
+    struct ff_config defaults;
     size_t size = shape->size, unit = shape->unit;
     bool pins = shape->threads == 1;
     if (pins)
         run_on(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0);
-    ff_config_init(&standard);
+    ff_config_init(&defaults);
     faulting->shape = shape;
     faulting->range_size = unit == FF_LEAF_SIZE ? FF_LEAF_SIZE : size;
     faulting->count = size / faulting->range_size;
     faulting->context =
         open_context(unit == FF_PAGE_SIZE ? "demand" : "nvidia-1", size + 8 * MB, shape->handler);
     faulting->bare =
-        bare_open(size, unit, shape->handler, standard.spin_ns, pins ? 1 : BARE_HANDLERS_MAX);
+        bare_open(size, unit, shape->handler, defaults.spin_ns, pins ? 1 : BARE_HANDLERS_MAX);
     faulting->ranges = calloc(faulting->count, sizeof *faulting->ranges);
     if (!faulting->bare || !faulting->ranges) {
-        fprintf(stderr, "farfault-bench: no memory or no userfaultfd for the floor\n");
+        fprintf(stderr, "farfault-bench: no memory or no userfaultfd for the bound\n");
         exit(1);
     }
     if (pins)
@@ -92,13 +92,13 @@ static void bench_fault(const char *name, const struct shape *shape) {
     double faults = (double)(shape->size / shape->unit) * PASSES;
     open_faulting(&faulting, shape);
     for (int run = -1; run < bench_runs(); run++) {
-        double floor = 0, ours = 0;
+        double bound = 0, ours = 0;
         for (int pass = 0; pass < PASSES; pass++) {
-            floor += bare_fault_seconds(faulting.bare, shape->threads);
+            bound += bare_fault_seconds(faulting.bare, shape->threads);
             ours += fault_seconds(&faulting);
         }
         if (run >= 0)
-            series_add(&series, ours / faults * 1e6, floor / faults * 1e6);
+            series_add(&series, ours / faults * 1e6, bound / faults * 1e6);
     }
     report(name, "us", &series);
     close_faulting(&faulting);

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/* Nanoseconds from a new access to the answer. The floor reads every byte that a prediction needs. */
+/* Nanoseconds from a new access to the answer. The bound reads every byte that a prediction needs. */
 struct predict_cost {
     double median, slow; /* the 99th percentile */
-    double floor;
+    double bound;
 };
 
 /* Many single predictions over as many streams as the paper's device has warps (28 SMs of 64). The

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void series_add(struct series *series, double value, double floor) {
+void series_add(struct series *series, double value, double bound) {
     if (series->count == RUNS_MAX)
         return;
     series->value[series->count] = value;
-    series->floor[series->count++] = floor;
+    series->bound[series->count++] = bound;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -39,6 +39,6 @@ double largest(const double *values, int count) {
 double series_ratio(const struct series *series) {
     double ratios[RUNS_MAX];
     for (int i = 0; i < series->count; i++)
-        ratios[i] = series->value[i] / series->floor[i];
+        ratios[i] = series->value[i] / series->bound[i];
     return median(ratios, series->count);
 }

@@ -2,7 +2,7 @@
  *
  * Each run is in a child process, so that its memory is its own, and is timed in processor time of its
  * one thread: "per core" whatever else the machine does. Which pages are accessed is made beforehand
- * and not timed. The floor is the same accesses fully resident and without a policy that watches
+ * and not timed. The bound is the same accesses fully resident and without a policy that watches
  * them. */
 #include "bench.h"
 
@@ -164,11 +164,11 @@ static bool run(const struct trial *trial, struct outcome *out) {
 }
 
 /* The same fully resident, and without a policy to ask. */
-static bool run_floor(const struct trial *trial, struct outcome *out) {
-    struct trial floor = *trial;
-    floor.system = NO_POLICY;
-    floor.share = 0;
-    return run(&floor, out);
+static bool run_bound(const struct trial *trial, struct outcome *out) {
+    struct trial bound = *trial;
+    bound.system = NO_POLICY;
+    bound.share = 0;
+    return run(&bound, out);
 }
 
 static double millions(const struct outcome *outcome) {
@@ -182,16 +182,16 @@ static double megabytes(const struct outcome *outcome) {
 /* M accesses/s and MiB held, and what share of the accesses hit. */
 static void measure(const char *name, const struct trial *trial) {
     struct series speed = {.count = 0}, memory = {.count = 0};
-    struct outcome ours = {0}, floor;
+    struct outcome ours = {0}, bound;
     for (int i = -1; i < bench_runs(); i++) {
-        if (!run_floor(trial, &floor) || !run(trial, &ours)) {
+        if (!run_bound(trial, &bound) || !run(trial, &ours)) {
             printf("%s failed\n", name);
             return;
         }
         if (i < 0)
             continue;
-        series_add(&speed, millions(&ours), millions(&floor));
-        series_add(&memory, megabytes(&ours), megabytes(&floor));
+        series_add(&speed, millions(&ours), millions(&bound));
+        series_add(&memory, megabytes(&ours), megabytes(&bound));
     }
     char of_memory[64];
     snprintf(of_memory, sizeof of_memory, "%s.memory", name);

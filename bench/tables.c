@@ -10,21 +10,21 @@
 
 #define KERNELS 256u
 #define BLOCKS  256u /* of each kernel */
-#define ROUNDS  (1u << 18)
+#define REPEATS (1u << 18)
 #define MEMORY  (64u << 20)
 
 struct tables_bench {
     struct ff__tables tables;
     void *memory;
     uint32_t *plain; /* [kernel][block] */
-    uint32_t kernel[ROUNDS], block[ROUNDS];
+    uint32_t kernel[REPEATS], block[REPEATS];
     uint32_t sum; /* so that nothing is left out */
 };
 
 /* Kernels in turn, and stretches of neighbouring blocks of each: what faults look like. */
 static void choose(struct tables_bench *bench) {
     struct ff__random random = ff__random_seeded(5);
-    for (uint32_t i = 0, kernel = 0, block = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0, kernel = 0, block = 0; i < REPEATS; i++) {
         if (i % 64 == 0) {
             kernel = ff__random_below(&random, KERNELS);
             block = ff__random_below(&random, BLOCKS);
@@ -37,7 +37,7 @@ static void choose(struct tables_bench *bench) {
 
 static void update(struct tables_bench *bench) {
     uint32_t before = FF_NONE;
-    for (uint32_t i = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0; i < REPEATS; i++) {
         struct ff__table *table = ff__table_find(&bench->tables, bench->kernel[i]);
         if (!table)
             table = ff__table_make(&bench->tables, bench->kernel[i]);
@@ -50,7 +50,7 @@ static void update(struct tables_bench *bench) {
 }
 
 static void look_up(struct tables_bench *bench) {
-    for (uint32_t i = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0; i < REPEATS; i++) {
         const struct ff__table *table = ff__table_find(&bench->tables, bench->kernel[i]);
         uint32_t row = table ? ff__row_find(&bench->tables, table, bench->block[i]) : FF_NONE;
         if (row == FF_NONE)
@@ -67,9 +67,9 @@ static uint32_t *plain_at(struct tables_bench *bench, uint32_t i) {
 
 static double plain_ns(struct tables_bench *bench) {
     uint64_t start = ff__clock_ns();
-    for (uint32_t i = 0; i < ROUNDS; i++)
+    for (uint32_t i = 0; i < REPEATS; i++)
         *plain_at(bench, i) += bench->block[i];
-    return (double)(ff__clock_ns() - start) / ROUNDS;
+    return (double)(ff__clock_ns() - start) / REPEATS;
 }
 
 struct tables_bench *tables_bench_open(void) {
@@ -95,16 +95,16 @@ void tables_bench_close(struct tables_bench *bench) {
     free(bench);
 }
 
-double tables_lookup_ns(struct tables_bench *bench, double *floor) {
-    *floor = plain_ns(bench);
+double tables_lookup_ns(struct tables_bench *bench, double *bound) {
+    *bound = plain_ns(bench);
     uint64_t start = ff__clock_ns();
     look_up(bench);
-    return (double)(ff__clock_ns() - start) / ROUNDS;
+    return (double)(ff__clock_ns() - start) / REPEATS;
 }
 
-double tables_update_ns(struct tables_bench *bench, double *floor) {
-    *floor = plain_ns(bench);
+double tables_update_ns(struct tables_bench *bench, double *bound) {
+    *bound = plain_ns(bench);
     uint64_t start = ff__clock_ns();
     update(bench);
-    return (double)(ff__clock_ns() - start) / ROUNDS;
+    return (double)(ff__clock_ns() - start) / REPEATS;
 }

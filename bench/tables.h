@@ -12,7 +12,7 @@ struct tables_bench;
 struct tables_bench *tables_bench_open(void);
 void tables_bench_close(struct tables_bench *bench);
 
-double tables_lookup_ns(struct tables_bench *bench, double *floor);
-double tables_update_ns(struct tables_bench *bench, double *floor);
+double tables_lookup_ns(struct tables_bench *bench, double *bound);
+double tables_update_ns(struct tables_bench *bench, double *bound);
 
 #endif

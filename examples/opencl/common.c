@@ -306,7 +306,7 @@ double app_lap(struct app *app) {
     const double ended = now();
     const double seconds = ended - app->lap_started;
     app->lap_started = ended;
-    ++app->laps;
+    ++app->iterations_done;
     return seconds;
 }
 
@@ -314,7 +314,7 @@ void app_end_iteration(struct app *app) {
     if (!app->times)
         return;
     const double seconds = app_lap(app);
-    printf("iteration %zu: %.6f s\n", app->laps, seconds);
+    printf("iteration %zu: %.6f s\n", app->iterations_done, seconds);
 }
 
 void app_stop_clock(struct app *app) {

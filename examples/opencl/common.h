@@ -58,7 +58,7 @@ struct app {
     size_t footprint;
     double started;
     double lap_started;
-    size_t laps;
+    size_t iterations_done;
 
     /* What app_expect() has seen so far. */
     size_t checked;

@@ -64,12 +64,28 @@ struct ff_sample_hooks {
 
 /* ---- learning in the background ---- */
 
+/* Learning has two parts. `learn` does the work: it may take long, runs in a thread of its own, and no fault
+ * waits for it. `publish` shows the other hooks what came of it. The state has two parts accordingly:
+ * what `learn` writes belongs to learning, and is touched by `learn` and `publish` alone; the rest is written
+ * by `publish` and by all other hooks, and `learn` does not look at it.
+ *
+ * The engine calls the two in turn, with the same events, never `learn` twice at the same time. Where
+ * time is modelled, it calls them one right after the other.
+ *
+ * A range can be freed before its events are learned from, or between `learn` and `publish`; its number, and its
+ * blocks', may belong to another range by then. Such an event is FF_EVENT_VOID: in both, or only in
+ * `publish`, if `learn` has seen it before. What learning remembers of a block may still be about a range
+ * that was freed. An execution ID may also be freed in between; its number is not given again soon. */
+
+#define FF_LEARN_EVENTS 64u /* the most that are shown at a time */
+
 enum ff_event_kind {
     FF_EVENT_FAULT,      /* block, page, tier, launch, thread: a far fault, as served */
     FF_EVENT_LAUNCH,     /* launch, tier: a kernel starts */
     FF_EVENT_LAUNCH_END, /* launch, tier: it has finished */
     FF_EVENT_EVICTED,    /* block, tier: it has left the device, or some of its pages have */
     FF_EVENT_NO_ROOM,    /* block, tier, launch: advice that found no room without harm */
+    FF_EVENT_VOID,       /* to be ignored: its range has been freed since */
 };
 
 struct ff_event {
@@ -82,8 +98,12 @@ struct ff_event {
 };
 
 struct ff_learn_hooks {
-    /* The correlator's step: learn from events, oldest first. No view: it is not about now. */
+    /* The correlator's step, while other hooks may run: learn from events, oldest first, 1 to
+     * FF_LEARN_EVENTS of them. No view: it is not about now. NULL: there is nothing to do that takes long. */
     void (*learn)(void *state, const struct ff_event *events, uint32_t count);
+    /* The same events, while no other hook runs and faults wait: some microseconds at most. A launch is
+     * the last event of a call, since a policy may have more to do for it. NULL: nothing to show. */
+    void (*publish)(void *state, const struct ff_event *events, uint32_t count);
     /* The prefetcher's step, after new events: what to bring in next. NULL: nothing ahead. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
 };

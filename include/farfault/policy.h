@@ -17,7 +17,8 @@
  *   - it gets a read-only view of where every page is, valid during the call;
  *   - it does not allocate, lock, log, read a clock or keep a pointer from the view; the time is
  *     view->now_ns;
- *   - the engine calls at most one hook of an engine at a time, so state needs no locks;
+ *   - the engine calls at most one hook of an engine at a time, so state needs no locks; `learn` alone runs
+ *     beside the others, on a part of the state that they leave alone (extensions.h);
  *   - a NULL hook means what its comment says.
  *
  * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and
@@ -34,7 +35,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 8u /* must match exactly until 1.0 */
+#define FF_POLICY_API 9u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {

@@ -1,4 +1,4 @@
-/* File descriptors of threads of our own in somebody else's program. */
+/* File descriptors of farfault's threads in the user's program. */
 #ifndef FF_BASE_DESCRIPTORS_H
 #define FF_BASE_DESCRIPTORS_H
 

@@ -1,4 +1,4 @@
-/* The name that somebody probably meant. */
+/* The name that the user probably meant. */
 #ifndef FF_BASE_NEAREST_H
 #define FF_BASE_NEAREST_H
 

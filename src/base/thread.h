@@ -1,4 +1,4 @@
-/* Threads of our own in somebody else's program. */
+/* Threads of farfault in the user's program. */
 #ifndef FF_BASE_THREAD_H
 #define FF_BASE_THREAD_H
 

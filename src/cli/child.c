@@ -48,7 +48,7 @@ static int start(const struct ff__child *child, const sigset_t *mask, pid_t *pid
 
 /* ---- waiting ---- */
 
-/* Those that end us, unless somebody decided that they should not. */
+/* Signals that end this process, unless its parent has them ignored. */
 static void add_stop_signals(sigset_t *set) {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     for (unsigned i = 0; i < sizeof stops / sizeof stops[0]; i++) {

@@ -1,9 +1,9 @@
 /* farfault predict: how good a trained predictor is on a program, and how fast. */
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/lesson.h"
 #include "cli/options.h"
 #include "cli/specs.h"
+#include "cli/training_data.h"
 #include "learn/blas/blas.h"
 #include "learn/predictor.h"
 #include "report/table.h"
@@ -141,21 +141,21 @@ static uint16_t find_program(const struct ff__model *model, const char *name) {
     return found;
 }
 
-static int predict_one(struct ff__model *model, struct ff__lesson *lesson, unsigned which,
+static int predict_one(struct ff__model *model, struct ff__training_data *data, unsigned which,
                        bool timed) {
     struct ff__corpus corpus;
     struct ff__dataset dataset;
     struct ff__score score;
-    lesson->program = find_program(model, lesson->workloads.items[which]);
-    int status = ff__lesson_record(lesson, which, 1, &corpus);
+    data->program = find_program(model, data->workloads.items[which]);
+    int status = ff__training_data_record(data, which, 1, &corpus);
     if (status)
         return status;
     if (ff__dataset_build(&dataset, &model->features, &corpus, model->distance, model->split,
-                          lesson->seed) ||
-        ff__net_score(&model->net, &dataset, FF__LESSON_TESTS, &score))
+                          data->seed) ||
+        ff__net_score(&model->net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
-        show(lesson->workloads.items[which], &score);
+        show(data->workloads.items[which], &score);
     if (!status && timed)
         status = bench(model, &dataset, &corpus);
     ff__dataset_fini(&dataset);
@@ -167,7 +167,7 @@ static int predict_one(struct ff__model *model, struct ff__lesson *lesson, unsig
 
 static int predict(const struct ff__options *options) {
     struct ff__model model;
-    struct ff__lesson lesson = {0};
+    struct ff__training_data data = {0};
     struct ff_error error;
     bool timed = false;
     if (options->word_count != 2)
@@ -175,19 +175,19 @@ static int predict(const struct ff__options *options) {
                             "name a model and the workloads: farfault predict MODEL WORKLOAD");
     int status = ff__options_flag(options, FF__OPTION_BENCH, &timed);
     if (!status)
-        status = ff__lesson_read(options, options->words[1], &lesson);
+        status = ff__training_data_read(options, options->words[1], &data);
     if (!status && ff__model_read(&model, options->words[0], BATCH, &error))
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     else if (!status) {
-        lesson.by = model.by;
+        data.by = model.by;
         if (timed && model.net.type != &ff__net_hlsh)
             status = ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
                                   model.net.type->name);
-        for (unsigned i = 0; i < lesson.workloads.count && !status; i++)
-            status = predict_one(&model, &lesson, i, timed);
+        for (unsigned i = 0; i < data.workloads.count && !status; i++)
+            status = predict_one(&model, &data, i, timed);
         ff__model_fini(&model);
     }
-    ff__lesson_free(&lesson);
+    ff__training_data_free(&data);
     return status;
 }
 

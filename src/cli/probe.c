@@ -15,7 +15,7 @@
 
 /* ---- devices ---- */
 
-/* What somebody asked for is wrong, or what this machine can do is too little. */
+/* What the user asked for is wrong, or this machine cannot do it. */
 static int exit_status_of(int status) {
     switch (-status) {
     case EPERM:

@@ -1,4 +1,4 @@
-/* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few rounds of
+/* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few iterations of
  * training; the seconds of 100 are those of the few, and of as many more as the last one. */
 #include "backend/sim/lms.h"
 #include "cli/cli.h"
@@ -20,7 +20,7 @@
  * take 1 GiB is ours. */
 #define MEMORY      ((UINT64_C(32510) - 1024) << 20)
 #define HOST_MEMORY (UINT64_C(512) << 30) /* the paper's Table 1 */
-#define ROUNDS      100u
+#define ITERATIONS  100u
 
 #define DEEPUM      "deepum:tables=1G"
 
@@ -30,19 +30,19 @@
 
 enum kind { UM, DEEPUM_ALL, PREFETCHES, PREEVICTS, IDEAL, LMS, LMS_MOD, KINDS };
 
-/* Systems that learn need a few rounds to get there. What LMS's allocator leaves behind makes every round
- * another one, and some end only after many, so all are run. */
+/* Systems that learn need a few iterations to reach the steady state. Under LMS every iteration differs, because its
+ * allocator fragments memory, and some runs fail only after many iterations; so all are run. */
 static const struct {
     const char *system;
-    unsigned rounds;
+    unsigned iterations;
 } kinds[KINDS] = {
     [UM] = {"nvidia", 3},
     [DEEPUM_ALL] = {DEEPUM, 6},
     [PREFETCHES] = {DEEPUM ",discard=declared,preevict=0", 6},
     [PREEVICTS] = {DEEPUM ",discard=declared", 6},
     [IDEAL] = {NULL, 2},
-    [LMS] = {NULL, ROUNDS},
-    [LMS_MOD] = {NULL, ROUNDS},
+    [LMS] = {NULL, ITERATIONS},
+    [LMS_MOD] = {NULL, ITERATIONS},
 };
 
 /* What the two sweeps run; more of them would take half an hour. */
@@ -67,7 +67,7 @@ struct work {
 /* The number of the run: an equal one is not made twice. */
 static unsigned add_run(struct work *work, const char *workload, enum kind kind,
                         const char *system) {
-    char *full = ff__text("%s,iterations=%u", workload, kinds[kind].rounds);
+    char *full = ff__text("%s,iterations=%u", workload, kinds[kind].iterations);
     for (unsigned i = 0; i < work->count; i++) {
         const struct run *run = &work->runs[i];
         if (run->kind != kind || strcmp(run->workload, full) != 0 ||
@@ -91,7 +91,7 @@ static void run_lms(const struct work *work, struct run *run) {
     struct ff_error error = {""};
     int status = ff__workload_open(run->workload, work->seed, &workload, &error);
     if (!status) {
-        status = ff__lms_run(&config, workload, kinds[run->kind].rounds, &out->result, &error);
+        status = ff__lms_run(&config, workload, kinds[run->kind].iterations, &out->result, &error);
         ff__workload_close(workload);
     }
     out->good = status == 0;
@@ -135,14 +135,15 @@ static double seconds_of(const struct run *run) {
     const struct ff__sim_result *result = &run->simulated.result;
     if (!run->simulated.good)
         return (double)NAN;
-    double more = (double)(ROUNDS - result->laps) * (double)result->lap.time_ns;
+    double more =
+        (double)(ITERATIONS - result->iterations) * (double)result->last_iteration.time_ns;
     return ((double)result->time_ns + more) * 1e-9;
 }
 
 /* Entries of the fault buffer, duplicates among them. */
 static double faults_of(const struct run *run) {
-    const struct ff__sim_lap *lap = &run->simulated.result.lap;
-    return run->simulated.good ? (double)(lap->faults + lap->duplicates) : (double)NAN;
+    const struct ff__sim_iteration *last = &run->simulated.result.last_iteration;
+    return run->simulated.good ? (double)(last->faults + last->duplicates) : (double)NAN;
 }
 
 static double megabytes_of(const struct run *run) {
@@ -274,7 +275,8 @@ static void table_shapes(const struct work *work, const struct ff__repro_plan *p
 
 /* Bytes of the host behind a batch, and whether LMS would run it. */
 static bool fits(const struct work *work, const char *family, uint64_t batch, bool lms) {
-    char *name = ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch, ROUNDS);
+    char *name =
+        ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch, ITERATIONS);
     struct ff__workload *workload;
     struct ff_error error;
     struct ff__sim_result result;
@@ -284,7 +286,7 @@ static bool fits(const struct work *work, const char *family, uint64_t batch, bo
     if (!good)
         return false;
     good = ff__dnn_placement(workload)->pool.reserved_peak <= HOST_MEMORY &&
-           (!lms || ff__lms_run(&config, workload, ROUNDS, &result, &error) == 0);
+           (!lms || ff__lms_run(&config, workload, ITERATIONS, &result, &error) == 0);
     ff__workload_close(workload);
     return good;
 }

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/pool.h"
-#include "cli/teach.h"
+#include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "learn/predictor.h"
 #include "report/json.h"
@@ -17,16 +17,16 @@
 
 #define GPU     "gtx1080ti" /* the paper's Table 9 */
 #define STREAMS (28 * 64)   /* its warps, at most */
-/* Without a folder for models, the Transformer, which takes ten times as long as any other, gets so many
- * times fewer batches, and fewer samples its score is made of. */
+/* Without a folder for models, the Transformer, which takes ten times as long as any other, is trained with
+ * so many times fewer batches, and scored with fewer samples. */
 #define SHORTER     5u
 #define SHORT_TESTS 5000u
 #define MB          1e6
 
 /* ---- predictors ---- */
 
-/* One that a row of a table asks for; several rows may ask for the same. */
-struct pupil {
+/* A network and a program that a row of a table asks for; several rows may ask for the same. */
+struct candidate {
     const char *program;
     const struct ff__net_type *type;
     enum ff__cluster by;
@@ -39,7 +39,7 @@ struct pupil {
 struct work {
     struct ff__gpu gpu;
     const struct ff__repro_plan *plan;
-    struct pupil *pupils;
+    struct candidate *candidates;
     unsigned count;
 };
 
@@ -51,24 +51,25 @@ static enum ff__cluster cluster_of(const json_t *row) {
     return FF__CLUSTER_SM_WARP;
 }
 
-/* The row's; one more if nobody has asked for it yet. */
-static struct pupil *pupil_of(struct work *work, const json_t *row) {
+/* The candidate that the row asks for, added if it is new. */
+static struct candidate *candidate_of(struct work *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
-    const struct pupil asked = {
+    const struct candidate asked = {
         .program = ff__repro_text(row, "program"),
         .type = ff__net_type_find(ff__repro_text(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
     };
     for (unsigned i = 0; i < work->count; i++) {
-        struct pupil *known = &work->pupils[i];
+        struct candidate *known = &work->candidates[i];
         if (strcmp(known->program, asked.program) == 0 && known->type == asked.type &&
             known->by == asked.by && known->distance == asked.distance)
             return known;
     }
-    work->pupils = ff__must(realloc(work->pupils, (work->count + 1) * sizeof *work->pupils));
-    work->pupils[work->count] = asked;
-    return &work->pupils[work->count++];
+    work->candidates =
+        ff__must(realloc(work->candidates, (work->count + 1) * sizeof *work->candidates));
+    work->candidates[work->count] = asked;
+    return &work->candidates[work->count++];
 }
 
 static int plan_all(struct work *work, const json_t *published) {
@@ -76,60 +77,62 @@ static int plan_all(struct work *work, const json_t *published) {
     json_t *table, *row;
     json_array_foreach(json_object_get(published, "tables"), i, table) json_array_foreach(
         json_object_get(table, "rows"), j,
-        row) if (!pupil_of(work, row)->type) return ff__complain(FF__EXIT_FAILURE,
-                                                                 "published/hlsh_predict.json: %s: "
-                                                                 "unknown network",
-                                                                 ff__repro_text(table, "id"));
+        row) if (!candidate_of(work, row)
+                      ->type) return ff__complain(FF__EXIT_FAILURE,
+                                                  "published/hlsh_predict.json: %s: "
+                                                  "unknown network",
+                                                  ff__repro_text(table, "id"));
     return 0;
 }
 
 /* ---- training ---- */
 
-/* What the predictor takes when it runs: of the revised one the fast path's, of others the floats of the
- * reference for a batch. */
-static int weigh(struct pupil *pupil, const struct ff__net *net) {
+/* Memory for inference: that of the integer code for the revised predictor, and of others the floats of the reference
+ * code for a batch. */
+static int weigh(struct candidate *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
-    pupil->params = (double)(net->param_count * sizeof(float)) / MB;
-    pupil->work = (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
+    candidate->params = (double)(net->param_count * sizeof(float)) / MB;
+    candidate->work = (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
     if (net->type != &ff__net_hlsh)
         return 0;
     int status = ff__predictor_init(&predictor, net);
     if (status)
         return status;
-    pupil->params = (double)ff__predictor_size(&predictor) / MB;
-    pupil->work = (double)(STREAMS * sizeof(struct ff__stream)) / MB;
+    candidate->params = (double)ff__predictor_size(&predictor) / MB;
+    candidate->work = (double)(STREAMS * sizeof(struct ff__stream)) / MB;
     ff__predictor_fini(&predictor);
     return 0;
 }
 
-static char *file_of(const struct work *work, const struct pupil *pupil) {
-    return work->plan->models
-               ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models, pupil->program,
-                          pupil->type->name, ff__cluster_name(pupil->by), pupil->distance)
-               : NULL;
+static char *file_of(const struct work *work, const struct candidate *candidate) {
+    return work->plan->models ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models,
+                                         candidate->program, candidate->type->name,
+                                         ff__cluster_name(candidate->by), candidate->distance)
+                              : NULL;
 }
 
-static void train(const struct work *work, struct pupil *pupil, const struct ff__lesson *lesson,
-                  const struct ff__corpus *corpus) {
+static void train(const struct work *work, struct candidate *candidate,
+                  const struct ff__training_data *data, const struct ff__corpus *corpus) {
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
     struct ff_error error;
-    bool whole = work->plan->models || pupil->type != &ff__net_transformer;
-    char *output = file_of(work, pupil);
-    const struct ff__course course = {
-        .lesson = lesson,
-        .type = pupil->type,
-        .steps = whole ? pupil->type->steps : pupil->type->steps / SHORTER,
-        .subject = pupil->program,
+    bool whole = work->plan->models || candidate->type != &ff__net_transformer;
+    char *output = file_of(work, candidate);
+    const struct ff__training_job job = {
+        .data = data,
+        .type = candidate->type,
+        .steps = whole ? candidate->type->steps : candidate->type->steps / SHORTER,
+        .subject = candidate->program,
         .output = output,
         .reuse = true,
     };
-    if (ff__teach(&course, corpus, &model, &dataset, &error))
+    if (ff__training_job_run(&job, corpus, &model, &dataset, &error))
         ff__complain(0, "%s", error.message);
     else
-        pupil->good = ff__net_score(&model.net, &dataset, whole ? FF__LESSON_TESTS : SHORT_TESTS,
-                                    &pupil->score) == 0 &&
-                      weigh(pupil, &model.net) == 0;
+        candidate->good =
+            ff__net_score(&model.net, &dataset, whole ? FF__TEST_SAMPLES_MAX : SHORT_TESTS,
+                          &candidate->score) == 0 &&
+            weigh(candidate, &model.net) == 0;
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
     free(output);
@@ -137,26 +140,26 @@ static void train(const struct work *work, struct pupil *pupil, const struct ff_
 
 static void run_job(void *self, unsigned index) {
     struct work *work = self;
-    struct pupil *pupil = &work->pupils[index];
+    struct candidate *candidate = &work->candidates[index];
     struct ff__corpus corpus;
-    char *name = ff__text("%s", pupil->program);
-    const struct ff__lesson lesson = {
+    char *name = ff__text("%s", candidate->program);
+    const struct ff__training_data data = {
         .workloads = {.items = &name, .count = 1},
         .gpu = work->gpu,
         .seed = work->plan->seed,
-        .distance = pupil->distance,
-        .by = pupil->by,
+        .distance = candidate->distance,
+        .by = candidate->by,
     };
-    if (ff__lesson_record(&lesson, 0, 1, &corpus) == 0) {
-        train(work, pupil, &lesson, &corpus);
+    if (ff__training_data_record(&data, 0, 1, &corpus) == 0) {
+        train(work, candidate, &data, &corpus);
         ff__corpus_fini(&corpus);
     }
     free(name);
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct pupil *pupil = &((const struct work *)self)->pupils[index];
-    return ff__text("%s: %s", pupil->program, pupil->type->name);
+    const struct candidate *candidate = &((const struct work *)self)->candidates[index];
+    return ff__text("%s: %s", candidate->program, candidate->type->name);
 }
 
 static int run_all(struct work *work) {
@@ -167,34 +170,34 @@ static int run_all(struct work *work) {
 
 /* ---- tables ---- */
 
-static double metric_of(const struct pupil *pupil, const char *metric) {
+static double metric_of(const struct candidate *candidate, const char *metric) {
     const struct {
         const char *name;
         double value;
     } metrics[] = {
-        {"f1", pupil->score.f1},
-        {"top1", pupil->score.top1},
-        {"top10", pupil->score.top10},
-        {"majority", pupil->score.majority},
-        {"params", pupil->params},
-        {"work", pupil->work},
-        {"memory", pupil->params + pupil->work},
+        {"f1", candidate->score.f1},
+        {"top1", candidate->score.top1},
+        {"top10", candidate->score.top10},
+        {"majority", candidate->score.majority},
+        {"params", candidate->params},
+        {"work", candidate->work},
+        {"memory", candidate->params + candidate->work},
     };
-    for (size_t i = 0; pupil->good && i < sizeof metrics / sizeof metrics[0]; i++)
+    for (size_t i = 0; candidate->good && i < sizeof metrics / sizeof metrics[0]; i++)
         if (strcmp(metrics[i].name, metric) == 0)
             return metrics[i].value;
     return (double)NAN;
 }
 
-static char *name_of(const json_t *row, const struct pupil *pupil) {
-    char *name = ff__text("%s %s", pupil->program, pupil->type->name), *longer;
+static char *name_of(const json_t *row, const struct candidate *candidate) {
+    char *name = ff__text("%s %s", candidate->program, candidate->type->name), *longer;
     if (json_object_get(row, "cluster")) {
-        longer = ff__text("%s, %s", name, ff__cluster_name(pupil->by));
+        longer = ff__text("%s, %s", name, ff__cluster_name(candidate->by));
         free(name);
         name = longer;
     }
     if (json_object_get(row, "distance")) {
-        longer = ff__text("%s, %u ahead", name, pupil->distance);
+        longer = ff__text("%s, %u ahead", name, candidate->distance);
         free(name);
         name = longer;
     }
@@ -208,9 +211,9 @@ static void make_table(json_t *tables, struct work *work, const json_t *publishe
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {
-        const struct pupil *pupil = pupil_of(work, row);
-        char *name = name_of(row, pupil);
-        ff__repro_row(table, name, ff__repro_number(row, metric), metric_of(pupil, metric));
+        const struct candidate *candidate = candidate_of(work, row);
+        char *name = name_of(row, candidate);
+        ff__repro_row(table, name, ff__repro_number(row, metric), metric_of(candidate, metric));
         free(name);
     }
     free(id);
@@ -228,7 +231,7 @@ static void make_mean(json_t *means, struct work *work, const json_t *rows, cons
         if (strcmp(ff__repro_text(row, "network"), network) != 0)
             continue;
         paper += ff__repro_number(row, metric);
-        ours += metric_of(pupil_of(work, row), metric);
+        ours += metric_of(candidate_of(work, row), metric);
         count++;
     }
     char *name = ff__text("%s %s", network, metric);
@@ -270,7 +273,7 @@ int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables) {
         status = run_all(&work);
     if (!status)
         make_tables(&work, published, tables);
-    free(work.pupils);
+    free(work.candidates);
     json_decref(published);
     return status;
 }

@@ -5,11 +5,11 @@
  * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards). */
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/lesson.h"
 #include "cli/pool.h"
 #include "cli/repro_hlsh.h"
 #include "cli/simulate.h"
 #include "cli/specs.h"
+#include "cli/training_data.h"
 #include "learn/finetune.h"
 #include "report/json.h"
 
@@ -94,10 +94,10 @@ struct work {
 
 /* ---- pre-training ---- */
 
-static int learn(struct work *work, struct ff__lesson *lesson, struct ff__model *model) {
+static int learn(struct work *work, struct ff__training_data *data, struct ff__model *model) {
     struct ff__corpus corpus;
     struct ff_error error;
-    int status = ff__lesson_record(lesson, 0, lesson->workloads.count, &corpus);
+    int status = ff__training_data_record(data, 0, data->workloads.count, &corpus);
     if (status)
         return status;
     status = ff__finetune(model, &corpus, STEPS);
@@ -111,15 +111,15 @@ static int learn(struct work *work, struct ff__lesson *lesson, struct ff__model 
 }
 
 static int pretrain(struct work *work) {
-    struct ff__lesson lesson = {
+    struct ff__training_data data = {
         .gpu = work->gpu, .seed = work->seed, .distance = DISTANCE, .halvings = 1};
     struct ff__model model = {.distance = DISTANCE, .seed = work->seed};
     struct ff_error error;
-    if (ff__specs_split(corpus_list, &lesson.workloads, &error))
+    if (ff__specs_split(corpus_list, &data.workloads, &error))
         return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    int status = learn(work, &lesson, &model);
+    int status = learn(work, &data, &model);
     ff__model_fini(&model);
-    ff__lesson_free(&lesson);
+    ff__training_data_free(&data);
     return status;
 }
 

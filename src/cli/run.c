@@ -290,7 +290,7 @@ static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     return judge_invariants(plan, ff__child_exit_status(end));
 }
 
-/* Nobody should wait for hours to learn that their program has no OpenCL in it. */
+/* Warns early that a program uses no OpenCL: it may run for hours. */
 static void notice_idleness(void *noticer) {
     const struct plan *plan = noticer;
     if (ff__book_count(plan->book) == 0)

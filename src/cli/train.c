@@ -1,7 +1,7 @@
 /* farfault train: a predictor for what modelled programs access. */
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/teach.h"
+#include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -51,15 +51,15 @@ static void interrupt(int signal) {
     interrupted = 1;
 }
 
-struct lesson_plan {
-    struct ff__lesson lesson;
+struct training_plan {
+    struct ff__training_data data;
     const struct ff__net_type *type;
     uint32_t steps;
     const char *output;
     bool together;
 };
 
-static int read_plan(const struct ff__options *options, struct lesson_plan *plan) {
+static int read_plan(const struct ff__options *options, struct training_plan *plan) {
     const char *name = options->text[FF__OPTION_NETWORK];
     plan->type = ff__net_type_find(name ? name : "hlsh");
     if (!plan->type)
@@ -70,7 +70,7 @@ static int read_plan(const struct ff__options *options, struct lesson_plan *plan
     int status = ff__options_number(options, FF__OPTION_STEPS, 1, 10000000, &plan->steps);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_TOGETHER, &plan->together);
-    if (!status && plan->output && !plan->together && plan->lesson.workloads.count > 1)
+    if (!status && plan->output && !plan->together && plan->data.workloads.count > 1)
         status = ff__complain(FF__EXIT_USAGE, "one file holds one predictor: name one workload, or "
                                               "train on all of them with --together");
     return status;
@@ -111,15 +111,15 @@ static void show_mean(struct ff__table *table, const struct ff__score *sum, unsi
     show_score(table, &mean);
 }
 
-static int train_on_corpus(const struct lesson_plan *plan, const struct ff__corpus *corpus,
+static int train_on_corpus(const struct training_plan *plan, const struct ff__corpus *corpus,
                            const char *subject, struct ff__table *table, struct ff__score *sum) {
     struct ff__progress progress;
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
     struct ff__score score;
     struct ff_error error;
-    const struct ff__course course = {
-        .lesson = &plan->lesson,
+    const struct ff__training_job job = {
+        .data = &plan->data,
         .type = plan->type,
         .steps = plan->steps,
         .subject = subject,
@@ -129,12 +129,12 @@ static int train_on_corpus(const struct lesson_plan *plan, const struct ff__corp
         .self = &progress,
     };
     ff__progress_start(&progress, plan->steps);
-    int status = ff__teach(&course, corpus, &model, &dataset, &error);
+    int status = ff__training_job_run(&job, corpus, &model, &dataset, &error);
     ff__progress_hide(&progress);
     if (status)
         status = ff__complain(status == -EINTR ? FF__EXIT_SIGNAL + SIGINT : FF__EXIT_FAILURE, "%s",
                               error.message);
-    else if (ff__net_score(&model.net, &dataset, FF__LESSON_TESTS, &score))
+    else if (ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
         show(table, &model, &score);
@@ -149,10 +149,10 @@ static int train_on_corpus(const struct lesson_plan *plan, const struct ff__corp
     return status;
 }
 
-static int train_on(const struct lesson_plan *plan, unsigned first, unsigned count,
+static int train_on(const struct training_plan *plan, unsigned first, unsigned count,
                     const char *subject, struct ff__table *table, struct ff__score *sum) {
     struct ff__corpus corpus;
-    int status = ff__lesson_record(&plan->lesson, first, count, &corpus);
+    int status = ff__training_data_record(&plan->data, first, count, &corpus);
     if (status)
         return status;
     status = train_on_corpus(plan, &corpus, subject, table, sum);
@@ -163,28 +163,28 @@ static int train_on(const struct lesson_plan *plan, unsigned first, unsigned cou
 /* ---- the command ---- */
 
 static int train(const struct ff__options *options) {
-    struct lesson_plan plan = {0};
+    struct training_plan plan = {0};
     struct ff__table table;
     struct ff__score sum = {0};
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE,
                             "name the workloads, such as: farfault train hotspot,nw");
-    int status = ff__lesson_read(options, options->words[0], &plan.lesson);
+    int status = ff__training_data_read(options, options->words[0], &plan.data);
     if (!status)
         status = read_plan(options, &plan);
     ff__table_init(&table, "lrrrrrr");
     ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority", NULL);
-    unsigned all = plan.lesson.workloads.count;
+    unsigned all = plan.data.workloads.count;
     if (!status && plan.together)
         status = train_on(&plan, 0, all, options->words[0], &table, &sum);
     for (unsigned i = 0; i < all && !plan.together && !status; i++)
-        status = train_on(&plan, i, 1, plan.lesson.workloads.items[i], &table, &sum);
+        status = train_on(&plan, i, 1, plan.data.workloads.items[i], &table, &sum);
     if (!status && !plan.together && all > 1)
         show_mean(&table, &sum, all);
     if (!status)
         ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
-    ff__lesson_free(&plan.lesson);
+    ff__training_data_free(&plan.data);
     return status;
 }
 

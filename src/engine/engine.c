@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_MAX 8192u
-#define OLDEST     64u /* learned at once, so that a launch finds room in the queue */
-
 /* ---- making and unmaking ---- */
 
 static void set_view(struct ff__engine *engine) {
@@ -95,10 +92,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     status = engine->late && engine->late_pages && engine->stay && !status
                  ? ff__policies_make(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
-    if (!status && engine->prefetch->learning)
-        status = ff__queue_init(&engine->events, EVENTS_MAX, sizeof(struct ff_event))
-                     ? ff__fail(error, -ENOMEM, "no memory for the engine's events")
-                     : 0;
+    if (!status && ff__learning_init(engine))
+        status = ff__fail(error, -ENOMEM, "no memory for the engine's events");
     if (status)
         ff__engine_fini(engine);
     return status;
@@ -111,21 +106,8 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__lazy_unmap(engine->stay, engine->space.block_limit * sizeof *engine->stay);
     ff__totals_fini(engine);
     ff__launch_ids_fini(&engine->launches);
-    ff__queue_fini(&engine->events);
+    ff__learning_fini(engine);
     ff__space_fini(&engine->space);
-}
-
-/* ---- small helpers ---- */
-
-void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
-    struct ff_event oldest[OLDEST];
-    if (!engine->events.items || ff__queue_push(&engine->events, event))
-        return;
-    bool is_launch = event->kind == FF_EVENT_LAUNCH || event->kind == FF_EVENT_LAUNCH_END;
-    if (is_launch && ff__engine_learn(engine, oldest, OLDEST) > 0)
-        ff__queue_push(&engine->events, event);
-    else
-        engine->space.stats.events_dropped++;
 }
 
 /* ---- ranges, launches, events ---- */
@@ -192,6 +174,7 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
     ff__tell_range_freed(engine, range);
     ff__totals_forget_range(engine, range);
+    ff__learning_forget_range(engine, range);
     for (uint32_t i = 0; i < r->block_count; i++) {
         ff__engine_forget_late(engine, r->first_block + i);
         ff__memory_forget_refusal(engine, r->first_block + i);
@@ -259,23 +242,6 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
     }
     engine->prefetch->on_batch(engine->prefetch_state, ff__engine_view(engine, now_ns), groups,
                                count, advice);
-    ff__engine_take_cancel(engine, advice);
-}
-
-uint32_t ff__engine_learn(struct ff__engine *engine, struct ff_event *scratch, uint32_t limit) {
-    const struct ff_learn_hooks *learning = engine->prefetch->learning;
-    uint32_t count = 0;
-    while (count < limit && ff__queue_pop(&engine->events, &scratch[count]))
-        count++;
-    if (count > 0 && learning && learning->learn)
-        learning->learn(engine->prefetch_state, scratch, count);
-    return count;
-}
-
-void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice) {
-    const struct ff_learn_hooks *learning = engine->prefetch->learning;
-    if (learning && learning->plan)
-        learning->plan(engine->prefetch_state, ff__engine_view(engine, now_ns), advice);
     ff__engine_take_cancel(engine, advice);
 }
 

@@ -133,7 +133,8 @@ struct ff__engine {
     struct ff_totals *range_totals;    /* [range] */
     struct ff_totals *launch_totals;   /* [slot of an execution ID] */
     struct ff__launch_ids launches;
-    struct ff__queue events; /* to the correlator; only if a policy learns */
+    struct ff__queue events; /* to the correlator; only if a policy learns, like the next */
+    uint32_t *freed;         /* [range] how often it has been freed */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
@@ -289,8 +290,29 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 
-/* Runs the correlator's step: up to `limit` events to `learn`. Returns how many there were. */
-uint32_t ff__engine_learn(struct ff__engine *engine, struct ff_event *scratch, uint32_t limit);
+/* ---- learning: learning.c ---- */
+
+/* Events that are learned from together. */
+struct ff__learning_step {
+    uint32_t count;
+    struct ff_event events[FF_LEARN_EVENTS];
+    uint32_t freed[FF_LEARN_EVENTS]; /* how often the event's range had been freed */
+};
+
+/* Whether the next event finds room in the queue. A full queue drops events, and counts them: learning may miss
+ * something, faults do not wait. But all that follows a missed launch would be learned as another kernel's: who
+ * tells of a launch first has events learned until there is room. */
+bool ff__engine_can_tell(const struct ff__engine *engine);
+
+/* The correlator's three steps: take the next events; learn from them, which is the only call of an engine that may
+ * run beside others; and show the other hooks what was learned, before the next events are taken. False: there
+ * are none. */
+bool ff__engine_take_events(struct ff__engine *engine, struct ff__learning_step *step);
+void ff__engine_learn(const struct ff__engine *engine, const struct ff__learning_step *step);
+void ff__engine_publish(struct ff__engine *engine, struct ff__learning_step *step);
+
+/* All three, until no event is left. */
+void ff__engine_learn_all(struct ff__engine *engine);
 
 /* Runs the prefetching thread's step. */
 void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice);

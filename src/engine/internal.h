@@ -12,11 +12,6 @@ static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, u
     return &engine->view;
 }
 
-/* Queues an event for the correlator. A full queue drops it, and counts it: learning may miss something,
- * faults do not wait. But a launch that is missed would put all that follows under the wrong kernel: for
- * it the oldest events are learned at once. */
-void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
-
 /* Prefetched pages that leave without having been used. */
 void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *leaving);
@@ -41,6 +36,18 @@ void ff__tell_launch(struct ff__engine *engine, const struct ff_launch_event *ev
 void ff__tell_range_added(struct ff__engine *engine, uint32_t range);
 void ff__tell_range_freed(struct ff__engine *engine, uint32_t range);
 void ff__tell_block_freed(struct ff__engine *engine, uint32_t block);
+
+/* ---- learning.c ---- */
+
+/* Only if the policy learns. -ENOMEM; ff__learning_fini() may follow. */
+int ff__learning_init(struct ff__engine *engine);
+void ff__learning_fini(struct ff__engine *engine);
+
+/* Queues an event for the correlator; see ff__engine_can_tell(). */
+void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
+
+/* The range is being freed: nothing is learned from its events any more. */
+void ff__learning_forget_range(struct ff__engine *engine, uint32_t range);
 
 /* ---- engine.c, continued ---- */
 

@@ -13,7 +13,6 @@
 
 #define FAULT_QUEUE    1024u
 #define PREFETCH_QUEUE 4096u
-#define EVENTS_A_STEP  256u
 #define ADVICE_A_STEP  64u
 #define PROGRESS_NS    10000000u /* who waits for jobs to finish looks around this often, in case */
 #define TROUBLE_NS     1000000u  /* between tries of what has failed */
@@ -343,19 +342,23 @@ static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
 
 static void *correlator_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
-    struct ff_event events[EVENTS_A_STEP];
+    struct ff__learning_step step;
     pthread_mutex_lock(&pipeline->lock);
     while (!pipeline->stop) {
-        uint32_t count = ff__engine_learn(pipeline->engine, events, EVENTS_A_STEP);
-        pipeline->unplanned += count;
-        if (count > 0 && pipeline->has_planner)
-            pthread_cond_signal(&pipeline->learned);
-        if (count == 0) {
+        if (!ff__engine_take_events(pipeline->engine, &step)) {
             sleep_on(pipeline, &pipeline->news);
-        } else { /* let faults in between steps */
-            pthread_mutex_unlock(&pipeline->lock);
-            pthread_mutex_lock(&pipeline->lock);
+            continue;
         }
+        pthread_cond_broadcast(&pipeline->room);
+        pthread_mutex_unlock(&pipeline->lock);
+        ff__engine_learn(pipeline->engine, &step);
+        pthread_mutex_lock(&pipeline->lock);
+        ff__engine_publish(pipeline->engine, &step);
+        pipeline->unplanned += step.count;
+        pthread_mutex_unlock(&pipeline->lock);
+        if (pipeline->has_planner) /* without the lock: a wake-up takes longer than most steps */
+            pthread_cond_signal(&pipeline->learned);
+        pthread_mutex_lock(&pipeline->lock);
     }
     pthread_mutex_unlock(&pipeline->lock);
     return NULL;
@@ -446,6 +449,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_cond_init(&pipeline->follow, &monotonic);
     pthread_cond_init(&pipeline->work, &monotonic);
     pthread_cond_init(&pipeline->news, &monotonic);
+    pthread_cond_init(&pipeline->room, &monotonic);
     pthread_cond_init(&pipeline->learned, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
@@ -457,6 +461,7 @@ static void fini_locks(struct ff__pipeline *pipeline) {
     pthread_cond_destroy(&pipeline->follow);
     pthread_cond_destroy(&pipeline->work);
     pthread_cond_destroy(&pipeline->news);
+    pthread_cond_destroy(&pipeline->room);
     pthread_cond_destroy(&pipeline->learned);
 }
 
@@ -563,6 +568,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->follow);
     pthread_cond_broadcast(&pipeline->work);
     pthread_cond_broadcast(&pipeline->news);
+    pthread_cond_broadcast(&pipeline->room);
     pthread_cond_broadcast(&pipeline->learned);
     pthread_mutex_unlock(&pipeline->lock);
     for (uint32_t i = 0; i < pipeline->thread_count; i++)

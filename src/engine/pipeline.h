@@ -4,13 +4,13 @@
  *                    at a time, and groups them by block. It serves the first group itself, because handing
  *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the others, for
  *                    itself and for the other workers (fault_workers.c)
- *   correlator       feeds events to the policy's `learn`
+ *   correlator       feeds events to the policy's `learn`, without the lock, and to its `publish`
  *   prefetching      asks the policy's `plan` and queues its advice
  *   migration        serves the fault queue first, then faults that came late for a busy block, then
  *                    throttled ones that are due, then the prefetch queue, then pre-evicts
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
- * guards the engine and is held for decisions only, never while bytes move; jobs of different
+ * guards the engine and is held for decisions only, never while bytes move or a policy learns; jobs of different
  * blocks run at the same time. Faulting threads that serve themselves call
  * ff__pipeline_serve_here; all else that moves pages for the program's threads is done in their place
  * by the migration thread, which alone can rely on the backend's descriptors (ff__pipeline_call). */
@@ -85,6 +85,7 @@ struct ff__pipeline {
     pthread_cond_t follow;       /* for followers: there is a group, or nobody leads */
     pthread_cond_t work;         /* for the migration thread */
     pthread_cond_t news;         /* for the correlator */
+    pthread_cond_t room;         /* for launches: the queue of events was full */
     pthread_cond_t learned;      /* for the prefetching thread */
     struct ff__queue faults;     /* struct ff_fault_group; used under the lock */
     struct ff__queue prefetches; /* struct ff_advice; producers hold the lock */

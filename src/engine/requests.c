@@ -90,6 +90,8 @@ int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
     pthread_mutex_lock(&pipeline->lock);
+    while (!ff__engine_can_tell(pipeline->engine) && !pipeline->stop)
+        ff__pipeline_sleep(pipeline, &pipeline->room, FF__IDLE_NS);
     uint64_t now = pipeline->backend->now(pipeline->self);
     pipeline->engine->space.stats.demanded += demanded;
     int status = ff__engine_launch(pipeline->engine, now, launch, &advice);

@@ -1,15 +1,15 @@
 /* A convolution over time: 32 filters over 3 tokens each, the classes from all their places. */
-#include "learn/rivals.h"
+#include "learn/baselines.h"
 
 #include <string.h>
 
 #define TAPS    3u
 #define PLACES  (FF__WINDOW - TAPS + 1)
-#define PATCH   (TAPS * FF__RIVAL_WIDTH)
+#define PATCH   (TAPS * FF__BASELINE_WIDTH)
 #define FILTERS 32u
 #define FOUND   (PLACES * FILTERS)
 
-static const struct ff__rival rival = {PATCH, FILTERS, FOUND};
+static const struct ff__baseline baseline = {PATCH, FILTERS, FOUND};
 
 struct work {
     float *tokens, *patches, *found, *dtokens, *dpatches, *dfound;
@@ -18,19 +18,19 @@ struct work {
 static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
     size_t n = capacity;
-    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
     work->patches = ff__piece(&pieces, n * PLACES * PATCH);
     work->found = ff__piece(&pieces, n * FOUND);
-    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
     work->dpatches = ff__piece(&pieces, n * PLACES * PATCH);
     work->dfound = ff__piece(&pieces, n * FOUND);
     return pieces.used;
 }
 
-FF__RIVAL_SIZES
+FF__BASELINE_SIZES
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    ff__rival_init(net, &rival, random);
+    ff__baseline_init(net, &baseline, random);
 }
 
 /* Neighbouring tokens beside each other: the convolution is then a product. */
@@ -38,25 +38,25 @@ static void unfold(float *patches, const float *tokens, size_t sequences) {
     for (size_t s = 0; s < sequences; s++)
         for (size_t p = 0; p < PLACES; p++)
             memcpy(patches + (s * PLACES + p) * PATCH,
-                   tokens + (s * FF__WINDOW + p) * FF__RIVAL_WIDTH, PATCH * sizeof *patches);
+                   tokens + (s * FF__WINDOW + p) * FF__BASELINE_WIDTH, PATCH * sizeof *patches);
 }
 
 static void fold(float *tokens, const float *patches, size_t sequences) {
-    memset(tokens, 0, sequences * FF__WINDOW * FF__RIVAL_WIDTH * sizeof *tokens);
+    memset(tokens, 0, sequences * FF__WINDOW * FF__BASELINE_WIDTH * sizeof *tokens);
     for (size_t s = 0; s < sequences; s++)
         for (size_t p = 0; p < PLACES; p++)
             for (size_t i = 0; i < PATCH; i++)
-                tokens[(s * FF__WINDOW + p) * FF__RIVAL_WIDTH + i] +=
+                tokens[(s * FF__WINDOW + p) * FF__BASELINE_WIDTH + i] +=
                     patches[(s * PLACES + p) * PATCH + i];
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct ff__rival_weights w;
+    struct ff__baseline_weights w;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     const struct ff__linear filter = {batch->count * PLACES, PATCH, FILTERS};
     const struct ff__linear classes = {batch->count, FOUND, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
     ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)batch->count * FF__WINDOW,
                           w.embed);
@@ -67,13 +67,13 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct ff__rival_weights w, d;
+    struct ff__baseline_weights w, d;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     const struct ff__linear filter = {batch->count * PLACES, PATCH, FILTERS};
     const struct ff__linear classes = {batch->count, FOUND, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
-    ff__rival_map(&d, &rival, &net->shape, net->grads);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
+    ff__baseline_map(&d, &baseline, &net->shape, net->grads);
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&classes, work.dfound, d.w2, d.b2, dlogits, work.found, w.w2);
     ff__relu_backward(work.dfound, work.found, (size_t)batch->count * FOUND);

@@ -1,10 +1,10 @@
 /* Fully connected: the window's tokens, one layer of 64, the classes. */
-#include "learn/rivals.h"
+#include "learn/baselines.h"
 
-#define IN     (FF__WINDOW * FF__RIVAL_WIDTH)
+#define IN     (FF__WINDOW * FF__BASELINE_WIDTH)
 #define HIDDEN 64u
 
-static const struct ff__rival rival = {IN, HIDDEN, HIDDEN};
+static const struct ff__baseline baseline = {IN, HIDDEN, HIDDEN};
 
 struct work {
     float *tokens, *hidden, *dtokens, *dhidden;
@@ -19,19 +19,19 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     return pieces.used;
 }
 
-FF__RIVAL_SIZES
+FF__BASELINE_SIZES
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    ff__rival_init(net, &rival, random);
+    ff__baseline_init(net, &baseline, random);
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct ff__rival_weights w;
+    struct ff__baseline_weights w;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     const struct ff__linear first = {batch->count, IN, HIDDEN};
     const struct ff__linear second = {batch->count, HIDDEN, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
     ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)batch->count * FF__WINDOW,
                           w.embed);
@@ -41,13 +41,13 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct ff__rival_weights w, d;
+    struct ff__baseline_weights w, d;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     const struct ff__linear first = {batch->count, IN, HIDDEN};
     const struct ff__linear second = {batch->count, HIDDEN, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
-    ff__rival_map(&d, &rival, &net->shape, net->grads);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
+    ff__baseline_map(&d, &baseline, &net->shape, net->grads);
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&second, work.dhidden, d.w2, d.b2, dlogits, work.hidden, w.w2);
     ff__relu_backward(work.dhidden, work.hidden, (size_t)batch->count * HIDDEN);

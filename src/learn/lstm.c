@@ -1,13 +1,13 @@
 /* One LSTM layer of 48 over the window, the classes from its last state. */
-#include "learn/rivals.h"
+#include "learn/baselines.h"
 
 #include <string.h>
 
 #define STATE 48u
-#define IN    (FF__RIVAL_WIDTH + STATE) /* a token and the state before it */
+#define IN    (FF__BASELINE_WIDTH + STATE) /* a token and the state before it */
 #define GATES (4 * STATE)
 
-static const struct ff__rival rival = {IN, GATES, STATE};
+static const struct ff__baseline baseline = {IN, GATES, STATE};
 
 /* By time, then by sample. */
 struct work {
@@ -18,12 +18,12 @@ struct work {
 static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
     size_t n = capacity;
-    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
     work->in = ff__piece(&pieces, FF__WINDOW * n * IN);
     work->gates = ff__piece(&pieces, FF__WINDOW * n * GATES);
     work->cells = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
     work->states = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
-    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__RIVAL_WIDTH);
+    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
     work->din = ff__piece(&pieces, n * IN);
     work->dgates = ff__piece(&pieces, n * GATES);
     work->dcell = ff__piece(&pieces, n * STATE);
@@ -31,12 +31,12 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     return pieces.used;
 }
 
-FF__RIVAL_SIZES
+FF__BASELINE_SIZES
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    struct ff__rival_weights w;
-    ff__rival_init(net, &rival, random);
-    ff__rival_map(&w, &rival, &net->shape, net->params);
+    struct ff__baseline_weights w;
+    ff__baseline_init(net, &baseline, random);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
     for (uint32_t i = STATE; i < 2 * STATE; i++)
         w.b1[i] = 1; /* remember, at first (Jozefowicz et al. 2015) */
 }
@@ -46,29 +46,29 @@ static void join(const struct work *work, uint32_t t, uint32_t n) {
     float *in = work->in + (size_t)t * n * IN;
     const float *state = work->states + (size_t)t * n * STATE;
     for (size_t s = 0; s < n; s++) {
-        memcpy(in + s * IN, work->tokens + (s * FF__WINDOW + t) * FF__RIVAL_WIDTH,
-               FF__RIVAL_WIDTH * sizeof *in);
-        memcpy(in + s * IN + FF__RIVAL_WIDTH, state + s * STATE, STATE * sizeof *in);
+        memcpy(in + s * IN, work->tokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH,
+               FF__BASELINE_WIDTH * sizeof *in);
+        memcpy(in + s * IN + FF__BASELINE_WIDTH, state + s * STATE, STATE * sizeof *in);
     }
 }
 
 static void part(const struct work *work, uint32_t t, uint32_t n) {
     for (size_t s = 0; s < n; s++) {
-        memcpy(work->dtokens + (s * FF__WINDOW + t) * FF__RIVAL_WIDTH, work->din + s * IN,
-               FF__RIVAL_WIDTH * sizeof(float));
-        memcpy(work->dstate + s * STATE, work->din + s * IN + FF__RIVAL_WIDTH,
+        memcpy(work->dtokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH, work->din + s * IN,
+               FF__BASELINE_WIDTH * sizeof(float));
+        memcpy(work->dstate + s * STATE, work->din + s * IN + FF__BASELINE_WIDTH,
                STATE * sizeof(float));
     }
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct ff__rival_weights w;
+    struct ff__baseline_weights w;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     uint32_t n = batch->count;
     size_t state = (size_t)n * STATE;
     const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
     map_work(&work, net->capacity, net->work);
     ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)n * FF__WINDOW, w.embed);
     memset(work.cells, 0, state * sizeof(float));
@@ -84,14 +84,14 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct ff__rival_weights w, d;
+    struct ff__baseline_weights w, d;
     struct work work;
-    struct ff__embedding embedding = ff__rival_embedding(&net->shape);
+    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
     uint32_t n = batch->count;
     size_t state = (size_t)n * STATE;
     const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    ff__rival_map(&w, &rival, &net->shape, net->params);
-    ff__rival_map(&d, &rival, &net->shape, net->grads);
+    ff__baseline_map(&w, &baseline, &net->shape, net->params);
+    ff__baseline_map(&d, &baseline, &net->shape, net->grads);
     map_work(&work, net->capacity, net->work);
     ff__linear_backward(&classes, work.dstate, d.w2, d.b2, dlogits,
                         work.states + FF__WINDOW * state, w.w2);

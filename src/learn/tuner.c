@@ -87,10 +87,10 @@ static int reserve(struct ff__corpus *corpus) {
 }
 
 static struct ff__tuned *tune(struct ff__tuner *tuner) {
-    bool learned = ff__corpus_close(&tuner->lesson) == 0 &&
-                   ff__finetune(&tuner->model, &tuner->lesson, tuner->steps) == 0;
-    ff__corpus_fini(&tuner->lesson);
-    reserve(&tuner->lesson);
+    bool learned = ff__corpus_close(&tuner->training) == 0 &&
+                   ff__finetune(&tuner->model, &tuner->training, tuner->steps) == 0;
+    ff__corpus_fini(&tuner->training);
+    reserve(&tuner->training);
     return learned ? make_tuned(&tuner->model) : NULL;
 }
 
@@ -140,7 +140,7 @@ static int prepare(struct ff__tuner *tuner) {
     int status = reserve(&tuner->notes);
     tuner->notes.latest = LENGTHS * (FF__WINDOW + tuner->model.distance);
     if (!status)
-        status = reserve(&tuner->lesson);
+        status = reserve(&tuner->training);
     return status ? status : start(tuner);
 }
 
@@ -182,7 +182,7 @@ void ff__tuner_fini(struct ff__tuner *tuner) {
     }
     ff__tuned_free(tuner->used);
     ff__corpus_fini(&tuner->notes);
-    ff__corpus_fini(&tuner->lesson);
+    ff__corpus_fini(&tuner->training);
     ff__model_fini(&tuner->model);
     memset(tuner, 0, sizeof *tuner);
 }
@@ -197,11 +197,11 @@ void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access) {
 bool ff__tuner_begin(struct ff__tuner *tuner) {
     if (!tuner->has_thread || tuner->at_work || tuner->notes.count < FF__TUNER_LEAST)
         return false;
-    if (tuner->lesson.capacity < tuner->notes.count)
+    if (tuner->training.capacity < tuner->notes.count)
         return false; /* it had no memory for another one */
-    memcpy(tuner->lesson.accesses, tuner->notes.accesses,
+    memcpy(tuner->training.accesses, tuner->notes.accesses,
            tuner->notes.count * sizeof *tuner->notes.accesses);
-    tuner->lesson.count = tuner->notes.count;
+    tuner->training.count = tuner->notes.count;
     tuner->at_work = true;
     sem_post(&tuner->work);
     return true;

@@ -1,8 +1,8 @@
-/* Fine-tuning in the background: one thread that trains while its owner goes on predicting.
+/* Fine-tuning in the background: one thread trains while its owner continues to predict.
  *
- * The owner notes accesses, hands them over from time to time, and takes the better predictor when it
- * is there: none of that allocates or waits, unless asked to. What comes of a corpus is the same
- * whenever the thread gets to it. */
+ * The owner notes accesses, hands them over from time to time, and takes the new predictor when training has
+ * finished. None of this allocates or waits, unless asked to. The result depends on the accesses alone, not on when the
+ * thread runs. */
 #ifndef FF_LEARN_TUNER_H
 #define FF_LEARN_TUNER_H
 
@@ -16,7 +16,7 @@
     65536u                    /* kept for one tuning: the latest of streams chosen by hash; ours */
 #define FF__TUNER_LEAST 2048u /* with fewer there is nothing to learn yet; ours */
 
-/* What predicting needs of a model. Does not change. */
+/* The part of a model that inference needs. Immutable. */
 struct ff__tuned {
     struct ff__features features;
     struct ff__predictor predictor;
@@ -24,11 +24,11 @@ struct ff__tuned {
 };
 
 struct ff__tuner {
-    struct ff__model model; /* the thread's, while it is at work */
-    struct ff__corpus notes, lesson;
+    struct ff__model model;            /* the thread's, while it is at work */
+    struct ff__corpus notes, training; /* training: the thread's, while it is at work */
     uint32_t steps;
     bool at_work, stop;
-    struct ff__tuned *made; /* by the thread: NULL if nothing came of it */
+    struct ff__tuned *made; /* by the thread: NULL if training failed */
     struct ff__tuned *used; /* given back: the thread frees it */
     bool has_thread, has_semaphores;
     pthread_t thread;
@@ -53,7 +53,7 @@ void ff__tuned_free(struct ff__tuned *tuned);
  * stream of it, and is left as it was. */
 uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window);
 
-/* Remembers an access, and forgets older ones. */
+/* Records an access; old ones are dropped. */
 void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access);
 
 /* Hands a copy of what was noted over to the thread. The notes go on, since between two tunings a

@@ -25,7 +25,7 @@ void ff__say(const char *format, ...) {
     va_end(arguments);
     strcat(line, "\n");
     if (write(STDERR_FILENO, line, strlen(line)) < 0)
-        return; /* nobody listens */
+        return; /* no callback is wanted */
 }
 
 static void log_line(void *user, enum ff_log_level level, const char *message) {

@@ -158,7 +158,7 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
 /* What is to happen when a command begins and when it is complete. Part of what its functions need,
  * which goes with `forget`, when neither is called any more. */
 struct ff__watch {
-    void (*begins)(struct ff__watch *watch); /* NULL: nobody wants to know */
+    void (*begins)(struct ff__watch *watch); /* NULL: not wanted */
     void (*ends)(struct ff__watch *watch);
     void (*forget)(struct ff__watch *watch);
     unsigned pending; /* callbacks that may still come; atomic */

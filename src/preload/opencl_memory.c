@@ -44,7 +44,7 @@ static struct entry *find_entry(cl_mem handle) {
     return (struct entry *)ff__table_find(&buffers, handle);
 }
 
-/* The lock is held. Returns the bytes that nobody holds any more. */
+/* The lock is held. Returns the bytes that have no holder any more. */
 static size_t let_go(struct entry *entry) {
     struct entry *root = find_entry(entry->buffer.root);
     if (entry->held == 0 || --entry->held > 0 || !root || --root->in_hands > 0)

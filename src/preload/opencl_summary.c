@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BEAT_NS 50000000 /* how old the statistics in an account may be that somebody else reads */
+#define BEAT_NS                                                                                    \
+    50000000 /* how old the statistics in an account may be that another process reads */
 
 static struct ff__account own, *account = &own;
 static bool shared; /* the account is in our parent's book */
@@ -56,7 +57,7 @@ static void publish_locked(struct ff_context *context) {
         memcpy(account->broken, broken.message, sizeof account->broken);
 }
 
-/* Who is at it already will do. */
+/* A thread that is doing it already is enough. */
 static void publish(void) {
     struct ff_context *context = ff__context_if_open();
     if (!context || pthread_mutex_trylock(&publishing))
@@ -65,7 +66,7 @@ static void publish(void) {
     pthread_mutex_unlock(&publishing);
 }
 
-/* The last time: whoever comes after it finds the lock taken. exit() may have been called by a signal handler that
+/* The last time: later callers find the lock taken. exit() may have been called by a signal handler that
  * interrupted publish(): then what it has left is all there is. */
 static void publish_at_exit(void) {
     struct ff_context *context = ff__context_if_open();

@@ -21,7 +21,7 @@ enum ff__mode {
 
 /* Written by one process, by any of its threads: single words are atomic, the rest is written once or may be torn. */
 struct ff__account {
-    int32_t pid;       /* 0: nobody's */
+    int32_t pid;       /* 0: none */
     uint32_t mode;     /* enum ff__mode */
     uint32_t managed;  /* managed memory has been given out */
     uint32_t reported; /* or is not to be reported */
@@ -43,7 +43,7 @@ struct ff__account {
 #define FF__BOOK_ACCOUNTS 1024u
 
 struct ff__book {
-    uint64_t layout; /* of this build: nobody writes into the book of another one */
+    uint64_t layout; /* of this build: another build does not write into it */
     uint32_t opened; /* accounts; beyond FF__BOOK_ACCOUNTS there is no room */
     struct ff__account accounts[FF__BOOK_ACCOUNTS];
 };

@@ -1,4 +1,4 @@
-/* Launches, as whoever runs kernels announces them. */
+/* Launches, as the runtime that starts kernels announces them. */
 #include "runtime/ranges.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
             continue;
         *pages += range.page_count;
         ff__context_set_home(context, &range, tier);
-        if (operands) /* nobody has said what is read and what written */
+        if (operands) /* it is not known what is read and what written */
             operands[found++] = (struct ff_operand){range.id, true, true};
     }
     return found;

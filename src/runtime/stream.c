@@ -1,7 +1,7 @@
 /* Streams and launches: C kernels over a grid, on the device's worker threads.
  *
  * Each stream is a queue of launches of which only the first runs. Workers take chunks of streams'
- * first launches, of one stream after the other; whoever finishes a launch's last chunk takes it off
+ * first launches, of one stream after the other; the worker that finishes a launch's last chunk takes it off
  * and wakes the others. */
 #include "runtime/context.h"
 

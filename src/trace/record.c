@@ -31,7 +31,7 @@ struct owner {
 };
 
 struct ff__recorder {
-    pthread_mutex_t lock;    /* whoever records */
+    pthread_mutex_t lock;    /* held while recording */
     struct ff__queue events; /* struct ff_trace_event, whose name is the queue's */
     uint32_t untold;         /* events since the writing thread was woken */
     bool over;               /* nothing is recorded any more */
@@ -116,7 +116,7 @@ static int start_writing(struct ff__recorder *recorder) {
     return recorder->status;
 }
 
-/* Nobody records any more. */
+/* No thread records any more. */
 static void stop_writing(struct ff__recorder *recorder, bool keeps) {
     recorder->keeps = keeps;
     __atomic_store_n(&recorder->ends, true, __ATOMIC_RELEASE);
@@ -247,7 +247,7 @@ static void wake(struct ff__recorder *recorder) {
     sem_post(&recorder->wake);
 }
 
-/* What it does must be safe in a signal handler. False: a forked child, where nobody writes. */
+/* What it does must be safe in a signal handler. False: a forked child, which has no thread that writes. */
 static bool put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
     while (!ff__queue_push(&recorder->events, event)) {
         if (getpid() != recorder->pid)

@@ -17,7 +17,7 @@
 struct ff__array {
     char name[32];
     uint64_t bytes;
-    /* Number of its first page, set by who runs the workload: page p of the array is page
+    /* Number of its first page, set by the runner of the workload: page p of the array is page
      * first_page + p of the managed address space, (block id * 512 + page in the block). */
     uint64_t first_page;
 };
@@ -29,7 +29,7 @@ struct ff__step {
     uint16_t sectors;      /* 32-byte pieces of memory it touches */
     bool write;
     bool
-        goes_on; /* the warp does not wait for its data: a store, or a load nobody needs yet; the next
+        goes_on; /* the warp does not wait for its data: a store, or a load whose value is not needed yet; the next
                      load that it does wait for, it waits for with all those before */
     uint8_t page_count;            /* 0: no memory instruction */
     uint64_t page[FF__STEP_PAGES]; /* distinct page numbers, in the order of lanes */
@@ -101,7 +101,7 @@ enum ff__action_kind {
     FF__ACTION_INACTIVE,
     FF__ACTION_ACTIVE,
     FF__ACTION_WORK, /* the host itself is at work for work_ns, and then the device goes on */
-    FF__ACTION_LAP, /* waits as SYNCHRONIZE does; one of several equal rounds of the program has ended */
+    FF__ACTION_ITERATION, /* waits as SYNCHRONIZE does; one of several equal iterations of the program has ended */
 };
 
 /* What the host does next. */

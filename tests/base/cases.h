@@ -26,13 +26,13 @@
 #endif
 
 /* How many random cases: the base, a quarter of it where sanitizers make everything slow, or
- * FARFAULT_TEST_SCALE percent of it; at least `floor`. */
-static inline unsigned long scaled_cases(unsigned long base, unsigned long floor) {
+ * FARFAULT_TEST_SCALE percent of it; at least `least`. */
+static inline unsigned long scaled_cases(unsigned long base, unsigned long least) {
     const char *scale = getenv("FARFAULT_TEST_SCALE");
     unsigned long count = SANITIZED ? base / 4 : base;
     if (scale)
         count = base * strtoul(scale, NULL, 10) / 100;
-    return count < floor ? floor : count;
+    return count < least ? least : count;
 }
 
 /* A test that fails for a reason that is known and reported. It is skipped, visibly, unless

@@ -10,7 +10,7 @@
 #define BYTES ((size_t)PAGES * FF_PAGE_SIZE)
 #define GROUP 4u /* at most so many unchanged pages follow changed ones into a copy */
 
-/* A block with one page on either side that nobody may touch. */
+/* A block with one page on either side that must not be touched. */
 struct area {
     unsigned char *all, *bytes;
 };

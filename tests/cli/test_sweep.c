@@ -239,13 +239,13 @@ static void test_means(void **state) {
     struct ff__sweep sweep;
     make_sweep(&sweep, 2);
     assert_int_equal(ff__sweep_run(&sweep), 0);
-    struct ff__sweep_mean floor = ff__sweep_mean(&sweep, 0, 0, 0);
+    struct ff__sweep_mean baseline = ff__sweep_mean(&sweep, 0, 0, 0);
     struct ff__sweep_mean mean = ff__sweep_mean(&sweep, 0, 1, 0);
     assert_int_equal(mean.count, 3);
-    check_near(floor.faster, 1, 1e-9);
+    check_near(baseline.faster, 1, 1e-9);
     check_near(mean.faster, 2, 1e-9);
     check_near(mean.slowdown, cbrt(2 * 1 * 2), 1e-9); /* 10 of 20 MiB is 6 blocks of 2 */
-    check_near(floor.slowdown, 2 * mean.slowdown, 1e-9);
+    check_near(baseline.slowdown, 2 * mean.slowdown, 1e-9);
     unsigned cell = ff__sweep_cell(&sweep, 0, 0, ff__sweep_line(&sweep, 1, 0));
     check_near(ff__sweep_coverage(&sweep, cell), 0.5, 1e-9);
     assert_true(isnan(ff__sweep_coverage(&sweep, ff__sweep_cell(&sweep, 0, 0, 0))));

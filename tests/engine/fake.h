@@ -113,7 +113,7 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
     return true;
 }
 
-/* `held` is exactly what the host has, but for content that nobody wants any more. */
+/* `held` is exactly what the host has, except content that is dead. */
 static inline void fake_check_held(struct fake *fake, const struct ff__move *move) {
     struct fake_block *b = &fake->blocks[move->block];
     struct ff_mask has = ff_mask_and(&move->left, &b->on[FF_TIER_HOST]);
@@ -126,7 +126,7 @@ static inline void fake_check_held(struct fake *fake, const struct ff__move *mov
     b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], &missed);
 }
 
-/* Takes the leaves of the frame: nobody else may be there. */
+/* Takes the leaves of the frame: no other block may hold them. */
 static inline void fake_occupy(struct fake *fake, const struct ff__move *move) {
     struct fake_block *b = &fake->blocks[move->block];
     uint32_t leaves = ff__frames_leaves(fake->space->blocks[move->block].page_count);
@@ -283,7 +283,7 @@ static inline void fake_write_host(struct fake *fake, uint32_t block, const stru
     b->loose = ff_mask_minus(&b->loose, pages);
 }
 
-/* The block's range is gone: whoever comes next starts with zeros. */
+/* The block's range is freed: the next range there starts with zeros. */
 static inline void fake_forget(struct fake *fake, uint32_t block) {
     struct fake_block *b = &fake->blocks[block];
     struct ff_mask there = fake_on_devices(fake, block);

@@ -1,4 +1,4 @@
-/* A launch without operands, whose advice nobody takes. */
+/* A launch without operands, whose advice is ignored. */
 #ifndef FF_TESTS_ENGINE_LAUNCH_H
 #define FF_TESTS_ENGINE_LAUNCH_H
 
@@ -9,6 +9,8 @@ static inline int tell_launch(struct ff__engine *engine, uint64_t now_ns, uint32
     struct ff_advice items[16];
     struct ff_advice_list advice = {.items = items, .capacity = 16};
     const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
+    if (!ff__engine_can_tell(engine))
+        ff__engine_learn_all(engine);
     return ff__engine_launch(engine, now_ns, &launch, &advice);
 }
 

@@ -34,6 +34,7 @@ struct live_shape {
     bool fail_midway;                /* such a try has done part of its work */
     uint32_t fail_block, fail_times; /* so many of the first tries to move this block fail, too */
     uint32_t fault_workers;          /* 0: the standard */
+    uint32_t launch_limit;           /* execution IDs known at a time; 0: the standard */
     bool self_service; /* threads serve their faults themselves, as from a signal handler */
 };
 
@@ -262,6 +263,7 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .stock = 1,
         .shows = LIVE_SHOWS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
+        .launch_limit = shape->launch_limit,
         .check = true,
     };
     if (ff__system_parse(shape->system, &config.system, &error) ||

@@ -175,15 +175,25 @@ static const struct ff_discard_policy rogue_dead = {
 
 /* ---- watching ---- */
 
+struct watched_range {
+    bool exists;
+    uint64_t added_ns;
+};
+
 struct watch {
     uint8_t *active;
+    struct watched_range *ranges;
     uint32_t tier, tier_count;
+    /* learning's */
     uint64_t learned_ns;
+    uint32_t learned_count; /* events that have not been published yet */
+    struct ff_event learned[FF_LEARN_EVENTS];
 };
 
 static int watch_init(void *state, const struct ff_policy_env *env) {
     struct watch *watch = state;
     watch->active = env->block_state;
+    watch->ranges = env->range_state;
     watch->tier = env->tier;
     watch->tier_count = env->tier_count;
     return 0;
@@ -274,18 +284,57 @@ static void watch_on_arrival(void *state, const struct ff_view *view,
     ROGUE_EXPECT(ff_mask_within(arrival->pages, there), "it is not there");
 }
 
+static void watch_range_added(void *state, const struct ff_view *view, uint32_t range) {
+    ((struct watch *)state)->ranges[range] = (struct watched_range){true, view->now_ns};
+}
+
+static void watch_range_freed(void *state, uint32_t range) {
+    ((struct watch *)state)->ranges[range].exists = false;
+}
+
 static void watch_learn(void *state, const struct ff_event *events, uint32_t count) {
     struct watch *watch = state;
-    ROGUE_EXPECT(count > 0, "no events");
+    ROGUE_EXPECT(count > 0 && count <= FF_LEARN_EVENTS, "no events, or too many");
+    ROGUE_EXPECT(watch->learned_count == 0, "other events have not been published");
     for (uint32_t i = 0; i < count; i++) {
         ROGUE_EXPECT(!rogue_watches_time || events[i].now_ns >= watch->learned_ns,
                      "events are not in order");
         ROGUE_EXPECT(events[i].tier > 0 && events[i].tier < watch->tier_count, "no such device");
+        ROGUE_EXPECT(events[i].kind != FF_EVENT_LAUNCH || i + 1 == count,
+                     "more events behind a launch");
         watch->learned_ns = events[i].now_ns;
+        watch->learned[i] = events[i];
     }
+    watch->learned_count = count;
 }
 
-static const struct ff_learn_hooks watch_learning = {.learn = watch_learn};
+static bool watch_same_event(const struct ff_event *a, const struct ff_event *b) {
+    return a->tier == b->tier && a->block == b->block && a->page == b->page &&
+           a->range == b->range && a->launch == b->launch && a->thread == b->thread &&
+           a->now_ns == b->now_ns;
+}
+
+static void watch_publish(void *state, const struct ff_event *events, uint32_t count) {
+    struct watch *watch = state;
+    ROGUE_EXPECT(count == watch->learned_count, "other events than were learned from");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff_event *event = &events[i];
+        ROGUE_EXPECT(watch_same_event(event, &watch->learned[i]), "another event");
+        if (event->kind == FF_EVENT_VOID)
+            continue;
+        ROGUE_EXPECT(event->kind == watch->learned[i].kind, "an event of another kind");
+        if (event->range == FF_NONE)
+            continue;
+        const struct watched_range *range = &watch->ranges[event->range];
+        ROGUE_EXPECT(range->exists, "an event of a range that is gone");
+        ROGUE_EXPECT(!rogue_watches_time || event->now_ns >= range->added_ns,
+                     "an event of an earlier range");
+    }
+    watch->learned_count = 0;
+}
+
+static const struct ff_learn_hooks watch_learning = {.learn = watch_learn,
+                                                     .publish = watch_publish};
 
 static const struct ff_prefetch_policy rogue_watch_prefetch = {
     .base = {.name = "watch",
@@ -293,8 +342,11 @@ static const struct ff_prefetch_policy rogue_watch_prefetch = {
              .api = FF_POLICY_API,
              .state_size = sizeof(struct watch),
              .block_state_size = 1,
+             .range_state_size = sizeof(struct watched_range),
              .init = watch_init,
-             .on_arrival = watch_on_arrival},
+             .on_arrival = watch_on_arrival,
+             .range_added = watch_range_added,
+             .range_freed = watch_range_freed},
     .on_fault = watch_on_fault,
     .learning = &watch_learning,
 };
@@ -306,7 +358,7 @@ struct next {
     bool news;
 };
 
-static void next_learn(void *state, const struct ff_event *events, uint32_t count) {
+static void next_publish(void *state, const struct ff_event *events, uint32_t count) {
     struct next *next = state;
     for (uint32_t i = 0; i < count; i++) {
         if (events[i].kind != FF_EVENT_FAULT)
@@ -329,7 +381,7 @@ static void next_plan(void *state, const struct ff_view *view, struct ff_advice_
     next->news = false;
 }
 
-static const struct ff_learn_hooks next_learning = {.learn = next_learn, .plan = next_plan};
+static const struct ff_learn_hooks next_learning = {.publish = next_publish, .plan = next_plan};
 
 static const struct ff_prefetch_policy rogue_next = {
     .base = {.name = "next",

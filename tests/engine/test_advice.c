@@ -32,7 +32,7 @@ static void test_bring(void **state) {
     expect_drop(&bring_it, FF_DROP_PRESENT);
     assert_int_equal(engine.space.stats.advice_applied, 1);
     bring_it.block = block + 1;
-    expect_drop(&bring_it, FF_DROP_NO_ROOM); /* nobody is named */
+    expect_drop(&bring_it, FF_DROP_NO_ROOM); /* no victim is named */
     bring_it.pages = ff_mask_of_run(0, 0);
     expect_drop(&bring_it, FF_DROP_INVALID);
     bring_it.block = FF_NONE;
@@ -61,7 +61,7 @@ static void test_evict(void **state) {
     close_engine();
 }
 
-/* The device is full of `first` and `first` + 1; who leaves for a fault on `first` + 2? */
+/* The device is full of `first` and `first` + 1; which leaves for a fault on `first` + 2? */
 static uint32_t victim_of_fault(uint32_t first) {
     assert_int_equal(fault(first + 2, 0, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 1);
@@ -153,7 +153,7 @@ static void test_too_many_pass(void **state) {
     bring(first, 0, 1);
     bring(first + 1, 0, 1);
     assert_int_equal(victim_of_fault(first), first);
-    assert_int_equal(advise(&pass), FF__JOB_NONE); /* who has gone makes place */
+    assert_int_equal(advise(&pass), FF__JOB_NONE); /* it has left already, and makes room */
     close_engine();
 }
 

@@ -2,6 +2,8 @@
  * plan and throttle, memory that comes and goes; and an end in the middle of it all. */
 #include "engine/live.h"
 
+#include <semaphore.h>
+
 #define USERS_MAX 16u
 
 static struct live live;
@@ -49,6 +51,11 @@ static uint32_t join_users(struct user *users, uint32_t count) {
         bad += users[i].bad;
     }
     return bad;
+}
+
+static int launch_live(uint32_t tier, uint64_t identity, bool begins) {
+    const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
+    return ff__pipeline_launch(&live.pipeline, &launch, 0);
 }
 
 static uint32_t touches(uint32_t base) {
@@ -222,6 +229,101 @@ static void test_learning_under_load(void **state) {
     assert_true(last_stats.prefetched > 0);
 }
 
+/* ---- learning without the lock ---- */
+
+/* Learns from one step's events for as long as a test wants, and counts launches. */
+static struct {
+    sem_t begun, go_on;
+    bool waits;
+    uint32_t launches;
+} ponder;
+
+static void ponder_learn(void *policy_state, const struct ff_event *events, uint32_t count) {
+    (void)policy_state;
+    for (uint32_t i = 0; i < count; i++)
+        ponder.launches += events[i].kind == FF_EVENT_LAUNCH;
+    if (!ponder.waits)
+        return;
+    ponder.waits = false;
+    sem_post(&ponder.begun);
+    while (sem_wait(&ponder.go_on))
+        ;
+}
+
+static const struct ff_learn_hooks pondering = {.learn = ponder_learn};
+
+static const struct ff_prefetch_policy ponder_policy = {
+    .base = {.name = "ponder", .summary = "learns for long", .api = FF_POLICY_API},
+    .learning = &pondering,
+};
+
+/* Opens with one range, one fault of which is being learned from. */
+static void open_pondering(void) {
+    ponder.launches = 0;
+    ponder.waits = true;
+    assert_int_equal(sem_init(&ponder.begun, 0, 0) | sem_init(&ponder.go_on, 0, 0), 0);
+    live_open(&live,
+              &(struct live_shape){.system = "demand:prefetch=ponder", .devices = 1, .roots = 4});
+    assert_int_equal(live_add(&live, 8 * 512, 1), 0);
+    assert_int_equal(live_touch(&live, 0, 0, true), TOUCHED);
+    while (sem_wait(&ponder.begun))
+        ;
+}
+
+static void close_pondering(void) {
+    live_close(&live);
+    sem_destroy(&ponder.begun);
+    sem_destroy(&ponder.go_on);
+}
+
+static void test_faults_do_not_wait_for_learning(void **state) {
+    (void)state;
+    open_pondering();
+    for (uint32_t page = 1; page < 4000; page++)
+        assert_int_equal(live_touch(&live, page / 512, page % 512, true), TOUCHED);
+    assert_int_equal(launch_live(1, 1, true), 0);
+    sem_post(&ponder.go_on);
+    close_pondering();
+}
+
+#define LAUNCHES_OF_ONE 10000u /* more than the queue of events holds */
+
+static uint32_t launches_told;
+
+static void *launch_often(void *argument) {
+    for (uint32_t i = 0; i < LAUNCHES_OF_ONE; i++) {
+        launch_live(1, i % 5, true);
+        __atomic_fetch_add(&launches_told, 1, __ATOMIC_RELAXED);
+    }
+    return argument;
+}
+
+static void test_launches_wait_for_learning(void **state) {
+    (void)state;
+    pthread_t launcher;
+    uint32_t before, told = 0;
+    open_pondering();
+    launches_told = 0;
+    assert_int_equal(pthread_create(&launcher, NULL, launch_often, NULL), 0);
+    do { /* until it waits for room */
+        before = told;
+        usleep(100000);
+        told = __atomic_load_n(&launches_told, __ATOMIC_RELAXED);
+    } while (told != before || told == 0);
+    assert_true(told < LAUNCHES_OF_ONE);
+    assert_int_equal(live_touch(&live, 1, 0, true),
+                     TOUCHED); /* which does not keep faults waiting */
+    sem_post(&ponder.go_on);
+    pthread_join(launcher, NULL);
+    pthread_mutex_lock(&live.pipeline.lock);
+    while (!ff__queue_empty(&live.engine.events))
+        ff__pipeline_sleep(&live.pipeline, &live.pipeline.room, 1000000);
+    assert_int_equal(live.engine.space.stats.events_dropped, 1); /* the fault */
+    pthread_mutex_unlock(&live.pipeline.lock);
+    close_pondering();
+    assert_int_equal(ponder.launches, LAUNCHES_OF_ONE);
+}
+
 /* ---- failing moves ---- */
 
 static void test_failing_moves_are_repeated(void **state) {
@@ -299,6 +401,9 @@ static void start_slow_prefetch(uint32_t generation) {
                                .launch = FF_NONE,
                                .generation = generation,
                                .pages = ff_mask_of_run(0, 10)};
+    pthread_mutex_lock(&live.pipeline.lock);
+    ff__pipeline_wait_idle(&live.pipeline, 0); /* the touch's job may still be ending */
+    pthread_mutex_unlock(&live.pipeline.lock);
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     live_await_work(&live, 0);
 }
@@ -486,11 +591,6 @@ static void test_stop_with_throttled_faults(void **state) {
     live_free(&live);
 }
 
-static int launch_live(uint32_t tier, uint64_t identity, bool begins) {
-    const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
-    return ff__pipeline_launch(&live.pipeline, &launch, 0);
-}
-
 static void test_advice_does_not_starve_throttled_faults(void **state) {
     (void)state;
     open_with_blocks("demand:prefetch=babble", 64, 8);
@@ -582,6 +682,41 @@ static void test_ranges_come_and_go(void **state) {
     }
 }
 
+/* Launches more kernels than the engine knows at a time, so that their execution IDs are freed, too. */
+static void *launch_any(void *argument) {
+    struct user *user = argument;
+    struct ff__random random = ff__random_seeded(user->number + 70);
+    for (uint32_t i = 0; i < user->touches; i++) {
+        uint32_t tier = 1 + ff__random_below(&random, live.shape.devices);
+        user->bad += launch_live(tier, ff__random_below(&random, 20), i % 3 != 0) != 0;
+        usleep(50);
+    }
+    return NULL;
+}
+
+/* Threads fault, launch, allocate and free while a policy learns. */
+static void test_learning_while_all_changes(void **state) {
+    (void)state;
+    static const char *const systems[] = {"demand:prefetch=watch", "deepum-far", "hlsh-faults",
+                                          "uvmsmart"};
+    rogue_finding[0] = '\0';
+    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+        struct user users[4], comers[3], launcher = {.number = 9, .touches = touches(2000)};
+        live_open(
+            &live,
+            &(struct live_shape){
+                .system = systems[i], .devices = 2, .roots = 3, .nap_us = 20, .launch_limit = 8});
+        assert_int_equal(live_add(&live, 8 * 512, 1), 0);
+        start_users(users, 4, 8, touches(1000));
+        start_comers(comers, 3, touches(20));
+        assert_int_equal(pthread_create(&launcher.thread, NULL, launch_any, &launcher), 0);
+        uint32_t bad = join_users(users, 4) + join_users(comers, 3) + join_users(&launcher, 1);
+        assert_int_equal(bad, 0);
+        live_close(&live);
+    }
+    assert_string_equal(rogue_finding, "");
+}
+
 /* Writes past the device, as ff_mem_write() does, and evictions in between. */
 static void *write_past(void *argument) {
     struct user *user = argument;
@@ -644,7 +779,7 @@ static void open_slow(void) {
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
 }
 
-/* Another page of a block that is being prefetched: nobody but the prefetch's end can serve it. */
+/* Another page of a block that is being prefetched: only the prefetch's end can serve it. */
 static void test_fault_during_a_prefetch(void **state) {
     (void)state;
     open_slow();
@@ -698,7 +833,7 @@ static void test_fault_during_a_write_from_outside(void **state) {
     live_close(&live);
 }
 
-/* From the call on nobody brings a page of the block, until its range is removed. */
+/* From the call on no page of the block comes, until its range is removed. */
 static void test_closed_block_is_left_alone(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
@@ -882,6 +1017,9 @@ int main(void) {
         cmocka_unit_test(test_another_worker_leads_meanwhile),
         cmocka_unit_test(test_next_block_comes_ahead),
         cmocka_unit_test(test_learning_under_load),
+        cmocka_unit_test(test_faults_do_not_wait_for_learning),
+        cmocka_unit_test(test_launches_wait_for_learning),
+        cmocka_unit_test(test_learning_while_all_changes),
         cmocka_unit_test(test_failing_moves_are_repeated),
         cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_failing_prefetches_under_load),
@@ -916,7 +1054,8 @@ int main(void) {
     rogue_watches_time = false; /* but for the test of it */
     if (ff__policy_register(FF__PREFETCH, &pause_policy.base, NULL) ||
         ff__policy_register(FF__PREFETCH, &babble_policy.base, NULL) ||
-        ff__policy_register(FF__PREFETCH, &asked_policy.base, NULL))
+        ff__policy_register(FF__PREFETCH, &asked_policy.base, NULL) ||
+        ff__policy_register(FF__PREFETCH, &ponder_policy.base, NULL))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

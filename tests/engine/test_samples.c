@@ -7,7 +7,7 @@ static void load(const char *file) {
         fail_msg("%s", error.message);
 }
 
-/* Who leaves for the first page of this block. */
+/* The block that is evicted for the first page of this block. */
 static uint32_t victim_for(uint32_t block) {
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 1);

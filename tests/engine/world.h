@@ -42,6 +42,7 @@ struct world {
     uint32_t ranges[RANGES], range_count;
     uint32_t outside; /* a block that is busy without a job, or FF_NONE */
     struct ff_mask outside_pages;
+    struct ff__learning_step learning; /* events that have been learned from, but not published */
     uint64_t faults, prefetched, refused, launches;
 };
 
@@ -56,7 +57,7 @@ static inline struct ff__space *space_of(struct world *world) {
 /* What happened in any of the lives: a test that never met a case has not tested it. */
 enum {
     SEEN_LATE = FF__JOB_DROPPED + 1, /* behind the job statuses of faults and advice */
-    SEEN_RESTOCK,
+    SEEN_PREEVICTED,
     SEEN_SHARED_ROOT,
     SEEN_TRIMMED,
     SEEN_THROTTLED_PART,
@@ -109,8 +110,8 @@ static inline void log_job(struct world *world, int status, const struct ff__job
 
 #define FUTURE_LENGTH 40000u
 
-/* A run that somebody recorded: stretches of neighbouring pages. Not what the lives below do, so that
- * whoever believes in it has to bear being wrong. */
+/* A recorded run of stretches of neighbouring pages. The lives below do something else, so that policies must bear that
+ * their future is wrong. */
 static inline const struct ff_future *world_future(void) {
     static uint64_t first[WINDOWS * FF_BLOCK_PAGES + 2], position[FUTURE_LENGTH],
         order[FUTURE_LENGTH];
@@ -228,7 +229,7 @@ static inline struct ff_mask random_part(struct world *world) {
     return ff_mask_of_run(first, first + below(world, FF_BLOCK_PAGES));
 }
 
-/* The way in of a flight, which may end half-way; nothing comes if somebody has not left. */
+/* The migration to the device of a flight, which may end half-way. Nothing arrives unless all victims have left. */
 static inline void carry_in(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);
@@ -466,16 +467,16 @@ static inline void step_discard(struct world *world) {
     ff__engine_discard(&world->engine, block, &pages); /* leaves alone what is on a device */
 }
 
-static inline void step_restock(struct world *world) {
+static inline void step_preevict(struct world *world) {
     uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
     struct ff__job *job = next_job(world);
     int status = ff__engine_restock(&world->engine, world->now_ns, tier, job);
     log_job(world, status, job);
-    seen[SEEN_RESTOCK] += status == FF__JOB_RUN;
+    seen[SEEN_PREEVICTED] += status == FF__JOB_RUN;
     if (status == FF__JOB_RUN)
         start_flight(world, false);
     else if (status != FF__JOB_NONE)
-        fake_blame(&world->fake, "restocking ends with %d", status);
+        fake_blame(&world->fake, "pre-eviction ends with %d", status);
 }
 
 static inline void step_launch(struct world *world) {
@@ -486,11 +487,22 @@ static inline void step_launch(struct world *world) {
     world->launches += begins;
 }
 
+/* A step of the correlator may end much later than it has begun. */
+static inline void step_correlator(struct world *world) {
+    struct ff__learning_step *step = &world->learning;
+    if (step->count > 0) {
+        ff__engine_publish(&world->engine, step);
+        step->count = 0;
+    } else if (ff__engine_take_events(&world->engine, step)) {
+        ff__engine_learn(&world->engine, step);
+    }
+    log_number(world, step->count);
+}
+
 static inline void step_policy_threads(struct world *world) {
-    struct ff_event events[32];
     struct ff_advice items[16];
     struct ff_advice_list list = {.items = items, .capacity = 1 + below(world, 16)};
-    log_number(world, ff__engine_learn(&world->engine, events, 32));
+    step_correlator(world);
     ff__engine_plan(&world->engine, world->now_ns, &list);
     for (uint32_t i = 0; i < list.count; i++)
         prefetch(world, &items[i]);
@@ -645,7 +657,7 @@ static inline void step_world(struct world *world) {
         step_fn step;
     } steps[] = {
         {300, step_access},  {420, step_any_flight},    {40, step_advice},
-        {25, step_evict},    {10, step_discard},        {20, step_restock},
+        {25, step_evict},    {10, step_discard},        {20, step_preevict},
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
         {20, step_show},     {6, step_capacity},

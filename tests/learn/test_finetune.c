@@ -10,7 +10,7 @@
 /* Where sanitizers make training slow, only that it runs is checked. */
 #define STEPS (SANITIZED ? 2u : 60u)
 
-/* Warps that walk over array 1 with one stride; `pc` tells who walks. */
+/* Warps that walk over array 1 with one stride; `pc` tells the warps apart. */
 static struct ff__access access_of(uint32_t warp, uint32_t turn, uint32_t stride, uint32_t pc) {
     return (struct ff__access){
         .page = 5000 + warp * 7 + turn * stride, .pc = pc, .warp = (uint16_t)warp, .array = 1};

@@ -33,7 +33,7 @@ static void close_policy(void) {
 
 static void tell(enum ff_event_kind kind, uint32_t launch, uint32_t block) {
     const struct ff_event event = {.kind = kind, .tier = 1, .block = block, .launch = launch};
-    hooks()->learning->learn(policy.state, &event, 1);
+    hooks()->learning->publish(policy.state, &event, 1);
 }
 
 /* A kernel and its faults, up to FF_NONE. */
@@ -67,7 +67,7 @@ static void expect(const uint32_t *blocks) {
  * successors e and q; q is the end, so k follows, the start for ID 1. */
 static void learn_figure_7(void) {
     enum { a, b, e = 4, g = 6, i = 8, k = 10, n = 13, p = 15, q, t = 19, u };
-    for (int lap = 0; lap < 2; lap++) {
+    for (int iteration = 0; iteration < 2; iteration++) {
         run(0, LIST(a, p, a, b, e, b, q));
         run(1, LIST(k, n, k, g, t, g, i, u));
     }
@@ -93,8 +93,8 @@ static void test_figure_7(void **state) {
 
 /* ---- chaining ---- */
 
-static void learn_three(uint32_t laps) {
-    for (uint32_t lap = 0; lap < laps; lap++) {
+static void learn_three(uint32_t iterations) {
+    for (uint32_t iteration = 0; iteration < iterations; iteration++) {
         run(0, LIST(1, 2, 3));
         run(1, LIST(11, 12));
         run(2, LIST(21, 22, 23));
@@ -204,7 +204,7 @@ static void test_forecast(void **state) {
     assert_int_equal(next_use(1) >> 32, now);
     tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
     assert_int_equal(next_use(3) >> 32, now + 3);
-    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is foretold */
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is predicted */
     assert_int_equal(next_use(11), FF_NO_USE);
     close_policy();
 }
@@ -212,9 +212,9 @@ static void test_forecast(void **state) {
 /* The ring of launches has several words, and goes round. */
 static void test_far_forecast(void **state) {
     (void)state;
-    enum { KERNELS = 200, FAR = 150, LAPS = 3 };
+    enum { KERNELS = 200, FAR = 150, ITERATIONS = 3 };
     open_policy("kernels", 254);
-    for (uint32_t i = 0; i < LAPS * KERNELS; i++) {
+    for (uint32_t i = 0; i < ITERATIONS * KERNELS; i++) {
         uint32_t launch = i % KERNELS, usual = 1 + launch % 40;
         run(launch, LIST(usual, launch == FAR ? 50 : usual));
         uint32_t left = (FAR + KERNELS - launch) % KERNELS;
@@ -230,13 +230,13 @@ static void test_far_forecast(void **state) {
 /* Uses that come back after more kernels than are predicted, which only deepum-far asks for. */
 static void test_beyond(void **state) {
     (void)state;
-    enum { KERNELS = 10, AHEAD = 3, LAPS = 5 };
+    enum { KERNELS = 10, AHEAD = 3, ITERATIONS = 5 };
     for (int beyond = 0; beyond < 2; beyond++) {
         open_policy("kernels", AHEAD);
         instance_close(&policy);
         instance_set(&policy, "beyond", beyond);
         instance_open(&policy, &fake.view, FF_NONE);
-        for (uint32_t i = 0; i < LAPS * KERNELS; i++) {
+        for (uint32_t i = 0; i < ITERATIONS * KERNELS; i++) {
             uint32_t launch = i % KERNELS;
             run(launch, LIST(1 + launch, launch == 2 || launch == 8 ? 30 : 1 + launch));
         }
@@ -318,7 +318,7 @@ static void test_freed_successor(void **state) {
 static void test_record_size(void **state) {
     (void)state;
     open_policy("beyond", 1);
-    for (int lap = 0; lap < 2; lap++)
+    for (int iteration = 0; iteration < 2; iteration++)
         run(0, LIST(0, 1, BLOCKS - 2, BLOCKS - 1));
     struct ff_fault_group group = {.block = BLOCKS - 1, .tier = 1, .faulted = mask_of("0-511")};
     struct ff_fault_advice advice = {0};
@@ -347,7 +347,7 @@ static void test_order_is_learned_anew(void **state) {
 static void test_leap(void **state) {
     (void)state;
     open_policy("slack", 1);
-    for (int lap = 0; lap < 2; lap++)
+    for (int iteration = 0; iteration < 2; iteration++)
         run(0, LIST(1, 2, 3, 4, 5, 6, 7, 8, 9));
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
     uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;

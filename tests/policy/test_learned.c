@@ -357,6 +357,7 @@ static void test_faults_alone(void **state) {
                                      .now_ns = fake.view.now_ns += 100000};
             struct ff_advice_list advice = {.items = items, .capacity = 64};
             ff__prefetch_learned_faults.learning->learn(instance.state, &event, 1);
+            ff__prefetch_learned_faults.learning->publish(instance.state, &event, 1);
             ff__prefetch_learned_faults.learning->plan(instance.state, &fake.view, &advice);
             assert_true(advice.count <= 1);
             all += turn > 600;

@@ -1,4 +1,4 @@
-/* Eviction by lot: everybody but the latest arrivals has the same chance. */
+/* Random eviction: every block except the latest arrivals has the same chance. */
 #include "policy/registry.h"
 #include "view.h"
 
@@ -53,7 +53,7 @@ static void leave(struct bench *bench, uint32_t block) {
     policy->base.on_leave(bench->instance.state, &bench->fake.view, &released);
 }
 
-/* FF_NONE: nobody. */
+/* FF_NONE: no block. */
 static uint32_t victim(struct bench *bench, uint32_t for_block, enum ff_evict_cause cause) {
     struct ff_victim items[4];
     struct ff_victim_list list = {items, 0, 4};
@@ -62,7 +62,7 @@ static uint32_t victim(struct bench *bench, uint32_t for_block, enum ff_evict_ca
     return list.count ? items[0].block : FF_NONE;
 }
 
-/* Blocks first..last are drawn about equally often, and nobody else. */
+/* Blocks first..last are drawn about equally often, and no other block. */
 static void check_drawn(struct bench *bench, uint32_t first, uint32_t last,
                         enum ff_evict_cause cause) {
     uint32_t drawn[BLOCKS] = {0}, fair = PICKS / (last - first + 1);
@@ -108,7 +108,7 @@ static void test_few_blocks(void **state) {
     bench_close(&bench);
 }
 
-/* Who left, was freed, is busy or asks is not drawn. */
+/* A block that has left, was freed, is busy or asks for room is not drawn. */
 static void test_who_cannot(void **state) {
     (void)state;
     struct bench bench;

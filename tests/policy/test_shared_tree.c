@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define CASES      100000ul
-#define FLOOR      100000ul
+#define LEAST      100000ul
 #define PREFETCHES 20000ul
 #define PAGES      (int)FF__TREE_PAGES
 
@@ -206,7 +206,7 @@ static void test_random_cases(void **state) {
     (void)state;
     struct ff__random random = ff__random_seeded(2019);
     static struct test_case c;
-    for (unsigned long i = 0, count = scaled(CASES, FLOOR); i < count; i++) {
+    for (unsigned long i = 0, count = scaled(CASES, LEAST); i < count; i++) {
         draw_case(&random, &c);
         check_fill(&c, i);
         check_drain(&c, i);

@@ -300,7 +300,7 @@ static void test_host_and_device(void **state) {
     timeline_close(&line);
 }
 
-/* A pin that moves to the host lets those who waited for the old place in at once. */
+/* A pin that moves to the host serves the faults that waited for the old place at once. */
 static void test_moving_pin(void **state) {
     (void)state;
     struct timeline line;
@@ -337,7 +337,7 @@ static void test_favoured_is_not_throttled(void **state) {
     expect_none(&line, 0, 2); /* for all of the window */
     line.now = end;
     expect_none(&line, 0, 2);
-    line.now = end + 64; /* never favoured twice running: now nobody is, so 2 waits */
+    line.now = end + 64; /* never favoured twice running: now no processor is, so 2 waits */
     uint64_t next = NAP_END(line.now);
     expect_throttle(&line, 0, 2, next);
     line.now += 64; /* 1 takes the empty place; 2 goes on waiting */

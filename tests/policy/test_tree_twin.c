@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define CASES 300000ul
-#define FLOOR 100000ul
+#define LEAST 100000ul
 #define PAGES 512
 
 struct test_case {
@@ -245,7 +245,7 @@ static void test_random_cases(void **state) {
     const uint64_t seed = 595;
     struct ff__random random = ff__random_seeded(seed);
     struct test_case c;
-    for (unsigned long i = 0, count = scaled(CASES, FLOOR); i < count; i++) {
+    for (unsigned long i = 0, count = scaled(CASES, LEAST); i < count; i++) {
         draw_case(&random, &c);
         check_case(&c, i, seed);
     }

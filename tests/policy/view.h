@@ -160,11 +160,11 @@ static inline const char *mask_text(const struct ff_mask *mask, char text[MASK_T
     return text;
 }
 
-/* How many random cases: the base, or FARFAULT_TEST_SCALE percent of it, at least `floor`. */
-static inline unsigned long scaled(unsigned long base, unsigned long floor) {
+/* How many random cases: the base, or FARFAULT_TEST_SCALE percent of it, at least `least`. */
+static inline unsigned long scaled(unsigned long base, unsigned long least) {
     const char *scale = getenv("FARFAULT_TEST_SCALE");
     unsigned long count = scale ? base * strtoul(scale, NULL, 10) / 100 : base;
-    return count < floor ? floor : count;
+    return count < least ? least : count;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* The bound: with equal pages on demand nobody misses less than Belady's MIN, and the policy that is
+/* The bound: with equal pages on demand no policy misses less than Belady's MIN, and the policy that is
  * to be MIN misses exactly as often, on hundreds of random programs. */
 #include "sim/touch.h"
 
@@ -121,7 +121,7 @@ static void test_evictors(void **state) {
 
 /* ---- any system ---- */
 
-/* Who prefetches may miss less, but not move less: each page that is used has to have come. */
+/* A policy that prefetches may miss less, but not move less: each page that is used has to have come. */
 static void check_system(const struct program *program, const char *system, uint64_t seed,
                          uint64_t least) {
     struct ff_stats stats = play(program, system, true);

@@ -1,4 +1,4 @@
-/* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, laps, notes. */
+/* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, iterations, notes. */
 #include "base/cases.h"
 
 #include "backend/sim/lms.h"
@@ -23,7 +23,7 @@ static bool bulk_action(const struct ff__workload *workload, uint64_t index,
     else if (index == 1)
         out->kind = bulk->host_writes ? FF__ACTION_HOST_WRITE : FF__ACTION_SYNCHRONIZE;
     else if (index < 2 + 2 * (uint64_t)bulk->launches && index % 2 == 1)
-        out->kind = FF__ACTION_LAP;
+        out->kind = FF__ACTION_ITERATION;
     else if (index < 2 + 2 * (uint64_t)bulk->launches) {
         out->kind = FF__ACTION_LAUNCH;
         out->kernel = (struct ff__kernel){.name = "bulk",
@@ -81,11 +81,11 @@ static void test_time(void **state) {
     bulk.flops = 15.7e12 * 2e-3;
     bulk.traffic = 900e9 * 1e-3;
     struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "nvidia", 0);
-    assert_int_equal(r.laps, 3);
-    assert_in_range(r.lap.time_ns, 2000000, 2020000);
+    assert_int_equal(r.iterations, 3);
+    assert_in_range(r.last_iteration.time_ns, 2000000, 2020000);
     bulk.traffic = 900e9 * 3e-3;
     r = run(&bulk, 16 * MIB, "v100-32g", "nvidia", 0);
-    assert_in_range(r.lap.time_ns, 3000000, 3020000);
+    assert_in_range(r.last_iteration.time_ns, 3000000, 3020000);
 }
 
 /* On demand, every page faults once, whatever the device. */
@@ -157,15 +157,15 @@ static void test_wide_steps_end(void **state) {
     }
 }
 
-/* Larger than memory: every round brings everything again. */
+/* Larger than memory: every iteration migrates everything again. */
 static void test_oversubscribed(void **state) {
     (void)state;
     struct bulk bulk = stream_of(16 * MIB, 4);
     struct ff__sim_result r = run(&bulk, 16 * MIB, "v100-32g", "demand", 8 * MIB);
-    assert_int_equal(r.lap.faults, 4096);
-    assert_int_equal(r.lap.pages_in, 4096);
+    assert_int_equal(r.last_iteration.faults, 4096);
+    assert_int_equal(r.last_iteration.pages_in, 4096);
     r = run(&bulk, 16 * MIB, "v100-32g", "deepum", 8 * MIB);
-    assert_true(r.lap.faults < 4096 / 4);
+    assert_true(r.last_iteration.faults < 4096 / 4);
 }
 
 /* Parts of a quarter of a page are those of four SMs; or all of it is read by eight at a time. */
@@ -227,13 +227,13 @@ static void test_training(void **state) {
     assert_memory_equal(&um, &again, sizeof um);
     struct ff__sim_result copies = train(spec, "deepum:discard=declared", 2048 * MIB);
     struct ff__sim_result drops = train(spec, "deepum", 2048 * MIB);
-    assert_true(drops.lap.pages_out < copies.lap.pages_out);
-    assert_true(drops.lap.time_ns < um.lap.time_ns);
-    assert_true(drops.lap.faults < um.lap.faults / 10);
+    assert_true(drops.last_iteration.pages_out < copies.last_iteration.pages_out);
+    assert_true(drops.last_iteration.time_ns < um.last_iteration.time_ns);
+    assert_true(drops.last_iteration.faults < um.last_iteration.faults / 10);
 }
 
-/* Rounds that are told from others are those that would have been run: exactly so where rounds repeat,
- * and to a thousandth where tables keep changing. */
+/* Extrapolated iterations equal those that would have been run: exactly if iterations repeat, and within a thousandth
+ * if tables keep changing. */
 static void test_settled(void **state) {
     (void)state;
     static const char *const systems[] = {"nvidia", "deepum"};
@@ -242,19 +242,20 @@ static void test_settled(void **state) {
         struct ff__sim_result all =
             train("bert-base:batch=2,iterations=24", systems[i], 2048 * MIB);
         settles = true;
-        struct ff__sim_result told =
+        struct ff__sim_result extrapolated =
             train("bert-base:batch=2,iterations=24", systems[i], 2048 * MIB);
         settles = false;
-        print_message("%s: %.3f ms, %.3f ms from %llu of %llu rounds\n", systems[i],
-                      (double)all.time_ns * 1e-6, (double)told.time_ns * 1e-6,
-                      (unsigned long long)told.laps_run, (unsigned long long)told.laps);
-        assert_int_equal(all.laps_run, 24);
-        assert_int_equal(told.laps, 24);
-        assert_true(told.laps_run < 24);
-        assert_in_range(told.time_ns, all.time_ns - all.time_ns / 1000,
+        print_message("%s: %.3f ms, %.3f ms from %llu of %llu iterations\n", systems[i],
+                      (double)all.time_ns * 1e-6, (double)extrapolated.time_ns * 1e-6,
+                      (unsigned long long)extrapolated.iterations_run,
+                      (unsigned long long)extrapolated.iterations);
+        assert_int_equal(all.iterations_run, 24);
+        assert_int_equal(extrapolated.iterations, 24);
+        assert_true(extrapolated.iterations_run < 24);
+        assert_in_range(extrapolated.time_ns, all.time_ns - all.time_ns / 1000,
                         all.time_ns + all.time_ns / 1000);
         if (i == 0)
-            assert_int_equal(told.faults, all.faults);
+            assert_int_equal(extrapolated.faults, all.faults);
     }
 }
 
@@ -272,7 +273,7 @@ static void test_lms(void **state) {
     assert_true(tight.bytes_in > 0);
     assert_true(tight.bytes_out >=
                 tight.bytes_in); /* what came back is copied again when it goes */
-    assert_true(tight.lap.time_ns > roomy.lap.time_ns);
+    assert_true(tight.last_iteration.time_ns > roomy.last_iteration.time_ns);
     config.memory = 256 * MIB;
     assert_int_equal(ff__lms_run(&config, workload, 3, &tight, &error), -ENOSPC);
     ff__workload_close(workload);
@@ -281,20 +282,20 @@ static void test_lms(void **state) {
     ff__workload_close(workload);
 }
 
-/* Fully resident, rounds that leave nothing behind are told from others to the picosecond. */
+/* Fully resident iterations, which leave nothing behind, are extrapolated to the picosecond. */
 static void test_rests(void **state) {
     (void)state;
     const char *spec = "bert-base:batch=2,iterations=12";
     struct ff__sim_result all = train(spec, "nvidia-1", 16384 * MIB),
-                          told = train(spec, "nvidia-1", 0);
-    assert_int_equal(all.laps_run, 12);
-    assert_true(told.laps_run < 6);
-    assert_int_equal(told.laps, 12);
-    assert_int_equal(told.time_ps, all.time_ps);
-    assert_int_equal(told.time_ns, all.time_ns);
-    assert_int_equal(told.kernel_ns, all.kernel_ns);
-    assert_int_equal(told.hits, all.hits);
-    assert_int_equal(told.stats.faults, all.stats.faults);
+                          extrapolated = train(spec, "nvidia-1", 0);
+    assert_int_equal(all.iterations_run, 12);
+    assert_true(extrapolated.iterations_run < 6);
+    assert_int_equal(extrapolated.iterations, 12);
+    assert_int_equal(extrapolated.time_ps, all.time_ps);
+    assert_int_equal(extrapolated.time_ns, all.time_ns);
+    assert_int_equal(extrapolated.kernel_ns, all.kernel_ns);
+    assert_int_equal(extrapolated.hits, all.hits);
+    assert_int_equal(extrapolated.stats.faults, all.stats.faults);
 }
 
 int main(void) {

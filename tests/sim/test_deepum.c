@@ -1,43 +1,48 @@
-/* DeepUM on a loop over more data than fits, modelled: what the tables learn in the first lap saves
+/* DeepUM on a loop over more data than fits, modelled: what the tables learn in the first iteration saves
  * faults in the others, and what is not moved for want of knowing better stays. */
 #include "sim/little.h"
 
 #include <errno.h>
 
-#define MB   (UINT64_C(1) << 20)
-#define LAPS 8u
+#define MB         (UINT64_C(1) << 20)
+#define ITERATIONS 8u
 
-static struct little loop(uint32_t laps) {
-    return (struct little){
-        .pages = 48 * FF_BLOCK_PAGES, .launches = laps, .ctas = 8, .warps = 1, .host_writes = true};
+static struct little loop(uint32_t iterations) {
+    return (struct little){.pages = 48 * FF_BLOCK_PAGES,
+                           .launches = iterations,
+                           .ctas = 8,
+                           .warps = 1,
+                           .host_writes = true};
 }
 
-static struct ff__sim_result run(const char *system, uint32_t laps) {
-    struct little little = loop(laps);
+static struct ff__sim_result run(const char *system, uint32_t iterations) {
+    struct little little = loop(iterations);
     return little_run(&little, "v100-16g", system, 64 * MB);
 }
 
 static void test_faults_go(void **state) {
     (void)state;
-    struct ff__sim_result first = run("deepum", 1), all = run("deepum", LAPS),
-                          baseline = run("nvidia-1", LAPS), floor = run("demand", LAPS);
+    struct ff__sim_result first = run("deepum", 1), all = run("deepum", ITERATIONS),
+                          baseline = run("nvidia-1", ITERATIONS),
+                          demand = run("demand", ITERATIONS);
     uint64_t later = all.stats.faults - first.stats.faults;
     print_message(
-        "%llu faults in the first lap, %llu in the other %u; nvidia-1 %llu, demand %llu\n",
-        (unsigned long long)first.stats.faults, (unsigned long long)later, LAPS - 1,
-        (unsigned long long)baseline.stats.faults, (unsigned long long)floor.stats.faults);
-    uint64_t later_of_baseline = baseline.stats.faults - baseline.stats.faults / LAPS;
+        "%llu faults in the first iteration, %llu in the other %u; nvidia-1 %llu, demand %llu\n",
+        (unsigned long long)first.stats.faults, (unsigned long long)later, ITERATIONS - 1,
+        (unsigned long long)baseline.stats.faults, (unsigned long long)demand.stats.faults);
+    uint64_t later_of_baseline = baseline.stats.faults - baseline.stats.faults / ITERATIONS;
     assert_true(later * 3 < later_of_baseline);
     assert_int_equal(all.kernels, 1); /* all launches are of one execution ID, */
     assert_int_equal(all.kernels_faulted, 1);
     assert_true(all.table_bytes < 256 << 10); /* which has one table */
-    assert_true(all.stats.faults * 20 < floor.stats.faults);
+    assert_true(all.stats.faults * 20 < demand.stats.faults);
 }
 
 static void test_order_of_systems(void **state) {
     (void)state;
-    struct ff__sim_result far = run("deepum-far", LAPS), deepum = run("deepum", LAPS),
-                          baseline = run("nvidia-1", LAPS), oracle = run("oracle", LAPS);
+    struct ff__sim_result far = run("deepum-far", ITERATIONS), deepum = run("deepum", ITERATIONS),
+                          baseline = run("nvidia-1", ITERATIONS),
+                          oracle = run("oracle", ITERATIONS);
     print_message("MiB in: oracle %llu, deepum-far %llu, deepum %llu, nvidia-1 %llu\n",
                   (unsigned long long)oracle.bytes_in >> 20, (unsigned long long)far.bytes_in >> 20,
                   (unsigned long long)deepum.bytes_in >> 20,
@@ -63,18 +68,19 @@ static bool is_same(const struct ff__sim_result *a, const struct ff__sim_result 
 /* Each part of the system left out, as the paper's ablation has them: what it then costs. */
 static void test_parts(void **state) {
     (void)state;
-    struct ff__sim_result deepum = run("deepum", LAPS), far = run("deepum-far", LAPS);
-    struct ff__sim_result r = run("deepum:preevict=0,discard=declared", LAPS);
+    struct ff__sim_result deepum = run("deepum", ITERATIONS), far = run("deepum-far", ITERATIONS);
+    struct ff__sim_result r = run("deepum:preevict=0,discard=declared", ITERATIONS);
     assert_true(r.kernel_ns > deepum.kernel_ns * 5 / 4); /* every block first waits for room, */
     assert_true(r.faults > deepum.faults);
     assert_in_range(r.pages_in, deepum.pages_in * 9 / 10, deepum.pages_in); /* and no more come */
-    r = run("deepum-far:preevict=0", LAPS);
+    r = run("deepum-far:preevict=0", ITERATIONS);
     assert_true(r.kernel_ns > far.kernel_ns * 5 / 4);
-    r = run("deepum:evict=lrm", LAPS); /* what is needed next leaves first */
+    r = run("deepum:evict=lrm", ITERATIONS); /* what is needed next leaves first */
     assert_true(r.pages_in > deepum.pages_in * 3 / 2);
-    r = run("deepum:whole=0", LAPS); /* each page of the first lap faults alone */
+    r = run("deepum:whole=0", ITERATIONS); /* each page of the first iteration faults alone */
     assert_true(r.faults > loop(1).pages && r.faults < loop(1).pages * 3);
-    r = run("deepum:pairs=1", LAPS); /* without an order, what comes is not always what is needed */
+    r = run("deepum:pairs=1",
+            ITERATIONS); /* without an order, what comes is not always what is needed */
     assert_true(r.faults > deepum.faults && r.prefetched_useless > 0);
     assert_true(r.kernel_ns < deepum.kernel_ns * 11 / 10);
 }
@@ -85,9 +91,9 @@ static void test_parts_without_use(void **state) {
     static const char *const systems[] = {"deepum:discard=declared", "deepum:chain=0",
                                           "deepum:kernels=1,successors=1", "deepum:kernels=254",
                                           "deepum:tables=64K"};
-    struct ff__sim_result deepum = run("deepum", LAPS), r = {0};
+    struct ff__sim_result deepum = run("deepum", ITERATIONS), r = {0};
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
-        r = run(systems[i], LAPS);
+        r = run(systems[i], ITERATIONS);
         if (!is_same(&r, &deepum))
             fail_msg("%s: not as deepum", systems[i]);
     }
@@ -95,12 +101,12 @@ static void test_parts_without_use(void **state) {
     assert_true(r.table_bytes < deepum.table_bytes);
 }
 
-/* Without a forecast, DeepUM's evictions are the driver's, but for the stock that is kept for faults. */
+/* Without a forecast, DeepUM's evictions are the driver's, but for the reserve that is kept for faults. */
 static void test_eviction_without_forecast(void **state) {
     (void)state;
-    struct ff__sim_result driver = run("nvidia-1", LAPS),
-                          predicted = run("nvidia-1:evict=predicted", LAPS),
-                          farthest = run("nvidia-1:evict=farthest", LAPS);
+    struct ff__sim_result driver = run("nvidia-1", ITERATIONS),
+                          predicted = run("nvidia-1:evict=predicted", ITERATIONS),
+                          farthest = run("nvidia-1:evict=farthest", ITERATIONS);
     assert_true(is_same(&predicted, &farthest));
     assert_int_equal(predicted.pages_in, driver.pages_in);
     assert_int_equal(predicted.faults, driver.faults);

@@ -133,7 +133,7 @@ static void test_links(void **state) {
     assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
     assert_int_equal(ff__links_init(&links, &gpu, 3), 0);
     uint64_t in = ff__link_ns(&gpu.in, MIB) * 1000, peer = ff__link_ns(&gpu.peer, MIB) * 1000;
-    /* each device has its own way in, and both ways at the same time */
+    /* each device has a link of its own, and uses both directions at the same time */
     assert_int_equal(hold(&links, 0, 1), in);
     assert_int_equal(hold(&links, 0, 2), in);
     assert_int_equal(hold(&links, 0, 1), 2 * in);
@@ -143,7 +143,7 @@ static void test_links(void **state) {
     assert_int_equal(hold(&links, 3, 1), 2 * peer);
     assert_int_equal(hold(&links, 2, 3), 3 * peer);
     assert_null(ff__link_between(&links, 2, 2)->model);
-    /* a switch above two devices is a port that both ways in hold */
+    /* a switch above two devices is a port that both links share */
     links.between[2].ports[links.between[2].port_count++] = links.between[1].ports[0];
     assert_int_equal(hold(&links, 0, 2), 3 * in);
     assert_int_equal(hold(&links, 0, 1), 4 * in);

@@ -1,4 +1,4 @@
-/* The orders of eviction against twins: who leaves at every single eviction of many random programs,
+/* The orders of eviction against twins: the victims of every single eviction of many random programs,
  * found a second time by looking at everything. */
 #include "sim/touch.h"
 
@@ -17,7 +17,7 @@ struct twin {
     bool written[BLOCKS];
 };
 
-/* One eviction: what is there before, who wants room, and what is found to have to go. */
+/* One eviction: what is resident before, what needs room, and which victims are expected. */
 struct question {
     const struct twin *twin;
     struct ff_mask here[BLOCKS], gone[BLOCKS];
@@ -150,7 +150,7 @@ static void find_block_of_page(struct question *question) {
 
 /* ---- lru-2m ---- */
 
-/* Whole blocks, then blocks with pages missing, then reserved ones: the next kind only if nobody is of
+/* Whole blocks, then blocks with pages missing, then reserved ones: the next kind only if no block is of
  * the one before. */
 static void find_blocks(struct question *question) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
@@ -315,7 +315,7 @@ static void look(struct question *question, const struct toucher *toucher,
         question->here[block] = ff__facts(&toucher->engine.space, block)->tier[1].resident;
 }
 
-/* The engine asks until it has enough, or nobody is named any more. */
+/* The engine asks until it has enough, or no victim is named any more. */
 static void answer(struct question *question, const struct order *order, bool by_page) {
     if (!by_page) {
         order->find_block(question);

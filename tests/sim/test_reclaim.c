@@ -75,7 +75,7 @@ static void test_one(void **state) {
     ff__reclaim_fini(&reclaim);
 }
 
-/* Who was let go of first is asked first; who is held again is not. */
+/* The storage that was released first is asked first; one that is held again is not. */
 static void test_order(void **state) {
     (void)state;
     struct ff__reclaim reclaim = start(60 * MIB);
@@ -148,7 +148,7 @@ static void test_pools(void **state) {
 }
 
 /* A storage that is put on the list twice, and taken the second time, is expected to be so in the next
- * round, as long as it is used as before. */
+ * iteration, as long as it is used as before. */
 static void test_history(void **state) {
     (void)state;
     struct ff__paging_history history = {0};
@@ -176,7 +176,7 @@ static void test_history(void **state) {
 }
 
 /* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot move, masks
- * of dropout for the most part, lies everywhere after some rounds. */
+ * of dropout for the most part, lies everywhere after some iterations. */
 static void test_lms_fragments(void **state) {
     (void)state;
     static const struct {
@@ -192,7 +192,7 @@ static void test_lms_fragments(void **state) {
         struct ff__sim_result result;
         assert_int_equal(ff__workload_open(cases[i].spec, 1, &workload, &error), 0);
         assert_int_equal(ff__lms_run(&config, workload, 20, &result, &error), cases[i].status);
-        assert_true(result.laps > 2); /* not at once */
+        assert_true(result.iterations > 2); /* not at once */
         ff__workload_close(workload);
     }
 }

@@ -20,7 +20,7 @@ static struct ff__workload *open_workload(const char *spec) {
     return workload;
 }
 
-/* ---- watching who leaves: a policy around the policy ---- */
+/* ---- watching evictions: a policy around the policy ---- */
 
 static struct {
     const struct ff_evict_policy *inner;

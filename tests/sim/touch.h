@@ -74,13 +74,11 @@ static inline void touch_prefetch(struct toucher *toucher, const struct ff_advic
 
 /* What the correlator and the prefetching thread do. */
 static inline void touch_plan(struct toucher *toucher) {
-    struct ff_event events[64];
     struct ff_advice items[64];
     struct ff_advice_list list = {.items = items, .capacity = 64};
     if (!toucher->engine.events.items)
         return;
-    while (ff__engine_learn(&toucher->engine, events, 64) > 0)
-        ;
+    ff__engine_learn_all(&toucher->engine);
     ff__engine_plan(&toucher->engine, toucher->now_ns, &list);
     touch_prefetch(toucher, &list);
 }
@@ -127,7 +125,7 @@ static inline bool touch(struct toucher *toucher, uint64_t page, bool write) {
 
 /* ---- random programs ---- */
 
-/* Pages in an order that nobody would call uniform: stretches of neighbours, strides, repeated rounds
+/* Pages in an order that is far from uniform: stretches of neighbours, strides, repeated passes
  * and jumps. No page comes twice in a row, as in a recorded future. */
 static inline void touch_draw(struct ff__random *random, uint64_t *order, uint32_t length,
                               uint32_t pages) {

@@ -1,4 +1,4 @@
-/* The memory of one device against a plain map of who holds which leaf. */
+/* The memory of one device against a plain map of which block holds which leaf. */
 #include "base/cases.h"
 
 #include "base/random.h"

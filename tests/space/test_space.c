@@ -131,7 +131,7 @@ static void step_add(struct ff__space *space, struct twin *twin, struct ff__rand
         piece++;
     uint64_t first = BASE + space->ranges[range].first_block * BLOCK + lead * FF_PAGE_SIZE;
     *piece = (struct piece){first, first + pages * FF_PAGE_SIZE, range, false};
-    for (uint32_t i = 0; i < blocks; i++) /* nobody else's windows */
+    for (uint32_t i = 0; i < blocks; i++) /* windows of no other block */
         assert_false(is_taken(twin, space->ranges[range].first_block + i));
     for (uint32_t i = 0; i < LIVE; i++)
         assert_false(twin->pieces[i].live && twin->pieces[i].range == range);
@@ -295,7 +295,7 @@ static void test_present_is_the_union_of_devices(void **state) {
 }
 
 /* policy.h: a block without a range has range FF_NONE, and frame FF_NONE while it holds no memory.
- * A policy that looks at a window nobody used yet must see the same. */
+ * A policy that looks at a window that was never used must see the same. */
 static void test_unused_windows_look_unused(void **state) {
     (void)state;
     struct ff__space space;
@@ -385,7 +385,7 @@ static void test_check_finds(void **state) {
     }
 }
 
-/* While a block is on its way out it has pages but no memory, and that is in order. */
+/* A block that is being evicted has pages but no memory, which is valid. */
 static void test_check_allows_what_is_in_flight(void **state) {
     (void)state;
     struct ff__space space;

@@ -10,7 +10,7 @@ static struct ff__workload *replay(const char *path) {
     int status = ff__trace_workload(path, &workload, &error);
     if (status)
         fail_msg("%d %s", status, error.message);
-    for (uint32_t i = 0; i < workload->array_count; i++) /* as who runs it would */
+    for (uint32_t i = 0; i < workload->array_count; i++) /* as its runner would */
         workload->arrays[i].first_page = 1000000 * (uint64_t)(i + 1);
     return workload;
 }
@@ -127,7 +127,7 @@ static void test_steps(void **state) {
     done(workload);
 }
 
-/* A huge grid of which little was traced is made small; so is one that nobody knows. */
+/* A huge grid of which little was traced is made small; so is one of unknown size. */
 static void test_shapes(void **state) {
     (void)state;
     const struct ff_trace_event events[] = {
@@ -181,7 +181,7 @@ static void test_many(void **state) {
         assert_true(counts[cta][warp] < 1000);
         pages[cta][warp][counts[cta][warp]++] = page;
     }
-    write_trace(in_folder("many"), true, events, COUNT + 2); /* nobody ends the launch */
+    write_trace(in_folder("many"), true, events, COUNT + 2); /* the launch has no end */
     struct ff__workload *workload = replay(in_folder("many"));
     struct ff__kernel kernel = action_at(workload, 1, FF__ACTION_LAUNCH).kernel;
     for (uint32_t i = 0; i < CTAS * WARPS; i++) {

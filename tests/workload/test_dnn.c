@@ -1,4 +1,4 @@
-/* Networks: their published sizes, the work of a round, memory, and that rounds repeat. */
+/* Networks: their published sizes, the work of an iteration, memory, and that iterations repeat. */
 #include "workload/walk.h"
 
 #include "workload/dnn/dnn.h"
@@ -46,7 +46,7 @@ static double flops_of_round(const struct ff__program *program) {
     return flops;
 }
 
-/* A transformer's round is about 6 operations for each parameter and token, and the attention's. */
+/* A transformer's iteration is about 6 operations for each parameter and token, and the attention's. */
 static void test_work(void **state) {
     (void)state;
     static const struct {
@@ -97,7 +97,7 @@ static void test_memory(void **state) {
     }
 }
 
-/* Every tensor of a round is given back in it, and the program soon repeats. */
+/* Every tensor of an iteration is given back in it, and the program soon repeats. */
 static void test_rounds(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
@@ -111,12 +111,12 @@ static void test_rounds(void **state) {
             live += (program->tape.ops[j].kind == FF__OP_NEW) -
                     (program->tape.ops[j].kind == FF__OP_FREE);
         assert_int_equal(live, 0);
-        assert_true(ff__dnn_placement(workload)->round_count < 10);
+        assert_true(ff__dnn_placement(workload)->iteration_count < 10);
         struct ff__action action;
-        uint64_t laps = 0;
+        uint64_t iterations = 0;
         for (uint64_t j = 0; workload->type->action(workload, j, &action); j++)
-            laps += action.kind == FF__ACTION_LAP;
-        assert_int_equal(laps, 100);
+            iterations += action.kind == FF__ACTION_ITERATION;
+        assert_int_equal(iterations, 100);
         ff__workload_close(workload);
     }
 }
@@ -126,7 +126,7 @@ static void test_unread(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        uint32_t round;
+        uint32_t iteration;
     } cases[] = {{"bert-base:batch=1", 12 + 2},
                  {"gpt2-l:batch=1", 36 + 2},
                  {"resnet152:batch=1", 154 + 1 + 2}};
@@ -142,7 +142,7 @@ static void test_unread(void **state) {
                     assert_int_not_equal(tape->unread[kernel->first_unread + k],
                                          tape->uses[kernel->first_use + l].tensor);
         }
-        assert_int_equal(count, 2 * cases[i].round); /* the first round, and a later one */
+        assert_int_equal(count, 2 * cases[i].iteration); /* the first iteration, and a later one */
         ff__workload_close(workload);
     }
 }

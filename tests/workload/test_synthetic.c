@@ -51,7 +51,7 @@ static void test_cyclic(void **state) {
 static void test_stride(void **state) {
     static const uint64_t expected[] = {0, 4, 8, 1, 5, 9, 2, 6, 0};
     struct ff__kernel kernel;
-    struct ff__workload *workload = open_single("stride:pages=10,stride=4,laps=3", &kernel);
+    struct ff__workload *workload = open_single("stride:pages=10,stride=4,passes=3", &kernel);
     (void)state;
     assert_int_equal(length_of(workload, &kernel), 9);
     for (uint32_t i = 0; i < 9; i++)

@@ -4,7 +4,7 @@
 
 /*
  * What changes from step to step goes through a buffer: as arguments, these numbers would make the
- * launches of every step look new to whoever recognizes launches by their arguments.
+ * launches of every step look new to a runtime that recognizes launches by their arguments.
  */
 static void write_rates(struct model *model) {
     const float steps = (float)model->steps;

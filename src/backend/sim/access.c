@@ -1,4 +1,4 @@
-/* Accesses, as policies and whoever runs the simulation see them. */
+/* Accesses, as policies and the observer of the simulation see them. */
 #include "backend/sim/internal.h"
 
 void ff__sms_show(struct sim *sim, struct device *device) {
@@ -40,7 +40,7 @@ void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm
         ff__sms_show(sim, device);
 }
 
-/* To whoever runs the simulation. Of several pages of one instruction, the first one has the
+/* Tells the observer. Of several pages of one instruction, the first one has the
  * instructions. */
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
                         const struct touch *touch) {

@@ -55,7 +55,7 @@ static const struct fault_model models[] = {
                     .prefetch = ff__prefetch_ahead,
                     .started = ff__transfer_expect_end,
                     .ended = ff__driver_ended},
-    /* Without time (untimed.c) there are no batches, and whoever starts a transfer goes on after it. */
+    /* Without time (untimed.c) there are no batches, and the caller continues when a transfer has ended. */
     [MODEL_UNTIMED] = {.batch_limit = one_page,
                        .step_limit = one_page,
                        .visible_ns = delivery,

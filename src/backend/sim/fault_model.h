@@ -1,4 +1,4 @@
-/* Fault models: the ways in which faults are served, a row each. What differs between them is here and
+/* Fault models: how faults are served, a row each. What differs between them is here and
  * nowhere else; the files of the driver and of transfers are the same for all. */
 #ifndef FF_BACKEND_SIM_FAULT_MODEL_H
 #define FF_BACKEND_SIM_FAULT_MODEL_H
@@ -27,7 +27,7 @@ struct fault_model {
     void (*prefetch)(struct sim *sim, struct device *device, uint64_t time);
     /* A transfer that was started at `start` will have ended at `end`. */
     void (*started)(struct sim *sim, struct transfer *transfer, uint64_t start, uint64_t end);
-    /* It has: who waited for it goes on. */
+    /* It has ended: what waited for it continues. */
     void (*ended)(struct sim *sim, struct device *device, enum transfer_cause cause, uint64_t time);
 };
 

@@ -170,7 +170,7 @@ static void work(struct sim *sim, struct job *job, uint64_t ns, uint64_t time) {
 static bool needs_idle(const struct sim *sim, const struct job *job, enum ff__action_kind kind) {
     bool waits = kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE ||
                  kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE ||
-                 kind == FF__ACTION_LAP;
+                 kind == FF__ACTION_ITERATION;
     return waits && !ff__job_idle(sim, job);
 }
 
@@ -202,7 +202,7 @@ static bool act(struct sim *sim, struct job *job, const struct ff__action *actio
     case FF__ACTION_WORK:
         work(sim, job, action->work_ns, time);
         return true;
-    case FF__ACTION_LAP:
+    case FF__ACTION_ITERATION:
         ff__iterations_end(sim, job, time);
         return true;
     case FF__ACTION_SYNCHRONIZE:

@@ -21,16 +21,16 @@ static struct ff__sim_result *counters(struct iterations *iterations, uint64_t b
     return &iterations->at[(iterations->count - back) % ITERATIONS_KEPT];
 }
 
-static struct ff__sim_lap lap_of(struct iterations *iterations, uint64_t back) {
+static struct ff__sim_iteration iteration_before(struct iterations *iterations, uint64_t back) {
     const struct ff__sim_result *end = counters(iterations, back),
                                 *start = counters(iterations, back + 1);
-    return (struct ff__sim_lap){
+    return (struct ff__sim_iteration){
         end->time_ns - start->time_ns,   end->time_ps - start->time_ps,
         end->faults - start->faults,     end->duplicates - start->duplicates,
         end->pages_in - start->pages_in, end->pages_out - start->pages_out};
 }
 
-static bool is_like(const struct ff__sim_lap *a, const struct ff__sim_lap *b) {
+static bool is_like(const struct ff__sim_iteration *a, const struct ff__sim_iteration *b) {
     uint64_t later = a->time_ns > b->time_ns ? a->time_ns - b->time_ns : b->time_ns - a->time_ns;
     return later <= ITERATION_NS && a->faults == b->faults && a->duplicates == b->duplicates &&
            a->pages_in == b->pages_in && a->pages_out == b->pages_out;
@@ -41,7 +41,8 @@ static bool repeats(struct iterations *iterations, uint64_t period) {
     if (iterations->count < 2 * period)
         return false;
     for (uint64_t i = 0; i < period; i++) {
-        struct ff__sim_lap now = lap_of(iterations, i), before = lap_of(iterations, i + period);
+        struct ff__sim_iteration now = iteration_before(iterations, i),
+                                 before = iteration_before(iterations, i + period);
         if (!is_like(&now, &before))
             return false;
     }
@@ -57,15 +58,15 @@ static bool lies_close(struct iterations *iterations) {
     if (iterations->count < 2 * ITERATIONS_PERIOD)
         return false;
     for (uint64_t i = 0; i < ITERATIONS_PERIOD; i++) {
-        struct ff__sim_lap lap = lap_of(iterations, i);
-        time += (double)lap.time_ns / ITERATIONS_PERIOD;
-        in += (double)lap.pages_in / ITERATIONS_PERIOD;
-        out += (double)lap.pages_out / ITERATIONS_PERIOD;
+        struct ff__sim_iteration iteration = iteration_before(iterations, i);
+        time += (double)iteration.time_ns / ITERATIONS_PERIOD;
+        in += (double)iteration.pages_in / ITERATIONS_PERIOD;
+        out += (double)iteration.pages_out / ITERATIONS_PERIOD;
     }
     for (uint64_t i = 0; i < ITERATIONS_PERIOD; i++) {
-        struct ff__sim_lap lap = lap_of(iterations, i);
-        if (!is_near(lap.time_ns, time) || !is_near(lap.pages_in, in) ||
-            !is_near(lap.pages_out, out))
+        struct ff__sim_iteration iteration = iteration_before(iterations, i);
+        if (!is_near(iteration.time_ns, time) || !is_near(iteration.pages_in, in) ||
+            !is_near(iteration.pages_out, out))
             return false;
     }
     return true;
@@ -74,10 +75,10 @@ static bool lies_close(struct iterations *iterations) {
 /* Fully resident: the last iterations had no faults and moved nothing, so that they left nothing
  * behind, and took exactly the same time as each other. */
 static bool rests(struct iterations *iterations) {
-    struct ff__sim_lap now = lap_of(iterations, 0), before;
+    struct ff__sim_iteration now = iteration_before(iterations, 0), before;
     if (iterations->count < 2)
         return false;
-    before = lap_of(iterations, 1);
+    before = iteration_before(iterations, 1);
     return now.faults + now.pages_in + now.pages_out == 0 &&
            before.faults + before.pages_in + before.pages_out == 0 && now.time_ps == before.time_ps;
 }
@@ -96,7 +97,7 @@ static uint64_t iterations_left(const struct job *job, uint64_t *last) {
     uint64_t count = 0;
     for (uint64_t i = job->next_action + 1; job->workload->type->action(job->workload, i, &action);
          i++) {
-        if (action.kind != FF__ACTION_LAP)
+        if (action.kind != FF__ACTION_ITERATION)
             continue;
         *last = i;
         count++;
@@ -114,19 +115,19 @@ static void multiply(struct iterations *iterations, uint64_t period, uint64_t le
     for (size_t i = 0; i < FF__RESULT_WORDS; i++)
         more[i] = (now[i] - start[i]) * (left / period) + (part[i] - start[i]);
     memcpy(&iterations->more, more, sizeof more);
-    memset(&iterations->more.lap, 0, sizeof iterations->more.lap);
-    iterations->more.laps_run = 0;
+    memset(&iterations->more.last_iteration, 0, sizeof iterations->more.last_iteration);
+    iterations->more.iterations_run = 0;
 }
 
 void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time) {
     struct iterations *iterations = &job->iterations;
     uint64_t last = job->next_action;
-    job->own.laps++;
-    job->own.laps_run++;
+    job->own.iterations++;
+    job->own.iterations_run++;
     iterations->count++;
     ff__sim_charge(sim, ff__sim_counters(sim, job, job->first_device));
     ff__job_stock(sim, job, time, counters(iterations, 0));
-    job->own.lap = lap_of(iterations, 0);
+    job->own.last_iteration = iteration_before(iterations, 0);
     uint64_t period = sim->config->settles ? period_of(iterations) : 0;
     if (sim->config->memory == 0 && rests(iterations))
         period = 1;

@@ -20,7 +20,7 @@ struct job {
     uint64_t next_action, host_time; /* the host itself is at work until then */
     uint32_t host_transfers;         /* of these, what it waits for */
     bool host_waits, host_ended;
-    bool freeing; /* an array goes: nobody may bring its pages back meanwhile */
+    bool freeing; /* an array is being freed: its pages must not come back meanwhile */
     bool over;    /* since `end` */
     uint64_t end;
     uint32_t launches, launches_done;

@@ -65,6 +65,8 @@ void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, 
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
     const struct ff__launch launch = {.tier = device->tier, .begins = begins, .identity = identity};
+    if (!ff__engine_can_tell(&sim->engine))
+        ff__engine_learn_all(&sim->engine);
     int status = ff__engine_launch(&sim->engine, ff__sim_ns(time), &launch, &advice);
     if (status)
         ff__sim_fail(sim, status, "a launch");

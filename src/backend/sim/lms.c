@@ -232,7 +232,7 @@ static void drop(struct lms *lms, uint32_t tensor) {
     *place = (struct place){.paging = NONE};
 }
 
-/* Parameters are on the device before the first round: model.cuda() copies each to its new place. */
+/* Parameters are on the device before the first iteration: model.cuda() copies each to its new place. */
 static int place_params(struct lms *lms) {
     int status = 0;
     for (uint32_t i = 0; i < lms->tape->param_count && !status; i++) {
@@ -247,7 +247,7 @@ static int place_params(struct lms *lms) {
     return status;
 }
 
-/* ---- rounds ---- */
+/* ---- iterations ---- */
 
 static int run_op(struct lms *lms, const struct ff__op *op, const char **what) {
     const struct ff__tape_kernel *kernel = &lms->tape->kernels[op->index];
@@ -277,17 +277,17 @@ static int run_round(struct lms *lms, uint32_t first, uint32_t end, const char *
     if (lms->config->empties)
         ff__caching_empty_cache(&lms->reclaim.pool);
     wait_for(lms, lms->device);
-    lms->result->laps++;
-    lms->result->laps_run++;
-    lms->result->lap.time_ns = (uint64_t)((lms->host - start) * 1e9);
+    lms->result->iterations++;
+    lms->result->iterations_run++;
+    lms->result->last_iteration.time_ns = (uint64_t)((lms->host - start) * 1e9);
     return status;
 }
 
-static int run(struct lms *lms, const struct ff__program *program, uint64_t rounds,
+static int run(struct lms *lms, const struct ff__program *program, uint64_t iterations,
                struct ff_error *error) {
     const char *what = "the parameters";
     int status = place_params(lms);
-    for (uint64_t i = 0; i < rounds && !status; i++)
+    for (uint64_t i = 0; i < iterations && !status; i++)
         status = run_round(lms, i ? program->first_end : 0,
                            i ? program->tape.op_count : program->first_end, &what);
     lms->result->time_ns = (uint64_t)(lms->host * 1e9);
@@ -314,7 +314,7 @@ static int prepare(struct lms *lms) {
 }
 
 int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *workload,
-                uint64_t rounds, struct ff__sim_result *result, struct ff_error *error) {
+                uint64_t iterations, struct ff__sim_result *result, struct ff_error *error) {
     const struct ff__program *program = ff__dnn_program(workload);
     memset(result, 0, sizeof *result);
     if (!program)
@@ -322,7 +322,7 @@ int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *
                         workload->type->name);
     struct lms lms = {.config = config, .tape = &program->tape, .result = result};
     int status = prepare(&lms) ? ff__fail(error, -ENOMEM, "no memory for the tensors")
-                               : run(&lms, program, rounds, error);
+                               : run(&lms, program, iterations, error);
     ff__reclaim_fini(&lms.reclaim);
     ff__paging_history_fini(&lms.history);
     free(lms.places);

@@ -11,12 +11,12 @@
 struct ff__lms_config {
     const struct ff__gpu *gpu;
     uint64_t memory; /* bytes of the device, of which LMS takes 95 %; 0: enough */
-    bool empties;    /* LMS-mod: cached memory goes back to the device after every round */
+    bool empties;    /* LMS-mod: cached memory goes back to the device after every iteration */
 };
 
-/* Only for workloads that train a network: -ENOTSUP. -ENOSPC: tensors of one kernel found no room, which
- * the message says of which kernel; `laps` of the result is the round. -ENOMEM. */
+/* Only for workloads that train a network: -ENOTSUP. -ENOSPC: the tensors of one kernel do not fit; the
+ * message names the kernel, and `iterations` of the result says in which iteration. -ENOMEM. */
 int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *workload,
-                uint64_t rounds, struct ff__sim_result *result, struct ff_error *error);
+                uint64_t iterations, struct ff__sim_result *result, struct ff_error *error);
 
 #endif

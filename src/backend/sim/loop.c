@@ -133,7 +133,7 @@ static bool have_ended(const struct sim *sim) {
 }
 
 void ff__sim_loop(struct sim *sim) {
-    uint32_t rounds = 0;
+    uint32_t steps = 0;
     for (uint32_t i = 0; i < sim->job_count; i++)
         ff__sim_post(sim, 0, EVENT_HOST, i, NULL);
     for (uint32_t i = 0; i < sim->config->capacity_count; i++)
@@ -149,7 +149,7 @@ void ff__sim_loop(struct sim *sim) {
         while (!sim->failure && ff__events_next(&sim->events) <= sim->now &&
                ff__events_pop(&sim->events, &event))
             take_place(sim, &event);
-        if (++rounds % 4096 == 0)
+        if (++steps % 4096 == 0)
             report_progress(sim);
     }
     if (!sim->failure && !have_ended(sim))

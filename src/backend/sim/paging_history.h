@@ -1,7 +1,7 @@
 /* Which storages IBM's Large Model Support copies out ahead of need (LMSReclaimHistory, predict_reclaim()
  * and record_reclaim() of the patch for 1.5.0). A storage gets a name when it is let go of for the first
  * time, made of the size of its block and of how many storages there are then: the one that takes its
- * part in the next round gets the same. For each name there is one bit for each time that a storage was
+ * part in the next iteration gets the same. For each name there is one bit for each time that a storage was
  * on the list: whether its memory was taken. What is expected is what was so last time, as long as that
  * has been right from the storage's beginning. */
 #ifndef FF_BACKEND_SIM_PAGING_HISTORY_H

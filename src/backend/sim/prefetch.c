@@ -31,12 +31,10 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
 
 /* One turn of the correlator and one of the prefetching thread. */
 static void learn_and_plan(struct sim *sim, uint64_t time) {
-    struct ff_event events[64];
     struct ff_advice items[64];
     if (!sim->engine.events.items)
         return;
-    while (ff__engine_learn(&sim->engine, events, 64) == 64)
-        ;
+    ff__engine_learn_all(&sim->engine);
     struct ff_advice_list advice = {.items = items, .capacity = 64};
     ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)

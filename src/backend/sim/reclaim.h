@@ -42,7 +42,7 @@ struct ff__reclaim {
 int ff__reclaim_init(struct ff__reclaim *reclaim, uint32_t storages, uint64_t limit);
 void ff__reclaim_fini(struct ff__reclaim *reclaim);
 
-/* Nobody holds the storage any longer; somebody does, or it is gone. No-ops if that is so already. */
+/* The storage has no holder any more; it has one again, or is freed. No-ops if that is so already. */
 void ff__reclaim_list(struct ff__reclaim *reclaim, uint32_t storage);
 void ff__reclaim_unlist(struct ff__reclaim *reclaim, uint32_t storage);
 

@@ -28,11 +28,11 @@ struct ff__sim_config {
     bool check; /* verify the engine's invariants after every event */
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
-    /* Rounds that are like those before (iterations.c) are counted without being run; not when observed. With
-     * all data resident, those in which nothing moves always are. */
+    /* Extrapolates iterations that are like those before (iterations.c) instead of running them; not when observed.
+     * Fully resident iterations, in which nothing moves, are always extrapolated. */
     bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
-     * other events. NULL: nobody watches. */
+     * other events. NULL: not wanted. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
     /* Called now and then with the share of the launches done; NULL. */
@@ -40,15 +40,15 @@ struct ff__sim_config {
     void *progress_self;
 };
 
-/* One round of the program. */
-struct ff__sim_lap {
+/* One iteration of the program. */
+struct ff__sim_iteration {
     uint64_t time_ns, time_ps, faults, duplicates, pages_in, pages_out;
 };
 
 /* All times are virtual. All members are 64-bit counters. */
 struct ff__sim_result {
     uint64_t time_ns;   /* the whole program, with everything below; this and all _ns: timed runs */
-    uint64_t time_ps;   /* the same, so that rounds add up */
+    uint64_t time_ps;   /* the same, so that iterations add up */
     uint64_t kernel_ns; /* some kernel ran */
     uint64_t fault_ns;  /* fault handling: the driver's time (batch), or its latencies (flat) */
     /* links from the host to devices, back, and between devices were busy */
@@ -72,10 +72,10 @@ struct ff__sim_result {
     uint64_t prefetched, prefetched_used, prefetched_useless;
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
-    uint64_t laps;                     /* rounds, if the program has such */
-    uint64_t laps_run;                 /* of these, not told from others */
-    struct ff__sim_lap lap;            /* the last one */
-    struct ff_stats stats;             /* the engine's */
+    uint64_t iterations;               /* of the program, if it has iterations */
+    uint64_t iterations_run;           /* of these, simulated and not extrapolated */
+    struct ff__sim_iteration last_iteration;
+    struct ff_stats stats; /* the engine's */
 };
 
 /* Result structures add up as words. */
@@ -96,7 +96,7 @@ struct ff__sim_job {
 /* Runs several programs at the same time, on devices of their own, but with one host, engine and policies.
  * Jobs are in the order of their devices. Each gets its own counters; `kernels`, `table_bytes` and `stats`,
  * which only the engine has, are those of all. `all` has the sums; its time is that of the last job to end.
- * Iterations are not told from others (`settles`) where there are several jobs. Errors as above. */
+ * Iterations are not extrapolated (`settles`) if there are several jobs. Errors as above. */
 int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
                      struct ff__sim_result *all, struct ff_error *error);
 

@@ -1,5 +1,5 @@
 /* What a run has counted. Most of it is counted where it happens, for the job and the device. What the
- * engine counts is charged to whoever it has worked for. */
+ * engine counts is charged to the job that it was done for. */
 #include "backend/sim/internal.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
 
 /* ---- the end ---- */
 
-/* What nobody wrote to is zero. */
+/* What was never written is zero. */
 static uint64_t arena_used(const struct ff__engine *engine) {
     const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
     const unsigned char *arena = engine->arena[FF__PREFETCH][0];

@@ -84,7 +84,7 @@ void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
     }
 }
 
-/* ---- who is here ---- */
+/* ---- resident pages ---- */
 
 void ff__belady_arrival(struct ff__belady *belady, const struct ff_view *view, uint32_t block,
                         const struct ff_mask *pages) {

@@ -1,4 +1,4 @@
-/* Belady: who is needed last, in a recorded run of the same work, leaves first. No order on demand has
+/* Belady: evicts the page whose next use, in a recorded run of the same work, is farthest. No order on demand has
  * fewer faults. */
 #include "policy/bounds/belady.h"
 
@@ -51,7 +51,7 @@ static void sort(uint64_t *next, uint32_t count) {
     }
 }
 
-/* A prefetch gets nobody's memory who is needed before what comes for it: the first of the block's
+/* A prefetch evicts no page that is needed before the prefetched ones: the first of the block's
  * absent pages, or by page as many of them as room is wanted for. */
 static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
                              const struct ff_evict_request *request) {

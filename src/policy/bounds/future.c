@@ -113,7 +113,7 @@ static void sort(struct wish *wishes, uint32_t count) {
     }
 }
 
-/* What faulted takes its memory first, whoever has to leave for it. By block, the other pages need
+/* The faulted pages take their memory first, whatever is evicted for them. By block, the other pages need
  * none of their own. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {

@@ -51,7 +51,7 @@ void ff__order_block_freed(void *order, uint32_t block) {
 }
 
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block) {
-    uint32_t next = 0, list = FF__ORDER_DISCARDED; /* next: plus one, 0 is nobody */
+    uint32_t next = 0, list = FF__ORDER_DISCARDED; /* next: plus one; 0: none */
     if (block != FF_NONE) {
         next = ff__order_at(order, block)->link.next;
         list = ff__order_at(order, block)->list + 1;

@@ -54,7 +54,7 @@ void ff__order_block_freed(void *order, uint32_t block);
 bool ff__order_is_movable(const struct ff__order *order, const struct ff_view *view,
                           uint32_t block);
 
-/* Whether it was served so lately that whoever asked for it may still be at it. */
+/* Whether it was served so lately that the faulting threads may still be using it. */
 #define FF__ORDER_RECENT 8u
 static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t block) {
     return order->clock - ff__order_at(order, block)->when < FF__ORDER_RECENT;

@@ -53,7 +53,7 @@ static void settle(struct ff__recency *list) {
     }
 }
 
-/* cut() and append() in one, where nothing is reserved and somebody comes after. */
+/* cut() and append() in one, if nothing is reserved and the unit is not the last. */
 static void move_last(struct ff__recency *list, uint32_t number) {
     struct ff__link *link = at(list, number);
     uint32_t next = link->next, prev = link->prev, last = list->tail;

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Both are id + 1, and 0 is nobody; the top bit of `prev` says that the unit is reserved. */
+/* Both are id + 1, and 0 is none; the top bit of `prev` says that the unit is reserved. */
 struct ff__link {
     uint32_t next, prev;
 };

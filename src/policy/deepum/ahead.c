@@ -1,7 +1,7 @@
 #include "policy/deepum/ahead.h"
 
-#define STOCK_MAX   8u  /* blocks, ... */
-#define STOCK_SHARE 32u /* ... or a 32nd of the device if that is less */
+#define RESERVE_MAX   8u  /* blocks, ... */
+#define RESERVE_SHARE 32u /* ... or a 32nd of the device if that is less */
 
 enum param { ON, PARAMS };
 
@@ -15,11 +15,11 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
     ahead->on = env->params[ON] != 0;
 }
 
-/* A fault brings a whole block: where memory is allocated by the page, less than that in stock saves
- * no fault an eviction, but takes pages from blocks that are in use. */
+/* A fault brings a whole block. With page-granular allocation, a smaller reserve would save no fault an eviction, but
+ * would take pages from blocks that are in use. */
 uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view) {
-    uint64_t share = view->capacity[ahead->tier] / STOCK_SHARE;
-    uint64_t most = (uint64_t)STOCK_MAX * FF_BLOCK_PAGES;
+    uint64_t share = view->capacity[ahead->tier] / RESERVE_SHARE;
+    uint64_t most = (uint64_t)RESERVE_MAX * FF_BLOCK_PAGES;
     if (!ahead->on || (view->by_page && share < FF_BLOCK_PAGES))
         return 0;
     return share < most ? share : most;
@@ -38,33 +38,33 @@ uint64_t ff__ahead_withhold(const struct ff__ahead *ahead, const struct ff_view 
     return ff__ahead_reserve(ahead, view);
 }
 
-void ff__ahead_insert(uint32_t block, uint64_t turn, uint64_t turns[FF__AHEAD_NAMED], uint32_t most,
+void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAMED], uint32_t most,
                       struct ff_victim_list *victims) {
-    if (victims->count == most && turn <= turns[most - 1])
+    if (victims->count == most && use <= uses[most - 1])
         return;
     uint32_t at = victims->count < most ? victims->count++ : most - 1;
-    for (; at > 0 && turns[at - 1] < turn; at--) {
-        turns[at] = turns[at - 1];
+    for (; at > 0 && uses[at - 1] < use; at--) {
+        uses[at] = uses[at - 1];
         victims->items[at].block = victims->items[at - 1].block;
     }
-    turns[at] = turn;
+    uses[at] = use;
     victims->items[at].block = block;
 }
 
-/* When the first of those who share the victim's root is needed again; FF_NO_USE: it has it alone. */
-static uint64_t next_of_root(const struct ff_view *view, uint32_t tier, uint32_t victim) {
+/* The first next use of the blocks that share the victim's chunk; FF_NO_USE: it shares its chunk with none. */
+static uint64_t next_of_chunk(const struct ff_view *view, uint32_t tier, uint32_t victim) {
     uint32_t mates[FF_ROOT_LEAVES], count = ff_view_root_mates(view, tier, victim, mates);
     uint64_t next = FF_NO_USE;
     for (uint32_t i = 0; i < count && count > 1; i++) {
-        uint64_t turn = ff_view_next_use(view, tier, mates[i]);
-        next = turn < next ? turn : next;
+        uint64_t use = ff_view_next_use(view, tier, mates[i]);
+        next = use < next ? use : next;
     }
     return next;
 }
 
 void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
                            struct ff_victim_list *victims) {
-    uint64_t turns[FF__AHEAD_NAMED], needed = 0;
+    uint64_t uses[FF__AHEAD_NAMED], needed = 0;
     uint32_t tier = request->tier, count = victims->count;
     if (view->by_page || !view->forecast.hooks)
         return;
@@ -73,9 +73,9 @@ void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_req
     victims->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t block = victims->items[i].block;
-        uint64_t turn = next_of_root(view, tier, block);
-        bool too_soon = request->cause == FF_EVICT_FOR_PREFETCH && turn <= needed;
-        if (turn == FF_NO_USE || !too_soon)
-            ff__ahead_insert(block, turn, turns, FF__AHEAD_NAMED, victims);
+        uint64_t use = next_of_chunk(view, tier, block);
+        bool too_soon = request->cause == FF_EVICT_FOR_PREFETCH && use <= needed;
+        if (use == FF_NO_USE || !too_soon)
+            ff__ahead_insert(block, use, uses, FF__AHEAD_NAMED, victims);
     }
 }

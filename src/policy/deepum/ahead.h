@@ -1,8 +1,8 @@
-/* What DeepUM's evictors share (section 5.1): memory kept free ahead of need, and no prefetch that costs
- * what is needed sooner. How much is kept, and the rules for shared roots and for what is kept, are ours.
+/* What DeepUM's evictors share (section 5.1): they keep a reserve of free memory, and no prefetch evicts a block that
+ * is needed sooner than what it brings. The size of the reserve, and the rules for shared chunks and for the reserve,
+ * are ours.
  *
- * What is expected is the forecast of the prefetch policy. Without one, no rule here has an effect but that
- * some memory is kept free. */
+ * Next uses come from the forecast of the prefetch policy. Without a forecast, only the reserve has an effect. */
 #ifndef FF_POLICY_DEEPUM_AHEAD_H
 #define FF_POLICY_DEEPUM_AHEAD_H
 
@@ -20,24 +20,24 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env);
 /* The hook `reserve`: pages to keep free. */
 uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view);
 
-/* The hook `withhold`. All that is kept free is for faults: a prefetch that took it would have it replaced by
- * an eviction, and nobody would have compared the victim with what the prefetch brings. A prefetch that comes
- * in the place of a fault may take it: of what the running kernel is expected to use, and has to be copied. */
+/* The hook `withhold`. The reserve is for faults. If a prefetch took it, a pre-eviction would restore it without
+ * comparing the victim's next use with that of the prefetched block. A prefetch may take it if it saves a fault: the
+ * running kernel is expected to use the block, and the host holds its content. */
 uint64_t ff__ahead_withhold(const struct ff__ahead *ahead, const struct ff_view *view,
                             uint32_t block);
 
-/* Most blocks that a pick names; who wants more asks again. */
+/* The most blocks that one pick names. */
 #define FF__AHEAD_NAMED 16u
 
-/* Puts a block among those named, which are in the order of their turns, the last turn first; it comes behind
- * those of the same turn. Of more than `most` (at most FF__AHEAD_NAMED), the last one drops out. All else in
- * the list's items is there already. */
-void ff__ahead_insert(uint32_t block, uint64_t turn, uint64_t turns[FF__AHEAD_NAMED], uint32_t most,
+/* Inserts a block into the named ones, which are sorted by next use, farthest first; it comes behind those with the
+ * same next use. If there are more than `most` (at most FF__AHEAD_NAMED), the last one is dropped. The other fields of
+ * the list's items must be set already. */
+void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAMED], uint32_t most,
                       struct ff_victim_list *victims);
 
-/* Ends a pick that has named at most FF__AHEAD_NAMED blocks. A victim leaves with the blocks that share its
- * root: those go first whose root is needed last as a whole. For a prefetch, victims whose root is needed no
- * later than what it brings are taken out. A block that has its root alone has been judged by the pick. */
+/* Ends a pick that has named at most FF__AHEAD_NAMED blocks. A victim is evicted together with the blocks that share
+ * its chunk. So victims are sorted by the first next use in their chunk, farthest first. For a prefetch, victims
+ * whose chunk is needed no later than what it brings are removed. The pick has judged blocks that share no chunk. */
 void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
                            struct ff_victim_list *victims);
 

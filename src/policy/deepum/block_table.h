@@ -6,12 +6,12 @@
  *
  * Two things are ours. A table begins with 8 sets and doubles when a set overflows, up to the paper's
  * size: most kernels use few blocks, and a full table of 2048 rows takes 180 KiB. And its rows are
- * linked in the order in which the kernel first touched them. Successors are learned from faults;
- * as prefetching works, only stray faults remain, and the pairs that they make lead past what lies
- * between. The order stays, but for rows that are found to be touched later.
+ * linked in the order in which the kernel first touched them. Successors are learned from faults.
+ * Once prefetching works, few faults remain, and pairs of them skip the blocks between. The order stays the same,
+ * except for rows that turn out to be touched later.
  *
  * All memory is the owner's, and is written to only where there are tables. When it is used up, the
- * table that has not been launched for the longest time goes, but none that is held. */
+ * table of the least recently launched kernel is dropped, except those that are held. */
 #ifndef FF_POLICY_DEEPUM_BLOCK_TABLE_H
 #define FF_POLICY_DEEPUM_BLOCK_TABLE_H
 
@@ -24,7 +24,7 @@ struct ff__row {
     uint32_t before, after; /* rows, in the order of first touch */
     uint32_t step;          /* its place there, when it was numbered last */
     uint32_t lasts;         /* so many places after its own it was still in use */
-    uint32_t used;          /* when: the least recently used row of a set makes room */
+    uint32_t used;          /* when: the least recently used row of a set is replaced */
     uint32_t walked;        /* the walk that has passed last */
     uint32_t successor[];   /* blocks; FF_NONE: no more. Behind them, if tables have that: ... */
 };

@@ -3,9 +3,9 @@
  * The correlator's step learns from faults and launches. The prefetching thread's step walks: from
  * the block that faulted last through the blocks that the kernel uses after it, then through those of
  * the kernel that is predicted to run next, and so on. It pauses N kernels ahead and goes on when the
- * running one is over; a new fault begins it anew. Advice that finds no room without harm stalls it
- * where it is, until something has changed: the paper does not say, and G10's stand-in for DeepUM
- * stalls likewise.
+ * running one is over; a new fault begins it anew. When a prefetch finds no room without evicting blocks that are
+ * needed sooner, the walk stalls until the next event. The paper does not say what happens then; G10's model of
+ * DeepUM stalls likewise.
  *
  * Where what works better is not what the paper says, both are here:
  *   pairs=0     the walk takes the faulted block's successors, and then goes by the order in which the
@@ -16,7 +16,7 @@
  *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far)
  * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
  * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
-#include "policy/deepum/foresight.h"
+#include "policy/deepum/forecast.h"
 
 #include "policy/registry.h"
 
@@ -39,7 +39,7 @@ struct device {
 };
 
 struct correlation {
-    struct ff__foresight foresight;
+    struct ff__forecast forecast;
     bool pairs, whole, chain;
     uint32_t reach;
     uint32_t stamp;
@@ -91,19 +91,19 @@ static int init(void *state, const struct ff_policy_env *env) {
     const int64_t *value = env->params;
     struct ff__tables_shape shape = {(uint32_t)value[ROWS], (uint32_t)value[WAYS],
                                      (uint32_t)value[SUCCESSORS], value[BEYOND] != 0};
-    correlation->foresight.limit = (uint32_t)value[KERNELS];
-    correlation->foresight.slack = (uint32_t)value[SLACK];
+    correlation->forecast.limit = (uint32_t)value[KERNELS];
+    correlation->forecast.slack = (uint32_t)value[SLACK];
     correlation->pairs = value[PAIRS] != 0;
     correlation->whole = value[WHOLE] != 0;
     correlation->chain = value[CHAIN] != 0;
     correlation->reach = (uint32_t)value[REACH];
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         correlation->devices[tier].last_block = FF_NONE;
-    return ff__foresight_start(&correlation->foresight, env, &shape);
+    return ff__forecast_start(&correlation->forecast, env, &shape);
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ff__foresight_forget(&((struct correlation *)state)->foresight, block);
+    ff__forecast_forget(&((struct correlation *)state)->forecast, block);
 }
 
 /* ---- the walk ---- */
@@ -115,14 +115,14 @@ static void visit_later(struct walk *walk, uint32_t block) {
 
 static void visit_successors(const struct correlation *correlation, struct walk *walk,
                              const struct ff__row *row) {
-    for (uint32_t i = 0; i < correlation->foresight.tables.successors; i++)
+    for (uint32_t i = 0; i < correlation->forecast.tables.successors; i++)
         visit_later(walk, row->successor[i]);
 }
 
 /* At the start of a launch's table. */
 static void begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
     struct walk *walk = &correlation->devices[tier].walk;
-    const struct ff__table *table = ff__launch_table(&correlation->foresight, tier, turn);
+    const struct ff__table *table = ff__launch_table(&correlation->forecast, tier, turn);
     walk->turn = turn;
     walk->at = FF_NONE;
     walk->stamp = ++correlation->stamp;
@@ -137,11 +137,11 @@ static void begin_at(struct correlation *correlation, uint32_t tier, uint64_t tu
                      bool with) {
     struct walk *walk = &correlation->devices[tier].walk;
     begin(correlation, tier, turn);
-    struct ff__table *table = ff__launch_table(&correlation->foresight, tier, turn);
-    uint32_t row = table ? ff__row_find(&correlation->foresight.tables, table, block) : FF_NONE;
+    struct ff__table *table = ff__launch_table(&correlation->forecast, tier, turn);
+    uint32_t row = table ? ff__row_find(&correlation->forecast.tables, table, block) : FF_NONE;
     if (row == FF_NONE)
         return;
-    struct ff__row *at = ff__row_at(&correlation->foresight.tables, table, row);
+    struct ff__row *at = ff__row_at(&correlation->forecast.tables, table, row);
     walk->count = 0;
     walk->at = block;
     if (with) {
@@ -161,7 +161,7 @@ static bool pass(struct walk *walk, struct ff__row *row) {
 /* The next of the blocks that were put down to be visited; FF_NONE: none. */
 static uint32_t next_of_frontier(struct correlation *correlation, struct walk *walk,
                                  const struct ff__table *table) {
-    const struct ff__tables *tables = &correlation->foresight.tables;
+    const struct ff__tables *tables = &correlation->forecast.tables;
     while (walk->count > 0) {
         uint32_t block = walk->frontier[walk->head++ % FRONTIER];
         uint32_t number = ff__row_find(tables, table, block);
@@ -179,7 +179,7 @@ static uint32_t next_of_frontier(struct correlation *correlation, struct walk *w
 
 static uint32_t next_in_order(struct correlation *correlation, struct walk *walk,
                               const struct ff__table *table) {
-    const struct ff__tables *tables = &correlation->foresight.tables;
+    const struct ff__tables *tables = &correlation->forecast.tables;
     uint32_t number = walk->at == FF_NONE ? FF_NONE : ff__row_find(tables, table, walk->at);
     if (walk->at != FF_NONE && number == FF_NONE)
         return FF_NONE; /* its row is gone, and with it the place in the order */
@@ -195,7 +195,7 @@ static uint32_t next_in_order(struct correlation *correlation, struct walk *walk
 /* The next block of the launch that the walk is in; FF_NONE: it ends here. */
 static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
     struct walk *walk = &correlation->devices[tier].walk;
-    struct ff__table *table = ff__launch_table(&correlation->foresight, tier, walk->turn);
+    struct ff__table *table = ff__launch_table(&correlation->forecast, tier, walk->turn);
     if (!table || !ff__table_is_ordered(table))
         return FF_NONE;
     uint32_t block = next_of_frontier(correlation, walk, table);
@@ -205,7 +205,7 @@ static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
 /* On to the next predicted launch, or back to where the walk had come before a fault. False: nothing is
  * predicted, or it pauses. */
 static bool next_launch(struct correlation *correlation, uint32_t tier) {
-    const struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
+    const struct ff__sequence *sequence = &correlation->forecast.sequences[tier];
     struct walk *walk = &correlation->devices[tier].walk;
     uint64_t next = walk->turn + 1;
     if (walk->turn == sequence->now && walk->reached > next)
@@ -222,14 +222,14 @@ static struct ff_mask pages_of(const struct correlation *correlation, const stru
     struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
     struct ff_mask there = ff_view_expected(view, tier, block);
     if (!correlation->whole)
-        pages = ff_mask_and(&pages, &ff__foreseen_at(&correlation->foresight, block)->touched);
+        pages = ff_mask_and(&pages, &ff__forecast_block_at(&correlation->forecast, block)->touched);
     return ff_mask_minus(&pages, &there);
 }
 
 /* Adds a piece of advice to the list, which has room. */
 static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
                    uint32_t block, struct ff_advice_list *list) {
-    struct ff__sequence *sequence = &correlation->foresight.sequences[tier];
+    struct ff__sequence *sequence = &correlation->forecast.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
     if (ff_view_facts(view, block)->busy)
         return;
@@ -245,9 +245,9 @@ static void advise(struct correlation *correlation, const struct ff_view *view, 
     correlation->devices[tier].walk.brought += count;
 }
 
-/* What is brought as soon as it does no harm is brought in every lap of a loop, however much of it
- * could have stayed: the memory becomes a window that slides over the data. So there is a bound to how
- * far the walk gets ahead of where the kernel is known to be. */
+/* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
+ * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
+ * resident. */
 static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
                            uint32_t tier) {
     uint64_t most = view->capacity[tier] * correlation->reach / 100;
@@ -274,15 +274,15 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
     struct device *device = &correlation->devices[event->tier];
-    struct ff__foresight *foresight = &correlation->foresight;
-    uint64_t turn = foresight->sequences[event->tier].now;
-    struct ff__table *ended = ff__launch_table(foresight, event->tier, turn);
+    struct ff__forecast *forecast = &correlation->forecast;
+    uint64_t turn = forecast->sequences[event->tier].now;
+    struct ff__table *ended = ff__launch_table(forecast, event->tier, turn);
     if (ended && device->last_block != FF_NONE)
-        ended->end = ff__row_find(&foresight->tables, ended, device->last_block) == FF_NONE
+        ended->end = ff__row_find(&forecast->tables, ended, device->last_block) == FF_NONE
                          ? FF_NONE /* it has been freed */
                          : device->last_block;
     device->last_block = FF_NONE;
-    bool right = ff__foresight_launch(foresight, event->tier, event->launch);
+    bool right = ff__forecast_launch(forecast, event->tier, event->launch);
     turn++;
     if (!right || device->walk.reached <= turn)
         device->walk.reached = turn + 1;
@@ -293,23 +293,23 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
 }
 
 static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__foresight *foresight = &correlation->foresight;
+    struct ff__forecast *forecast = &correlation->forecast;
     struct device *device = &correlation->devices[event->tier];
-    struct ff__sequence *sequence = &foresight->sequences[event->tier];
+    struct ff__sequence *sequence = &forecast->sequences[event->tier];
     struct ff__recorded recorded;
     if (event->launch == FF_NONE)
         return; /* the host's, not a kernel's */
     bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
     uint32_t before = is_running ? device->last_block : FF_NONE;
-    if (!ff__foresight_fault(foresight, event->tier, event->launch, before, event->block,
-                             &recorded) ||
+    if (!ff__forecast_fault(forecast, event->tier, event->launch, before, event->block,
+                            &recorded) ||
         !is_running)
         return;
-    struct ff__table *table = ff__launch_table(foresight, event->tier, sequence->now);
+    struct ff__table *table = ff__launch_table(forecast, event->tier, sequence->now);
     if (device->last_block == FF_NONE)
         table->start = event->block;
     if (table->runs > 0)
-        ff__foresight_progress(foresight, event->tier, &recorded);
+        ff__forecast_progress(forecast, event->tier, &recorded);
     device->last_block = event->block;
     /* a row that is new has no successors, and the walk under way is as good as before */
     if (!recorded.is_new)
@@ -318,7 +318,7 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
 
 /* Back to the first block that found no room. */
 static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__sequence *sequence = &correlation->foresight.sequences[event->tier];
+    struct ff__sequence *sequence = &correlation->forecast.sequences[event->tier];
     struct walk *walk = &correlation->devices[event->tier].walk;
     uint64_t turn = sequence->now, end = sequence->now + sequence->ahead;
     if (event->launch == FF_NONE || walk->stalled)
@@ -333,12 +333,21 @@ static void on_no_room(struct correlation *correlation, const struct ff_event *e
         walk->reached = turn > sequence->now ? turn : sequence->now + 1;
 }
 
-static void learn(void *state, const struct ff_event *events, uint32_t count) {
+/* Whether it shows where the kernel is. */
+static bool is_sign(const struct ff_event *event) {
+    return event->kind == FF_EVENT_FAULT || event->kind == FF_EVENT_LAUNCH ||
+           event->kind == FF_EVENT_LAUNCH_END;
+}
+
+/* The tables are read and written by every other hook, too, so that all learning is done here. An event takes
+ * less than 1 us on average, a launch 2 us, and longer if the predicted kernels change, whose blocks are
+ * marked one by one. */
+static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct correlation *correlation = state;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_event *event = &events[i];
-        struct walk *walk = &correlation->devices[event->tier].walk;
-        if (event->kind != FF_EVENT_NO_ROOM && event->kind != FF_EVENT_EVICTED) {
+        if (is_sign(event)) {
+            struct walk *walk = &correlation->devices[event->tier].walk;
             walk->stalled = false;
             walk->brought = 0;
         }
@@ -349,7 +358,7 @@ static void learn(void *state, const struct ff_event *events, uint32_t count) {
         } else if (event->kind == FF_EVENT_NO_ROOM) {
             on_no_room(correlation, event);
         } else if (event->kind == FF_EVENT_LAUNCH_END) {
-            ff__foresight_end(&correlation->foresight, event->tier, event->launch);
+            ff__forecast_end(&correlation->forecast, event->tier, event->launch);
         }
     }
 }
@@ -359,7 +368,7 @@ static void learn(void *state, const struct ff_event *events, uint32_t count) {
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct correlation *correlation = state;
-    struct ff_mask *touched = &ff__foreseen_at(&correlation->foresight, group->block)->touched;
+    struct ff_mask *touched = &ff__forecast_block_at(&correlation->forecast, group->block)->touched;
     *touched = ff_mask_or(touched, &group->faulted);
     if (correlation->whole)
         advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
@@ -369,30 +378,30 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 
 static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
-    const struct ff__foresight *foresight = &((const struct correlation *)state)->foresight;
+    const struct ff__forecast *forecast = &((const struct correlation *)state)->forecast;
     (void)view;
     for (uint32_t i = 0; i < count; i++) {
         if (launches_only) {
-            uint64_t launch = ff__foresight_next_launch(foresight, tier, blocks[i]);
+            uint64_t launch = ff__forecast_next_launch(forecast, tier, blocks[i]);
             uses[i] = launch == FF_NO_USE ? FF_NO_USE : launch << 32;
         } else {
-            uses[i] = ff__foresight_next(foresight, tier, blocks[i]);
+            uses[i] = ff__forecast_next(forecast, tier, blocks[i]);
         }
     }
 }
 
 static uint64_t now(const void *state, uint32_t tier) {
-    return ff__foresight_now(&((const struct correlation *)state)->foresight, tier);
+    return ff__forecast_now(&((const struct correlation *)state)->forecast, tier);
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
-    return ((const struct correlation *)state)->foresight.sequences[tier].retractions;
+    return ((const struct correlation *)state)->forecast.sequences[tier].retractions;
 }
 
-static const struct ff_forecast_hooks forecast = {
+static const struct ff_forecast_hooks forecast_hooks = {
     .next_uses = next_uses, .now = now, .retractions = retractions};
 
-static const struct ff_learn_hooks learning = {.learn = learn, .plan = plan};
+static const struct ff_learn_hooks learning = {.publish = publish, .plan = plan};
 
 const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
@@ -404,13 +413,13 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct correlation),
-            .block_state_size = FF__FORESEEN_SIZE(FF_TIERS_MAX),
+            .block_state_size = FF__FORECAST_BLOCK_SIZE(FF_TIERS_MAX),
             .arena_size = arena_size,
             .params = params,
             .init = init,
             .block_freed = block_freed,
         },
     .on_fault = on_fault,
-    .forecast = &forecast,
+    .forecast = &forecast_hooks,
     .learning = &learning,
 };

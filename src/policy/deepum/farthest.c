@@ -1,5 +1,5 @@
-/* Belady on a forecast: the block whose next expected use is farthest leaves. Ours; DeepUM's tables
- * make it possible. Of blocks that are not expected at all, the least recently migrated one leaves
+/* Belady's rule on a forecast: evicts the block whose predicted next use is farthest. Ours; DeepUM's tables make it
+ * possible. Of blocks that are not expected at all, the least recently migrated one leaves
  * first, and before any that is expected. Without a forecast this is lrm, less the discarded list.
  *
  * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
@@ -10,7 +10,7 @@
 
 #include "policy/registry.h"
 
-#define RECENT   8u /* arrivals ago: in use, whatever the forecast says for want of time */
+#define RECENT   8u /* arrivals ago: still in use, whether or not the forecast knows that already */
 #define ARRIVALS (UINT64_C(1) << 62) /* keys from here on: not expected, by arrival */
 
 /* By block, zero at first. */
@@ -39,12 +39,12 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
-    uint64_t turn = ff_view_next_use(view, farthest->ahead.tier, block);
+    uint64_t use = ff_view_next_use(view, farthest->ahead.tier, block);
     struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block),
                                         &ff_view_facts(view, block)->inactive);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
-    return turn < ARRIVALS ? turn : UINT64_MAX - 1 - farthest->blocks[block].arrival;
+    return use < ARRIVALS ? use : UINT64_MAX - 1 - farthest->blocks[block].arrival;
 }
 
 static bool is_recent(const struct farthest *farthest, uint32_t block) {
@@ -120,10 +120,10 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
     return FF_NONE;
 }
 
-/* Names blocks from the farthest on, as many as it may: by the block the engine takes one root, and the
- * first block may share its own. Those for a prefetch only if a later kernel needs them than what it brings: places
- * within a kernel are known less well than its set of blocks. They leave the heap for as long as it takes
- * to see those behind them. */
+/* Names blocks from the farthest next use on, as many as the list holds: the engine evicts one chunk, and the first
+ * block may share its chunk with others. For a prefetch, only blocks that a later kernel needs than the prefetched one:
+ * positions within a kernel are less certain than its set of blocks. Named blocks leave the heap until the next ones
+ * have been found. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct farthest *farthest = state;
@@ -132,7 +132,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     refresh(farthest, view);
     if (request->cause == FF_EVICT_FOR_PREFETCH)
         after = ff_view_next_use(view, request->tier, request->for_block) | UINT32_MAX;
-    if (after >= ARRIVALS) /* somebody else's wish: what nobody expects may go for it */
+    if (after >=
+        ARRIVALS) /* not predicted itself: blocks without a predicted use may leave for it */
         after = ARRIVALS - 1;
     while (count < FF__AHEAD_NAMED && victims->count < victims->capacity &&
            (block = top(farthest, view, &key)) != FF_NONE && key > after) {

@@ -1,11 +1,11 @@
 /* DeepUM's pre-eviction (section 5.1): the least recently migrated block that neither the running
  * kernel nor the next N predicted ones are expected to use, ahead of need.
  *
- * Where all blocks are expected, as in a loop over more data than fits, the paper is silent. Then a
- * prefetch takes the least recently migrated block that only a later kernel needs than what it brings,
- * or nothing; the stock and a fault take one that only a later kernel needs than the running one. If
- * there is none, the stock stays short, and a fault takes what the running kernel needs last. What the
- * expectation is comes from the prefetch policy; from one that foretells nothing, this is lrm. */
+ * The paper does not say what to evict if all blocks are expected, as in a loop over more data than fits. Here, a
+ * prefetch evicts the least recently migrated block that is first needed by a later kernel than the prefetched one,
+ * or nothing. Pre-eviction and faults evict one that the running kernel does not need. If there is none, pre-eviction
+ * evicts nothing, and a fault evicts the block that the running kernel needs last. The expectation is the forecast of the
+ * prefetch policy; without a forecast, this is lrm. */
 #include "policy/common/migration_order.h"
 #include "policy/deepum/ahead.h"
 
@@ -13,17 +13,17 @@
 
 #define LOOK 512u /* blocks of the order that one pick looks at; ours */
 #define CHOICES                                                                                    \
-    4u /* by the block: the engine takes one root, and the first block may share its own */
+    4u /* by the block: the engine takes one chunk, and the first block may share its own */
 
-/* Of a block. A launch that was seen to use it is remembered, so that a search over blocks that are all
- * expected, and which goes on and on, has to ask about few of them again. */
+/* Of a block. A launch that is predicted to use it is cached: a search over many expected blocks, which is repeated
+ * often, then asks the forecast about few of them again. */
 struct place {
     struct ff__order_link link;
     uint32_t launch, retractions; /* as of then */
 };
 
-/* Where the search for a block that is not expected goes on: at the least recently migrated one when a
- * kernel begins, behind those that were found to be expected after that, and so round and round. */
+/* Where the search for a block that is not expected continues. It starts at the least recently migrated block when a
+ * kernel begins, skips the blocks that were found to be expected since, and wraps around at the end. */
 struct hand {
     uint64_t launch;
     uint32_t at; /* FF_NONE: in front of all */
@@ -83,7 +83,7 @@ static uint64_t withhold(void *state, const struct ff_view *view, uint32_t block
 struct question {
     const struct ff_view *view;
     uint32_t tier, launch, retractions; /* the running launch, and the forecast's count */
-    uint64_t from;                      /* nobody is to use it before this launch */
+    uint64_t from;                      /* no use before this launch is expected */
 };
 
 static struct question question_of(const struct ff_view *view, uint32_t tier) {
@@ -137,7 +137,7 @@ static void name_from(const struct ff__order *order, const struct question *ques
  * least recently migrated. */
 static void name_last_needed(const struct ff__order *order, const struct question *question,
                              uint32_t for_block, struct ff_victim_list *victims) {
-    uint64_t turns[FF__AHEAD_NAMED];
+    uint64_t uses[FF__AHEAD_NAMED];
     uint32_t looked = 0, wanted = wanted_of(question->view, victims);
     if (wanted == 0)
         return;
@@ -147,11 +147,11 @@ static void name_last_needed(const struct ff__order *order, const struct questio
          block = ff__order_next(order, block), looked++)
         if (block != for_block && may_go(order, block, question) &&
             !ff__order_is_recent(order, block))
-            ff__ahead_insert(block, ff_view_next_use(question->view, question->tier, block), turns,
+            ff__ahead_insert(block, ff_view_next_use(question->view, question->tier, block), uses,
                              wanted, victims);
 }
 
-/* Moves the hand to a block that nobody expects. */
+/* Moves the hand to a block whose use is not expected. */
 static void search(struct predicted *predicted, const struct question *question) {
     const struct ff__order *order = &predicted->order;
     struct hand *hand = &predicted->hand;

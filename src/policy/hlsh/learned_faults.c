@@ -2,7 +2,7 @@
  *
  * A token is a fault as it was served: its first page, and in place of the PC the running kernel's
  * execution ID. A stream is what one thread faults on (in the simulator: one SM, as the fault packets
- * of NVIDIA's devices name a uTLB). The correlator's step predicts, off the fault path; a fault brings
+ * of NVIDIA's devices name a uTLB). `learn` predicts, off the fault path; a fault brings
  * its leaf, whatever is predicted. What is learned comes from faults alone, and so from other streams
  * than those that farfault train makes models of: without a model it learns while running. */
 #include "policy/hlsh/lookahead.h"
@@ -17,8 +17,10 @@ struct waiting {
 };
 
 struct learned {
-    struct ff__lookahead ahead;
+    struct ff__lookahead ahead; /* learning's, but for what does not change */
     uint64_t tune, faults, next_tune;
+    struct waiting
+        made[FF_LEARN_EVENTS]; /* learning's: for each event of this call; tier 0: none */
     struct waiting waiting[WAITING];
     uint32_t first, count;
 };
@@ -60,7 +62,7 @@ static void keep(struct learned *learned, struct waiting waiting) {
         learned->first = (learned->first + 1) % WAITING;
 }
 
-static void follow(struct learned *learned, const struct ff_event *event) {
+static struct waiting follow(struct learned *learned, const struct ff_event *event) {
     const struct ff__access token = {
         .page = event->block * FF_BLOCK_PAGES + event->page,
         .pc = event->launch,
@@ -70,11 +72,12 @@ static void follow(struct learned *learned, const struct ff_event *event) {
         .array = (uint16_t)event->range,
         .missed = true,
     };
-    struct ff__guess guess = {0};
+    struct waiting made = {.tier = event->tier, .launch = event->launch};
     ff__lookahead_note(&learned->ahead, event->thread, &token);
     learned->faults++;
-    if (ff__lookahead_predict(&learned->ahead, event->thread, event->now_ns, &guess))
-        keep(learned, (struct waiting){guess, event->tier, event->launch});
+    if (!ff__lookahead_predict(&learned->ahead, event->thread, event->now_ns, &made.guess))
+        made.tier = 0;
+    return made;
 }
 
 static void learn(void *state, const struct ff_event *events, uint32_t count) {
@@ -82,12 +85,19 @@ static void learn(void *state, const struct ff_event *events, uint32_t count) {
     const uint64_t now_ns = events[count - 1].now_ns;
     for (uint32_t i = 0; i < count; i++)
         if (events[i].kind == FF_EVENT_FAULT)
-            follow(learned, &events[i]);
+            learned->made[i] = follow(learned, &events[i]);
     if (learned->faults >= learned->next_tune) {
         learned->next_tune = learned->faults + learned->tune;
         ff__lookahead_tune(&learned->ahead, now_ns);
     }
     ff__lookahead_adopt(&learned->ahead, now_ns);
+}
+
+static void publish(void *state, const struct ff_event *events, uint32_t count) {
+    struct learned *learned = state;
+    for (uint32_t i = 0; i < count; i++)
+        if (events[i].kind == FF_EVENT_FAULT && learned->made[i].tier != 0)
+            keep(learned, learned->made[i]);
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
@@ -102,7 +112,7 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
     }
 }
 
-static const struct ff_learn_hooks learning = {.learn = learn, .plan = plan};
+static const struct ff_learn_hooks learning = {.learn = learn, .publish = publish, .plan = plan};
 
 const struct ff_prefetch_policy ff__prefetch_learned_faults = {
     .base =

@@ -8,7 +8,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
-/* The cause does not matter: the driver has one order, whoever asks. Costs the victims and the busy
+/* The cause does not matter: the driver has one order for all. Costs the victims and the busy
  * blocks passed over, not the blocks there are. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {

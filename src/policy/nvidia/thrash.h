@@ -33,7 +33,7 @@ struct ff__thrash_page {
     uint16_t processors, throttled; /* sets of tiers */
     uint8_t events;
     uint8_t throttlings;
-    uint8_t favoured;  /* who is not throttled in this window */
+    uint8_t favoured;  /* the processor that is not throttled in this window */
     uint8_t pinned_at; /* where the page is to stay */
 };
 

@@ -1,6 +1,6 @@
-/* Any block but the latest arrivals. What comes round and round in a device that is too small for it always loses
- * everything to an order by age; by lot, a part of it stays. The latest arrivals stay because whoever asked for
- * them may still be at them. */
+/* Evicts a random block, but not one of the latest arrivals. When a program iterates over more data than fits, an order
+ * by age evicts every block before its next use; random choice keeps a part. The latest arrivals stay
+ * because the threads that faulted may still be using them. */
 #include "policy/common/lot.h"
 #include "policy/registry.h"
 
@@ -68,7 +68,7 @@ static bool is_late(const struct any *any, uint32_t block) {
     return when > 0 && any->clock - when < (any->latest < half ? any->latest : half);
 }
 
-/* Only a fault that finds nobody else takes the memory of a late arrival. */
+/* A late arrival is evicted only for a fault, and only if there is no other victim. */
 static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
                                   uint32_t block) {
     if (!is_late(state, block))

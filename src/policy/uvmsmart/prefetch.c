@@ -1,4 +1,4 @@
-/* UVMSmart's way in (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
+/* UVMSmart's migrations to the device (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
  * memory first fills and another one after that, delayed migration, and of the smart runtime the part
  * that turns to remote use. The options' numbers are UVMSmart's.
  *
@@ -194,7 +194,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
 }
 
-static void learn(void *state, const struct ff_event *events, uint32_t count) {
+static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct uvmsmart *smart = state;
     for (uint32_t i = 0; i < count && counts(smart); i++)
         if (events[i].kind == FF_EVENT_EVICTED)
@@ -203,7 +203,7 @@ static void learn(void *state, const struct ff_event *events, uint32_t count) {
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};
 
-static const struct ff_learn_hooks learning = {.learn = learn};
+static const struct ff_learn_hooks learning = {.publish = publish};
 
 const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
     .base =

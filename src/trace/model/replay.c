@@ -46,7 +46,7 @@ struct running {
     uint32_t device;
     uint64_t identity;
     size_t entry;
-    bool stray; /* outside of every launch */
+    bool outside; /* of accesses outside of every launch */
     struct ff__access *accesses;
     size_t count;
 };
@@ -143,21 +143,21 @@ static void shape(const struct ff__steps *steps, uint32_t launch, struct ff__ker
         kernel->ctas = kernel->warps = 1;
 }
 
-static int begin(struct builder *builder, const struct ff_trace_event *event, bool stray) {
+static int begin(struct builder *builder, const struct ff_trace_event *event, bool outside) {
     struct ff__action action = {.kind = FF__ACTION_LAUNCH, .device = event->device};
     if (builder->running_count >= RUNNING_MAX)
         return ff__fail(builder->error, -EBADMSG, "%s: %u launches run and do not end",
                         builder->path, RUNNING_MAX);
-    const char *name = stray ? NO_LAUNCH : event->name ? event->name : "";
-    action.kernel.identity = stray ? ff__hash_bytes(0, name, strlen(name)) : event->identity;
-    action.kernel.ctas = stray ? 0 : event->ctas;
-    action.kernel.warps = stray ? 0 : event->warps;
+    const char *name = outside ? NO_LAUNCH : event->name ? event->name : "";
+    action.kernel.identity = outside ? ff__hash_bytes(0, name, strlen(name)) : event->identity;
+    action.kernel.ctas = outside ? 0 : event->ctas;
+    action.kernel.warps = outside ? 0 : event->warps;
     action.kernel.step = step_of_trace;
     if (find_name(builder, name, &action.kernel.name) ||
         ff__grow(&builder->running, builder->running_count, sizeof *builder->running))
         return -ENOMEM;
     builder->running[builder->running_count] = (struct running){
-        event->device, action.kernel.identity, builder->entry_count, stray, NULL, 0};
+        event->device, action.kernel.identity, builder->entry_count, outside, NULL, 0};
     if (add_action(builder, &action, false))
         return -ENOMEM;
     if (builder->running_count++ == 0)
@@ -179,28 +179,28 @@ static int end(struct builder *builder, size_t index) {
     return status;
 }
 
-/* Ends stray launches, of one device or (DEVICES) of all. */
-static int end_stray(struct builder *builder, uint32_t device) {
+/* Ends the launches that stand for accesses outside of launches: of one device, or (DEVICES) of all. */
+static int end_outside(struct builder *builder, uint32_t device) {
     int status = 0;
     for (size_t i = builder->running_count; i-- > 0 && !status;)
-        if (builder->running[i].stray &&
+        if (builder->running[i].outside &&
             (device == DEVICES || builder->running[i].device == device))
             status = end(builder, i);
     return status;
 }
 
-/* The end of a launch nobody saw the beginning of says nothing. */
+/* The end of a launch whose begin was not recorded is ignored. */
 static int end_launch(struct builder *builder, const struct ff_trace_event *event) {
     for (size_t i = builder->running_count; i-- > 0;) {
         const struct running *running = &builder->running[i];
-        if (!running->stray && running->device == event->device &&
+        if (!running->outside && running->device == event->device &&
             running->identity == event->identity)
             return end(builder, i);
     }
     return 0;
 }
 
-/* Kernels may overlap, and then the latest one is taken to be who does something. */
+/* Kernels may overlap. An access is then attributed to the latest one. */
 static int find_running(struct builder *builder, const struct ff_trace_event *event,
                         struct running **out) {
     for (size_t i = builder->running_count; i-- > 0;) {
@@ -330,7 +330,7 @@ static int use(struct builder *builder, const struct ff_trace_event *event) {
 /* What the host does comes after whatever the devices have done outside of launches. */
 static int host_event(struct builder *builder, const struct ff_trace_event *event,
                       int (*handle)(struct builder *, const struct ff_trace_event *)) {
-    int status = end_stray(builder, DEVICES);
+    int status = end_outside(builder, DEVICES);
     return status ? status : handle(builder, event);
 }
 
@@ -348,7 +348,7 @@ static int handle_event(struct builder *builder, const struct ff_trace_event *ev
     case FF_TRACE_HOST_WRITE:
         return host_event(builder, event, host_use);
     case FF_TRACE_LAUNCH:
-        status = end_stray(builder, event->device);
+        status = end_outside(builder, event->device);
         return status ? status : begin(builder, event, false);
     case FF_TRACE_LAUNCH_END:
         return end_launch(builder, event);

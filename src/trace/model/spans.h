@@ -1,4 +1,4 @@
-/* Ranges for addresses whose allocations nobody has recorded.
+/* Ranges for addresses whose allocations were not recorded.
  *
  * First every address that occurs is told, and every allocation that is known; then they are settled
  * into ranges: the known allocations as they are, and outside of them one range for every run of

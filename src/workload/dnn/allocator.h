@@ -38,7 +38,7 @@ struct ff__caching {
     uint64_t next_address;
     uint64_t limit; /* bytes of segments, at most: the device's memory; 0: none, as with UM */
     uint64_t reserved, reserved_peak, active, active_peak;
-    /* What is told, in order; NULL: nobody listens. */
+    /* What is told, in order; NULL: not wanted. */
     void (*on_segment)(void *self, uint32_t segment, bool live);
     void (*on_block)(void *self, uint32_t block, bool active);
     void *self;

@@ -22,15 +22,15 @@ static uint32_t gelu_linear(struct ff__tape *tape, uint32_t x, uint64_t rows, ui
 }
 
 static uint32_t layer(struct ff__tape *tape, const struct ff__network *network,
-                      const struct ff__round *round, uint32_t x) {
-    uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
+                      const struct ff__iteration *iteration, uint32_t x) {
+    uint64_t rows = iteration->batch * iteration->length, width = network->shape[FF__WIDTH];
     uint32_t qkv[3];
     for (int i = 0; i < 3; i++)
         qkv[i] = ff__layer_linear(tape, x, rows, width, width, true, false);
     for (int i = 0; i < 3; i++)
         qkv[i] =
             ff__then(tape, qkv[i], ff__layer_map(tape, "contiguous", qkv[i], FF__KEEPS_NOTHING, 0));
-    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, false);
+    uint32_t y = ff__attention(tape, network, iteration->batch, iteration->length, qkv, false);
     x = output(tape, x, y, rows, width, width);
     y = gelu_linear(tape, x, rows, width, 4 * width);
     return output(tape, x, y, rows, 4 * width, width);
@@ -60,12 +60,12 @@ static uint32_t embed(struct ff__tape *tape, const struct ff__network *network, 
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
-    uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
+                  const struct ff__iteration *iteration) {
+    uint64_t rows = iteration->batch * iteration->length, width = network->shape[FF__WIDTH];
     uint64_t words = network->shape[FF__VOCABULARY];
-    uint32_t table, x = embed(tape, network, rows, round->length, &table);
+    uint32_t table, x = embed(tape, network, rows, iteration->length, &table);
     for (uint64_t i = 0; i < network->shape[FF__LAYERS]; i++)
-        x = layer(tape, network, round, x);
+        x = layer(tape, network, iteration, x);
     x = ff__then(tape, x, gelu_linear(tape, x, rows, width, width));
     x = ff__then(tape, x, ff__layer_norm(tape, x, rows, width));
     uint32_t logits = ff__layer_tied(tape, x, table, rows, width, words);
@@ -77,7 +77,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, loss);
     ff__grad_norm(tape);
-    ff__adam(tape, round->states);
+    ff__adam(tape, iteration->states);
     ff__zero_grad(tape);
 }
 

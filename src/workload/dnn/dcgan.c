@@ -1,4 +1,4 @@
-/* DCGAN (Radford et al., 2015) as in PyTorch's examples on 64 x 64 images: in a round, the discriminator
+/* DCGAN (Radford et al., 2015) as in PyTorch's examples on 64 x 64 images: in an iteration, the discriminator
  * learns from real and from generated images, then the generator through it. Adam. */
 #include "workload/dnn/network.h"
 
@@ -45,7 +45,7 @@ static struct ff__images down(struct ff__tape *tape, struct ff__images x, uint64
     return ff__layer_conv(tape, x, &conv);
 }
 
-/* Images to a loss, and the way back; x stays. */
+/* From images to a loss, and the backward pass; x is kept. */
 static void judge(struct ff__tape *tape, struct ff__images x, bool data) {
     struct ff__images y = down(tape, x, WIDTH, data), next;
     ff__layer_relu(tape, y.tensor);
@@ -64,7 +64,7 @@ static void judge(struct ff__tape *tape, struct ff__images x, bool data) {
     ff__tensor_drop(tape, loss);
 }
 
-/* Generated images, twice: for the discriminator, whose way back goes no further than a detached copy;
+/* Generated images, twice: for the discriminator, whose backward pass ends at a detached copy;
  * and for the generator. The discriminator's parameters are the first ones. */
 static void judge_again(struct ff__tape *tape, struct ff__images x) {
     uint32_t waits = ff__tape_detach(tape);
@@ -76,18 +76,18 @@ static void judge_again(struct ff__tape *tape, struct ff__images x) {
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
+                  const struct ff__iteration *iteration) {
     (void)network;
-    struct ff__images real = {0, round->batch, 3, round->length, round->length};
+    struct ff__images real = {0, iteration->batch, 3, iteration->length, iteration->length};
     real.tensor = ff__tensor_new(tape, real.n * 3 * real.h * real.w);
     ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, real.tensor);
     ff__zero_grad(tape);
     judge(tape, real, true);
-    struct ff__images fake = generate(tape, round->batch);
+    struct ff__images fake = generate(tape, iteration->batch);
     judge_again(tape, fake);
     ff__tensor_drop(tape, fake.tensor);
     ff__tensor_drop(tape, real.tensor);
-    ff__adam(tape, round->states);
+    ff__adam(tape, iteration->states);
 }
 
 const struct ff__network ff__dcgan = {

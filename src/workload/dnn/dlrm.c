@@ -79,9 +79,9 @@ static void update(struct ff__tape *tape, uint32_t first_table, uint64_t lookups
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
+                  const struct ff__iteration *iteration) {
     (void)network;
-    uint64_t rows = round->batch;
+    uint64_t rows = iteration->batch;
     uint32_t first_table, vectors[VECTORS];
     ff__tape_work(tape, rows * SAMPLE_NS);
     uint32_t x = ff__layer_data(tape, rows * NUMBERS * FF__FLOAT);

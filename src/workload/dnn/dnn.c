@@ -1,4 +1,4 @@
-/* The networks as workloads: rounds of training as PyTorch launches them. */
+/* The networks as workloads: iterations of training as PyTorch launches them. */
 #include "workload/dnn/dnn.h"
 
 #include "workload/model.h"
@@ -66,7 +66,7 @@ static void fill(const struct ff__workload *workload, const struct ff__placed *s
         fill_kernel(workload->data, step, &out->kernel);
     } else if (step->kind == FF__ACTION_WORK) {
         out->work_ns = step->bytes;
-    } else if (step->kind != FF__ACTION_LAP) {
+    } else if (step->kind != FF__ACTION_ITERATION) {
         bool part = step->kind == FF__ACTION_ACTIVE || step->kind == FF__ACTION_INACTIVE;
         out->array = step->index;
         out->offset = step->offset;
@@ -74,12 +74,12 @@ static void fill(const struct ff__workload *workload, const struct ff__placed *s
     }
 }
 
-/* Rounds after the last placed one repeat it. */
+/* Iterations after the last placed one repeat it. */
 static bool find_step(const struct model *model, uint64_t index, uint64_t *out) {
     const struct ff__placement *placement = &model->placement;
-    uint32_t count = placement->round_count;
-    uint64_t end = placement->round_end[count - 1];
-    uint64_t last = count > 1 ? placement->round_end[count - 2] : 0;
+    uint32_t count = placement->iteration_count;
+    uint64_t end = placement->iteration_end[count - 1];
+    uint64_t last = count > 1 ? placement->iteration_end[count - 2] : 0;
     uint64_t total = end + (model->iterations - count) * (end - last);
     *out = index < end     ? index
            : index < total ? last + (index - end) % (end - last)

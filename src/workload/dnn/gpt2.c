@@ -21,14 +21,14 @@ static uint32_t gelu_new(struct ff__tape *tape, uint32_t x) {
 }
 
 /* One product makes q, k and v; they are views of its result until they are copied. The model returns k
- * and v, so the result stays until then: use_cache is on unless somebody turns it off. */
+ * and v, so the result stays until then: use_cache is on by default. */
 static uint32_t attend(struct ff__tape *tape, const struct ff__network *network,
-                       const struct ff__round *round, uint32_t x, uint32_t *past) {
-    uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
+                       const struct ff__iteration *iteration, uint32_t x, uint32_t *past) {
+    uint64_t rows = iteration->batch * iteration->length, width = network->shape[FF__WIDTH];
     uint32_t all = ff__layer_linear(tape, x, rows, width, 3 * width, true, false), qkv[3];
     *past = all;
     ff__layer_split(tape, all, qkv);
-    uint32_t y = ff__attention(tape, network, round->batch, round->length, qkv, true);
+    uint32_t y = ff__attention(tape, network, iteration->batch, iteration->length, qkv, true);
     y = ff__then(tape, y, ff__layer_linear(tape, y, rows, width, width, true, false));
     return ff__then(tape, y, ff__layer_dropout(tape, y));
 }
@@ -47,10 +47,10 @@ static uint32_t add_residual(struct ff__tape *tape, uint32_t x, uint32_t y) {
 }
 
 static uint32_t block(struct ff__tape *tape, const struct ff__network *network,
-                      const struct ff__round *round, uint32_t x, uint32_t *past) {
-    uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
+                      const struct ff__iteration *iteration, uint32_t x, uint32_t *past) {
+    uint64_t rows = iteration->batch * iteration->length, width = network->shape[FF__WIDTH];
     uint32_t norm = ff__layer_norm(tape, x, rows, width);
-    uint32_t y = attend(tape, network, round, norm, past);
+    uint32_t y = attend(tape, network, iteration, norm, past);
     ff__tensor_drop(tape, norm);
     x = add_residual(tape, x, y);
     norm = ff__layer_norm(tape, x, rows, width);
@@ -60,19 +60,20 @@ static uint32_t block(struct ff__tape *tape, const struct ff__network *network,
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
-    uint64_t rows = round->batch * round->length, width = network->shape[FF__WIDTH];
+                  const struct ff__iteration *iteration) {
+    uint64_t rows = iteration->batch * iteration->length, width = network->shape[FF__WIDTH];
     uint64_t words = network->shape[FF__VOCABULARY], positions = network->shape[FF__POSITIONS];
     uint32_t past[LAYERS_MAX], ids = ff__layer_data(tape, rows * FF__INDEX);
     uint32_t table = ff__tape_param(tape, words * width);
     uint32_t places = ff__tape_param(tape, positions * width);
     uint32_t x = ff__layer_embedding(tape, table, ids, words, width, rows);
-    uint32_t p = ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, round->length);
+    uint32_t p =
+        ff__layer_embedding(tape, places, FF__NO_TENSOR, positions, width, iteration->length);
     ff__tensor_drop(tape, ids);
     x = add_residual(tape, x, p);
     x = ff__then(tape, x, ff__layer_dropout(tape, x));
     for (uint64_t i = 0; i < network->shape[FF__LAYERS]; i++)
-        x = block(tape, network, round, x, &past[i]);
+        x = block(tape, network, iteration, x, &past[i]);
     x = ff__then(tape, x, ff__layer_norm(tape, x, rows, width));
     uint32_t logits = ff__layer_tied(tape, x, table, rows, width, words);
     ff__tensor_drop(tape, x);
@@ -85,7 +86,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, loss);
     ff__grad_norm(tape);
-    ff__adam(tape, round->states);
+    ff__adam(tape, iteration->states);
     ff__zero_grad(tape);
 }
 

@@ -25,7 +25,7 @@ static void map_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->in[0], dx);
 }
 
-/* The way back reads what is `kept`; it keeps, `also`, what nobody reads. */
+/* The backward pass reads `kept`. PyTorch also keeps `also`, which no kernel reads. */
 static void add_map(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y, uint32_t kept,
                     uint32_t also) {
     const struct ff__node node = {.backward = map_back,
@@ -46,7 +46,7 @@ uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum
     return y;
 }
 
-/* The gradient of a sum is its own, for whoever took part in it. */
+/* The gradient of each operand of a sum is the gradient of the sum. */
 static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t grad = tape->grad;
     for (int i = 0; i < 2; i++) {
@@ -359,7 +359,7 @@ static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
 }
 
 /* _embedding_bag_cuda(): beside the sums it makes the size of each bag and the bag of each row, which only
- * the way back uses. */
+ * the backward pass uses. */
 uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
                                  uint64_t width, const struct ff__lookups *lookups) {
     uint64_t rows = lookups->rows;

@@ -1,12 +1,12 @@
 /* Layers as PyTorch 1.8 runs them in eager mode and single precision: the kernels of the way there and
- * back, and which tensors are kept in between. Each takes its input over from nobody: who made a tensor
+ * back, and which tensors are kept in between. None takes over its input: what made a tensor
  * drops it. All sizes are in elements. */
 #ifndef FF_WORKLOAD_DNN_LAYERS_H
 #define FF_WORKLOAD_DNN_LAYERS_H
 
 #include "workload/dnn/tape.h"
 
-/* What comes from the host each round. */
+/* What comes from the host each iteration. */
 uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes);
 
 /* ---- dense ---- */

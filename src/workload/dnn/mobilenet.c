@@ -17,9 +17,9 @@ static struct ff__images layer(struct ff__tape *tape, struct ff__images x,
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
+                  const struct ff__iteration *iteration) {
     uint64_t classes = network->shape[0], first = network->shape[1];
-    struct ff__images x = {0, round->batch, 3, round->length, round->length};
+    struct ff__images x = {0, iteration->batch, 3, iteration->length, iteration->length};
     x.tensor = ff__tensor_new(tape, x.n * x.c * x.h * x.w);
     ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, x.tensor);
     x = layer(tape, x,
@@ -41,7 +41,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, logits);
     ff__tensor_drop(tape, loss);
-    ff__sgd(tape, round->states);
+    ff__sgd(tape, iteration->states);
 }
 
 const struct ff__network ff__mobilenet = {

@@ -1,10 +1,10 @@
-/* A network: one round of its training, written down on a tape. */
+/* A network: one iteration of its training, written down on a tape. */
 #ifndef FF_WORKLOAD_DNN_NETWORK_H
 #define FF_WORKLOAD_DNN_NETWORK_H
 
 #include "workload/dnn/layers.h"
 
-struct ff__round {
+struct ff__iteration {
     uint64_t batch, length; /* length: tokens of a sample, or the side of an image */
     uint32_t *states;       /* the optimizer's */
 };
@@ -13,7 +13,7 @@ struct ff__network {
     uint64_t shape[8]; /* the network's own */
     /* Forward, backward and the optimizer's step. */
     void (*train)(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round);
+                  const struct ff__iteration *iteration);
 };
 
 extern const struct ff__network ff__gpt2_xl, ff__gpt2_l, ff__bert_large, ff__bert_base, ff__dlrm,

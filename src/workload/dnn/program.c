@@ -14,10 +14,10 @@ int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t
     if (!states)
         return ff__fail(error, -ENOMEM, "no memory for a network");
     memset(states, 0xFF, 2 * FF__WEIGHTS_MAX * sizeof *states); /* FF__NO_TENSOR */
-    const struct ff__round round = {batch, length, states};
+    const struct ff__iteration iteration = {batch, length, states};
     for (int i = 0; i < 2; i++) {
         tape->param_next = 0;
-        network->train(tape, network, &round);
+        network->train(tape, network, &iteration);
         out->first_end = i == 0 ? tape->op_count : out->first_end;
     }
     free(states);
@@ -145,21 +145,21 @@ static void place_round(struct placing *placing, uint32_t first, uint32_t end) {
     struct ff__placement *out = placing->out;
     for (uint32_t i = first; i < end && !placing->status; i++)
         place_op(placing, &placing->tape->ops[i]);
-    add_step(placing, &(struct ff__placed){.kind = FF__ACTION_LAP});
-    uint32_t *ends = realloc(out->round_end, (out->round_count + 1) * sizeof *ends);
+    add_step(placing, &(struct ff__placed){.kind = FF__ACTION_ITERATION});
+    uint32_t *ends = realloc(out->iteration_end, (out->iteration_count + 1) * sizeof *ends);
     if (!ends)
         placing->status = -ENOMEM;
     else
-        out->round_end = ends;
+        out->iteration_end = ends;
     if (!placing->status)
-        out->round_end[out->round_count++] = out->step_count;
+        out->iteration_end[out->iteration_count++] = out->step_count;
 }
 
-static void place_rounds(struct placing *placing, const struct ff__program *program,
-                         uint64_t rounds) {
+static void place_iterations(struct placing *placing, const struct ff__program *program,
+                             uint64_t iterations) {
     struct ff__caching *pool = &placing->out->pool;
     uint64_t before = 0, state = 0;
-    for (uint64_t i = 0; i < rounds && !placing->status; i++) {
+    for (uint64_t i = 0; i < iterations && !placing->status; i++) {
         place_round(placing, i ? program->first_end : 0,
                     i ? program->tape.op_count : program->first_end);
         before = state;
@@ -169,7 +169,7 @@ static void place_rounds(struct placing *placing, const struct ff__program *prog
     }
 }
 
-int ff__placement_make(const struct ff__program *program, uint64_t rounds,
+int ff__placement_make(const struct ff__program *program, uint64_t iterations,
                        struct ff__placement *out, struct ff_error *error) {
     struct placing placing = {.tape = &program->tape, .out = out};
     memset(out, 0, sizeof *out);
@@ -179,7 +179,7 @@ int ff__placement_make(const struct ff__program *program, uint64_t rounds,
     out->pool.self = &placing;
     placing.blocks = malloc(program->tape.tensor_count * sizeof *placing.blocks);
     if (placing.blocks)
-        place_rounds(&placing, program, rounds);
+        place_iterations(&placing, program, iterations);
     else
         placing.status = -ENOMEM;
     free(placing.blocks);
@@ -193,6 +193,6 @@ void ff__placement_free(struct ff__placement *placement) {
     ff__caching_fini(&placement->pool);
     free(placement->steps);
     free(placement->operands);
-    free(placement->round_end);
+    free(placement->iteration_end);
     memset(placement, 0, sizeof *placement);
 }

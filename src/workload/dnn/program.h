@@ -5,11 +5,11 @@
 #include "workload/dnn/allocator.h"
 #include "workload/dnn/network.h"
 
-/* The tape has the first round, in which parameters, gradients and the optimizer's states are made, and
- * one of all later rounds. */
+/* The tape has the first iteration, in which parameters, gradients and the optimizer's states are made, and
+ * one of all later iterations. */
 struct ff__program {
     struct ff__tape tape;
-    uint32_t first_end; /* ops of the first round; the others are those of a later one */
+    uint32_t first_end; /* ops of the first iteration; the others are those of a later one */
 };
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
@@ -26,18 +26,18 @@ struct ff__placed {
     uint64_t identity;
 };
 
-/* Rounds differ until the allocator is at the end of one where it was at its beginning: all further ones
- * are like the last. */
+/* Iterations differ until the allocator's state is the same at the end of one as at its beginning. All further
+ * iterations equal that one. */
 struct ff__placement {
     struct ff__placed *steps;
     struct ff__operand *operands;
-    uint32_t *round_end; /* steps so far */
-    uint32_t step_count, operand_count, round_count;
+    uint32_t *iteration_end; /* steps so far */
+    uint32_t step_count, operand_count, iteration_count;
     struct ff__caching pool;
 };
 
-/* `rounds`: how many there will be. */
-int ff__placement_make(const struct ff__program *program, uint64_t rounds,
+/* `iterations`: how many there will be. */
+int ff__placement_make(const struct ff__program *program, uint64_t iterations,
                        struct ff__placement *out, struct ff_error *error);
 void ff__placement_free(struct ff__placement *placement);
 

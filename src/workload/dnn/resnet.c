@@ -46,16 +46,16 @@ static struct ff__images bottleneck(struct ff__tape *tape, struct ff__images x, 
 }
 
 /* The batch comes from the host each time. */
-static struct ff__images pictures(struct ff__tape *tape, const struct ff__round *round) {
-    struct ff__images x = {0, round->batch, 3, round->length, round->length};
+static struct ff__images pictures(struct ff__tape *tape, const struct ff__iteration *iteration) {
+    struct ff__images x = {0, iteration->batch, 3, iteration->length, iteration->length};
     x.tensor = ff__tensor_new(tape, x.n * x.c * x.h * x.w);
     ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, x.tensor);
     return x;
 }
 
 static void train(struct ff__tape *tape, const struct ff__network *network,
-                  const struct ff__round *round) {
-    struct ff__images x = pictures(tape, round), y = conv_norm(tape, x, 64, 7, 2, true);
+                  const struct ff__iteration *iteration) {
+    struct ff__images x = pictures(tape, iteration), y = conv_norm(tape, x, 64, 7, 2, true);
     ff__layer_relu(tape, y.tensor);
     ff__tensor_drop(tape, x.tensor);
     x = ff__layer_max_pool(tape, y, 3, 2, 1);
@@ -72,7 +72,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tape_backward(tape, loss);
     ff__tensor_drop(tape, logits);
     ff__tensor_drop(tape, loss);
-    ff__sgd(tape, round->states);
+    ff__sgd(tape, iteration->states);
 }
 
 const struct ff__network ff__resnet152 = {

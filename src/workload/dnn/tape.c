@@ -154,7 +154,7 @@ void ff__grad_give(struct ff__tape *tape, uint32_t tensor, uint32_t grad) {
     }
     if (tape->tensors[*has].holders == 1) {
         ff__kernel_map(tape, "add_grad", *has, grad, FF__NO_TENSOR, *has);
-    } else { /* somebody else's gradient, too */
+    } else { /* shared with another tensor's gradient */
         uint32_t old = *has, sum = ff__tensor_bytes(tape, tape->tensors[old].bytes);
         ff__kernel_map(tape, "add_grad", old, grad, FF__NO_TENSOR, sum);
         ff__tensor_drop(tape, old);

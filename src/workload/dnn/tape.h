@@ -53,7 +53,7 @@ typedef void (*ff__backward)(struct ff__tape *tape, const struct ff__node *node)
 
 #define FF__SAVED 6
 
-/* What one layer needs for its way back. */
+/* What one layer needs for its backward pass. */
 struct ff__node {
     ff__backward backward;
     const char *name;
@@ -71,10 +71,10 @@ struct ff__tape {
     struct ff__node *nodes;
     uint32_t *params; /* in the order in which they were made */
     uint32_t tensor_count, op_count, kernel_count, use_count, unread_count, node_count, param_count;
-    uint32_t param_next; /* of the round that is being written down */
-    uint32_t first_node; /* where ways back end */
+    uint32_t param_next; /* of the iteration that is being written down */
+    uint32_t first_node; /* where backward passes end */
     uint64_t weights;    /* elements of all parameters */
-    uint32_t grad;       /* of the output of the node that is on its way back */
+    uint32_t grad;       /* of the output of the node whose backward pass runs */
     bool failed;         /* out of memory: everything after it is void */
 };
 
@@ -87,7 +87,7 @@ uint32_t ff__tensor_bytes(struct ff__tape *tape, uint64_t bytes);
 void ff__tensor_hold(struct ff__tape *tape, uint32_t tensor);
 void ff__tensor_drop(struct ff__tape *tape, uint32_t tensor); /* the last holder frees it */
 
-/* The next parameter: made the first time, the same one in later rounds. */
+/* The next parameter: made the first time, the same one in later iterations. */
 uint32_t ff__tape_param(struct ff__tape *tape, uint64_t elements);
 
 /* ---- kernels: begin, uses, end ---- */

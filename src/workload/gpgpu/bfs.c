@@ -167,7 +167,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 /* ---- the graph ---- */
 
-/* Even, because every edge leads both ways; the published graph's proportion if nobody says more. */
+/* Even, because every edge leads both ways; the published graph's proportion unless given. */
 static uint64_t edges_of(uint64_t nodes, const int64_t *params) {
     if (params[KIND] != 0)
         return nodes * (uint64_t)params[DEGREE] / 2 * 2;

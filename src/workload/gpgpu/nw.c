@@ -72,7 +72,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     if (ff__script_turn(&script, *n / SIDE * 2 - 1, &which))
         launch(*n, which, out);
     ff__script_synchronize(&script);
-    /* the way back, from corner to corner, crosses every row once or more often */
+    /* the traceback, from corner to corner, visits every row at least once */
     ff__script_read_all(&script, SCORES);
     ff__script_read_all(&script, REFERENCE);
     ff__script_free_all(&script);

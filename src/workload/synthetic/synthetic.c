@@ -173,12 +173,12 @@ const struct ff__workload_type ff__workload_cyclic = {
 
 /* ---- stride ---- */
 
-/* Laps of the array `stride` pages apart, each starting one page after the one before. */
+/* Passes over the array, `stride` pages apart, each starting one page after the one before. */
 static uint64_t page_strided(const struct model *model, const struct ff__kernel *kernel,
                              uint64_t at) {
     (void)kernel;
-    uint64_t stride = model->own[0], lap = ff__ceil_div(model->pages, stride);
-    return (at % lap * stride + at / lap) % model->pages;
+    uint64_t stride = model->own[0], per_pass = ff__ceil_div(model->pages, stride);
+    return (at % per_pass * stride + at / per_pass) % model->pages;
 }
 
 static int open_stride(struct ff__workload *workload, const int64_t *params, const char *file,
@@ -194,7 +194,7 @@ static int open_stride(struct ff__workload *workload, const int64_t *params, con
 
 static const struct ff_param stride_params[] = PARAMS(
     {"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
-    {"laps", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each shifted by one page"});
+    {"passes", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each shifted by one page"});
 
 const struct ff__workload_type ff__workload_stride = {
     .name = "stride",
@@ -322,13 +322,13 @@ const struct ff__workload_type ff__workload_zipf = {
 static uint64_t page_of_phase(const struct model *model, const struct ff__kernel *kernel,
                               uint64_t at) {
     uint64_t kind = kernel->argument[0], third = ff__ceil_div(model->pages, PHASE_KINDS);
-    uint64_t lap = ff__ceil_div(third, 16), page;
+    uint64_t per_pass = ff__ceil_div(third, 16), page;
     if (kind == 0)
         page = at % third;
     else if (kind == 1)
         page = ff__mix(model->seed + at) % third;
     else
-        page = (at % lap * 16 + at / lap) % third;
+        page = (at % per_pass * 16 + at / per_pass) % third;
     return (kind * third + page) % model->pages;
 }
 

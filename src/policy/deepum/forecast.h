@@ -1,11 +1,11 @@
-/* What DeepUM's two kinds of tables foretell: the next N kernels of each device, and by which of them,
- * and in which order, each block will be used.
+/* The forecast that DeepUM's two kinds of tables make: the next N kernels of each device, which of them will use
+ * each block, and in which order.
  *
  * A device's launches are numbered. Of the running one and the predicted ones after it, each block
  * keeps a bit in a ring of 256, so that a block's next use is a look-up of four words, whatever their
  * number. A kernel's blocks are marked when it is predicted and unmarked when it is over. */
-#ifndef FF_POLICY_DEEPUM_FORESIGHT_H
-#define FF_POLICY_DEEPUM_FORESIGHT_H
+#ifndef FF_POLICY_DEEPUM_FORECAST_H
+#define FF_POLICY_DEEPUM_FORECAST_H
 
 #include "policy/deepum/block_table.h"
 #include "policy/deepum/history.h"
@@ -26,7 +26,7 @@ struct ff__uses {
 };
 
 /* By block, zero at first. */
-struct ff__foreseen {
+struct ff__forecast_block {
     struct ff_mask touched; /* pages that have ever faulted */
     uint32_t freed;         /* which of the blocks that went it was, when it went last; 0: never */
     struct ff__uses uses[]; /* by device: the one of tier 1 first */
@@ -34,8 +34,8 @@ struct ff__foreseen {
 
 /* Bytes of a record where there are so many tiers. Block state is provided for FF_TIERS_MAX; records lie in the front part
  * of it, and what is behind them is never touched and costs nothing. */
-#define FF__FORESEEN_SIZE(tiers)                                                                   \
-    ((offsetof(struct ff__foreseen, uses) + ((tiers)-1) * sizeof(struct ff__uses) +                \
+#define FF__FORECAST_BLOCK_SIZE(tiers)                                                             \
+    ((offsetof(struct ff__forecast_block, uses) + ((tiers)-1) * sizeof(struct ff__uses) +          \
       sizeof(struct ff_mask) - 1) /                                                                \
      sizeof(struct ff_mask) * sizeof(struct ff_mask))
 
@@ -51,17 +51,17 @@ struct ff__sequence {
     uint32_t progress;    /* the step of its table where it was seen last */
     uint32_t front;       /* the block there, FF_NONE: not seen yet */
     uint32_t began;       /* when, by the tables' clock */
-    uint64_t retractions; /* how often uses that had been foretold no longer were */
+    uint64_t retractions; /* how often predicted uses were retracted */
     /* If `leapt` is not 0: so many faults ago, that one among them, it was far behind, there. */
     uint32_t leapt, leapt_from, leapt_front;
     uint32_t context[FF__CONTEXT];
     struct ff__launch ring[FF__RING];
 };
 
-struct ff__foresight {
+struct ff__forecast {
     struct ff__tables tables;
     struct ff__history history;
-    unsigned char *blocks; /* records; see ff__foreseen_at() */
+    unsigned char *blocks; /* records; see ff__forecast_block_at() */
     size_t stride;
     uint32_t tier_count;
     uint32_t limit; /* N */
@@ -70,9 +70,9 @@ struct ff__foresight {
     struct ff__sequence sequences[FF_TIERS_MAX];
 };
 
-static inline struct ff__foreseen *ff__foreseen_at(const struct ff__foresight *foresight,
-                                                   uint32_t block) {
-    return (struct ff__foreseen *)(void *)(foresight->blocks + block * foresight->stride);
+static inline struct ff__forecast_block *ff__forecast_block_at(const struct ff__forecast *forecast,
+                                                               uint32_t block) {
+    return (struct ff__forecast_block *)(void *)(forecast->blocks + block * forecast->stride);
 }
 
 static inline struct ff__launch *ff__launch_at(struct ff__sequence *sequence, uint64_t turn) {
@@ -80,10 +80,10 @@ static inline struct ff__launch *ff__launch_at(struct ff__sequence *sequence, ui
 }
 
 /* The table of a launch in the ring, or NULL. */
-static inline struct ff__table *ff__launch_table(struct ff__foresight *foresight, uint32_t tier,
+static inline struct ff__table *ff__launch_table(struct ff__forecast *forecast, uint32_t tier,
                                                  uint64_t turn) {
-    uint32_t table = ff__launch_at(&foresight->sequences[tier], turn)->table;
-    return table == FF_NONE ? NULL : &foresight->tables.tables[table];
+    uint32_t table = ff__launch_at(&forecast->sequences[tier], turn)->table;
+    return table == FF_NONE ? NULL : &forecast->tables.tables[table];
 }
 
 /* Whether a kernel is known to use its blocks in the table's order. */
@@ -93,24 +93,24 @@ static inline bool ff__table_is_ordered(const struct ff__table *table) {
 
 /* For what the policy is born with. The tables lie in its arena, of which an eighth is for the history. -ENOMEM: that is
  * too little. */
-int ff__foresight_start(struct ff__foresight *foresight, const struct ff_policy_env *env,
-                        const struct ff__tables_shape *shape);
+int ff__forecast_start(struct ff__forecast *forecast, const struct ff_policy_env *env,
+                       const struct ff__tables_shape *shape);
 
 /* A kernel begins on the device; what comes after it is predicted anew, or further. False: it was not
  * the one that was predicted. */
-bool ff__foresight_launch(struct ff__foresight *foresight, uint32_t tier, uint32_t id);
+bool ff__forecast_launch(struct ff__forecast *forecast, uint32_t tier, uint32_t id);
 
 /* The block's range is gone: nothing that was learned of it holds for what will have its number. Tables of launches to
  * come forget it at once, others when they are used again. */
-void ff__foresight_forget(struct ff__foresight *foresight, uint32_t block);
+void ff__forecast_forget(struct ff__forecast *forecast, uint32_t block);
 
 /* It has ended: it uses none of its blocks any more. */
-void ff__foresight_end(struct ff__foresight *foresight, uint32_t tier, uint32_t id);
+void ff__forecast_end(struct ff__forecast *forecast, uint32_t tier, uint32_t id);
 
 /* A fault of a launch of the ID, or of any other kernel, after one on `before` (FF_NONE). False: there
  * is no room for a table. */
-bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_t id,
-                         uint32_t before, uint32_t block, struct ff__recorded *recorded);
+bool ff__forecast_fault(struct ff__forecast *forecast, uint32_t tier, uint32_t id, uint32_t before,
+                        uint32_t block, struct ff__recorded *recorded);
 
 /* The running kernel has been seen at a row of its table, which it must have. What comes back when it
  * seemed to be over is in use for longer, which is remembered. What has been on no device since the
@@ -120,12 +120,12 @@ bool ff__foresight_fault(struct ff__foresight *foresight, uint32_t tier, uint32_
  * order, all rows come late: the table's score falls by two, and rises by one for what is in order.
  * A kernel that seems to have leapt ahead, and within a few faults is seen where it had been, has used a
  * single block out of its order. That gets its place there, and the progress is taken back. */
-void ff__foresight_progress(struct ff__foresight *foresight, uint32_t tier,
-                            const struct ff__recorded *recorded);
+void ff__forecast_progress(struct ff__forecast *forecast, uint32_t tier,
+                           const struct ff__recorded *recorded);
 
-uint64_t ff__foresight_next(const struct ff__foresight *foresight, uint32_t tier, uint32_t block);
-uint64_t ff__foresight_next_launch(const struct ff__foresight *foresight, uint32_t tier,
-                                   uint32_t block);
-uint64_t ff__foresight_now(const struct ff__foresight *foresight, uint32_t tier);
+uint64_t ff__forecast_next(const struct ff__forecast *forecast, uint32_t tier, uint32_t block);
+uint64_t ff__forecast_next_launch(const struct ff__forecast *forecast, uint32_t tier,
+                                  uint32_t block);
+uint64_t ff__forecast_now(const struct ff__forecast *forecast, uint32_t tier);
 
 #endif

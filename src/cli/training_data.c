@@ -1,4 +1,4 @@
-#include "cli/lesson.h"
+#include "cli/training_data.h"
 
 #include "backend/sim/sim.h"
 #include "cli/cli.h"
@@ -47,24 +47,24 @@ static int read_split(const struct ff__options *options, enum ff__split *split) 
     return 0;
 }
 
-int ff__lesson_read(const struct ff__options *options, const char *list,
-                    struct ff__lesson *lesson) {
+int ff__training_data_read(const struct ff__options *options, const char *list,
+                           struct ff__training_data *data) {
     struct ff_error error;
-    *lesson = (struct ff__lesson){.seed = 1, .distance = 1};
-    if (ff__specs_split(list, &lesson->workloads, &error))
+    *data = (struct ff__training_data){.seed = 1, .distance = 1};
+    if (ff__specs_split(list, &data->workloads, &error))
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    int status = read_gpu(options, &lesson->gpu);
+    int status = read_gpu(options, &data->gpu);
     if (!status)
-        status = ff__options_seed(options, FF__OPTION_SEED, &lesson->seed);
+        status = ff__options_seed(options, FF__OPTION_SEED, &data->seed);
     if (!status)
-        status = ff__options_number(options, FF__OPTION_DISTANCE, 1, 1000, &lesson->distance);
+        status = ff__options_number(options, FF__OPTION_DISTANCE, 1, 1000, &data->distance);
     if (!status)
-        status = read_cluster(options, &lesson->by);
-    return status ? status : read_split(options, &lesson->split);
+        status = read_cluster(options, &data->by);
+    return status ? status : read_split(options, &data->split);
 }
 
-void ff__lesson_free(struct ff__lesson *lesson) {
-    ff__words_free(&lesson->workloads);
+void ff__training_data_free(struct ff__training_data *data) {
+    ff__words_free(&data->workloads);
 }
 
 /* ---- recording ---- */
@@ -96,19 +96,19 @@ static void take(void *self, const struct ff_trace_event *event, const struct ff
         recorder->status = ff__corpus_add(recorder->corpus, &kept);
 }
 
-static int record(const struct ff__lesson *lesson, const char *name, struct recorder *recorder,
+static int record(const struct ff__training_data *data, const char *name, struct recorder *recorder,
                   struct ff_error *error) {
     struct ff__workload *workload;
     struct ff__sim_result result;
     struct ff__sim_config config = {
-        .gpu = &lesson->gpu,
+        .gpu = &data->gpu,
         .devices = 1,
-        .seed = lesson->seed,
+        .seed = data->seed,
         .observe = take,
         .observer = recorder,
     };
     recorder->launch = 0;
-    int status = ff__workload_open(name, lesson->seed, &workload, error);
+    int status = ff__workload_open(name, data->seed, &workload, error);
     if (status)
         return status;
     status = ff__system_parse("demand", &config.system, error);
@@ -118,16 +118,16 @@ static int record(const struct ff__lesson *lesson, const char *name, struct reco
     return status ? status : recorder->status;
 }
 
-int ff__lesson_record(const struct ff__lesson *lesson, unsigned first, unsigned count,
-                      struct ff__corpus *corpus) {
+int ff__training_data_record(const struct ff__training_data *data, unsigned first, unsigned count,
+                             struct ff__corpus *corpus) {
     struct ff_error error = {""};
     struct recorder recorder = {.corpus = corpus};
     int status = 0;
-    ff__corpus_init(corpus, lesson->by, ACCESSES);
-    corpus->threshold >>= lesson->halvings;
+    ff__corpus_init(corpus, data->by, ACCESSES);
+    corpus->threshold >>= data->halvings;
     for (unsigned i = 0; i < count && !status; i++) {
-        recorder.program = (uint16_t)(lesson->program + i);
-        status = record(lesson, lesson->workloads.items[first + i], &recorder, &error);
+        recorder.program = (uint16_t)(data->program + i);
+        status = record(data, data->workloads.items[first + i], &recorder, &error);
     }
     if (!status)
         status = ff__corpus_close(corpus);

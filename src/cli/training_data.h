@@ -1,0 +1,36 @@
+/* Training data, shared by train, predict and repro: which programs, on which device, and how their accesses are
+ * split and sampled. */
+#ifndef FF_CLI_TRAINING_DATA_H
+#define FF_CLI_TRAINING_DATA_H
+
+#include "backend/sim/gpu.h"
+#include "learn/model.h"
+#include "report/text.h"
+
+#define FF__TEST_SAMPLES_MAX 20000u /* the most test samples of a score */
+
+struct ff__options;
+
+struct ff__training_data {
+    struct ff__words workloads;
+    struct ff__gpu gpu;
+    uint64_t seed;
+    uint32_t distance;
+    enum ff__cluster by;
+    enum ff__split split;
+    uint16_t program;  /* the number of the first one that is recorded */
+    uint32_t halvings; /* keep one of 2^halvings streams, of each program */
+};
+
+/* From the command line; returns 0 or, with one line on stderr, an exit status. `list`: the
+ * workloads. */
+int ff__training_data_read(const struct ff__options *options, const char *list,
+                           struct ff__training_data *data);
+void ff__training_data_free(struct ff__training_data *data);
+
+/* Runs the `count` workloads from `first` on, fully resident, and records their accesses as one corpus. Returns
+ * likewise. */
+int ff__training_data_record(const struct ff__training_data *data, unsigned first, unsigned count,
+                             struct ff__corpus *corpus);
+
+#endif
