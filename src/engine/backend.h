@@ -26,8 +26,9 @@ struct ff__pipeline;
 /* ---- what a backend says of itself ---- */
 
 struct ff__tier_description {
-    uint64_t memory; /* bytes; 0: not limited, as the host */
-    uint32_t spare;  /* roots beyond that, for when what is there cannot leave */
+    uint64_t memory;  /* bytes; 0: not limited, as the host */
+    uint32_t spare;   /* roots beyond that, for when what is there cannot leave */
+    uint32_t granule; /* pages in which it is allocated; 0: FF_BLOCK_PAGES */
 };
 
 struct ff__description {
@@ -49,7 +50,7 @@ struct ff__description {
 struct ff__move {
     uint32_t block;
     uint32_t tier;        /* the device */
-    uint32_t frame;       /* the block's memory there, in leaves */
+    uint32_t frame;       /* the block's memory there, in leaves; FF_SPLIT: see space/frames.h */
     struct ff_mask pages; /* what moves */
     struct ff_mask held;  /* of these, the pages the host has content for. In: their bytes come, the
                              rest is zeroed.  Out: the copy is compared, the rest is copied */

@@ -163,7 +163,7 @@ static void test_twin(void **state) {
     static struct twin twin;
     struct ff__random random = ff__random_seeded(1);
     twin_open(&twin);
-    assert_int_equal(ff__frames_init(&frames, ROOTS, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, ROOTS, 0, BLOCKS), 0);
     for (unsigned long i = 0, count = scaled_cases(120000, 8000); i < count; i++) {
         uint32_t choice = ff__random_below(&random, 100), filling = (i / 400) % 2 ? 35 : 60;
         if (choice < filling)
@@ -189,7 +189,7 @@ static void test_whole_roots(void **state) {
     (void)state;
     struct ff__frames frames;
     uint32_t frame[3];
-    assert_int_equal(ff__frames_init(&frames, 3, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 3, 0, BLOCKS), 0);
     for (uint32_t i = 0; i < 3; i++) {
         frame[i] = ff__frames_alloc(&frames, LEAVES, i);
         assert_int_equal(frame[i] % LEAVES, 0);
@@ -211,7 +211,7 @@ static void test_short_blocks_share_a_root(void **state) {
     assert_int_equal(ff__frames_leaves(496), 31);
     assert_int_equal(ff__frames_leaves(497), 32);
     assert_int_equal(ff__frames_leaves(512), 32);
-    assert_int_equal(ff__frames_init(&frames, 2, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 2, 0, BLOCKS), 0);
     for (uint32_t i = 0; i < LEAVES; i++)
         assert_int_not_equal(ff__frames_alloc(&frames, 1, i), FF_NONE);
     assert_int_equal(frames.free_count, 1);
@@ -229,7 +229,7 @@ static void test_holes_of_every_length(void **state) {
     for (uint32_t length = 1; length < LEAVES; length++) {
         for (uint32_t first = 0; first + length <= LEAVES; first++) {
             struct ff__frames frames;
-            assert_int_equal(ff__frames_init(&frames, 1, 0), 0);
+            assert_int_equal(ff__frames_init(&frames, 1, 0, BLOCKS), 0);
             assert_int_equal(ff__frames_alloc(&frames, LEAVES, 1), 0);
             ff__frames_free(&frames, first, length);
             assert_int_equal(ff__frames_alloc(&frames, length + 1, 2), FF_NONE);
@@ -243,7 +243,7 @@ static void test_holes_of_every_length(void **state) {
 static void test_trim_to_a_whole_root_keeps_it(void **state) {
     (void)state;
     struct ff__frames frames;
-    assert_int_equal(ff__frames_init(&frames, 1, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 1, 0, BLOCKS), 0);
     assert_int_equal(ff__frames_alloc(&frames, 5, 1), 0);
     assert_int_equal(ff__frames_take_root(&frames, 0, 2), 0);
     ff__frames_trim_root(&frames, 0, LEAVES);

@@ -24,8 +24,9 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(
-        ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false, false, 0), 0);
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK,
+                                    FF_BLOCK_PAGES, false, 0),
+                     0);
 }
 
 static void check_holds(const struct ff__space *space) {
@@ -177,15 +178,21 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false, false, 0),
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
                      -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false, false, 0),
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
                      -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(
+        ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, FF_BLOCK_PAGES, false, 0),
+        -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);
@@ -229,7 +236,9 @@ static void test_size_of_facts(void **state) {
     assert_int_equal(space.page_facts_at, 0);
     ff__space_fini(&space);
     for (int by_page = 0; by_page < 2; by_page++) {
-        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page, !by_page, 0), 0);
+        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page ? 1 : FF_BLOCK_PAGES,
+                                        !by_page, 0),
+                         0);
         assert_int_equal(space.page_facts_at, ff_facts_size(2));
         assert_int_equal(space.facts_size, ff_facts_size(2) + sizeof(struct ff_page_facts));
         ff__space_fini(&space);
@@ -254,7 +263,8 @@ static void check_born_clean(uint32_t blocks) {
     uint32_t before, range, after, first;
     uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
     assert_int_equal(
-        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false, false, 0), 0);
+        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, FF_BLOCK_PAGES, false, 0),
+        0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
     assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);

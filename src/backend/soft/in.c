@@ -2,6 +2,7 @@
 #include "backend/soft/move.h"
 
 #include "base/clock.h"
+#include "base/leaves.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -92,9 +93,27 @@ static void in_moved(struct ff__soft *soft, const struct ff__move *move, struct 
     *ff__soft_ready(soft, move) = 0;
 }
 
-/* The kernel allocates anew: it gets back first what waits in the block's leaves of the root. */
+/* What waits in the leaves that the move needs. */
+static void give_back_split(struct ff__soft *soft, const struct ff__move *move) {
+    const struct ff__frames *frames = &soft->space->frames[move->tier];
+    for (uint32_t left = ff__leaves_of(&move->pages); left; left &= left - 1) {
+        uint32_t leaf = (uint32_t)__builtin_ctz(left);
+        uint32_t frame = ff__frames_of_leaf(frames, move->frame, move->block, leaf);
+        uint32_t *ready = &soft->memory.ready[move->tier][frame / FF_ROOT_LEAVES];
+        uint32_t own = 1u << frame % FF_ROOT_LEAVES;
+        if (__atomic_load_n(ready, __ATOMIC_RELAXED) & own &&
+            __atomic_fetch_and(ready, ~own, __ATOMIC_RELAXED) & own)
+            ff__soft_give_back(soft->memory.frames[move->tier] + (size_t)frame * FF_LEAF_SIZE,
+                               FF_LEAF_SIZE);
+    }
+}
+
+/* The kernel allocates anew: it gets back first what waits in the block's leaves. */
 static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
-    if (!soft->use_move || !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
+    if (soft->use_move && move->frame == FF_SPLIT)
+        give_back_split(soft, move);
+    if (!soft->use_move || move->frame == FF_SPLIT ||
+        !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
     uint32_t own = (leaves == FF_ROOT_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
@@ -161,7 +180,8 @@ static int bring(struct ff__soft *soft, const struct ff__move *move, struct ff_m
     gone = ff_mask_and(&gone, missed);
     *missed = ff_mask_minus(missed, &gone);
     ff__changes_begin_in(&soft->changes, move->block, missed);
-    if (soft->use_move && move->whole && ff_mask_count(missed) == FF_BLOCK_PAGES)
+    if (soft->use_move && move->whole && move->frame != FF_SPLIT &&
+        ff_mask_count(missed) == FF_BLOCK_PAGES)
         in_moved(soft, move, missed);
     int status = ff_mask_empty(missed) ? 0 : in_copied(soft, move, missed);
     *missed = ff_mask_or(missed, &gone);
