@@ -395,6 +395,61 @@ static void test_check_finds(void **state) {
     }
 }
 
+/* ---- the check, of split blocks ---- */
+
+/* One range of two blocks; the first has its leaves 2 and 5 on device 1. */
+static void open_sound_split(struct ff__space *space) {
+    uint32_t range;
+    open_space(space, 2, 4);
+    assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
+    ff__set_frame(space, 1, 0, FF_SPLIT);
+    for (uint32_t leaf = 2; leaf <= 5; leaf += 3) {
+        *ff__frames_leaf(&space->frames[1], 0, leaf) =
+            1 + ff__frames_alloc_leaf(&space->frames[1], 0);
+        ff_mask_set(&ff__facts(space, 0)->tier[1].resident, leaf * FF_LEAF_PAGES + 3);
+    }
+    check_holds(space);
+}
+
+static void lose_a_leaf(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 5) = 0;
+}
+
+static void hold_a_leaf_for_nothing(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 7) = 1 + ff__frames_alloc_leaf(&space->frames[1], 0);
+}
+
+static void hold_a_leaf_twice(struct ff__space *space) {
+    ff__set_frame(space, 1, 1, FF_SPLIT);
+    ff_mask_set(&ff__facts(space, 1)->tier[1].resident, 0);
+    *ff__frames_leaf(&space->frames[1], 1, 0) = *ff__frames_leaf(&space->frames[1], 0, 5);
+}
+
+static void free_a_leaf_in_use(struct ff__space *space) {
+    ff__frames_free(&space->frames[1], *ff__frames_leaf(&space->frames[1], 0, 5) - 1, 1);
+}
+
+static void name_a_leaf_that_is_not(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 5) = 1 + 4 * FF_ROOT_LEAVES;
+}
+
+static void test_check_finds_in_split_blocks(void **state) {
+    (void)state;
+    static const break_fn breaks[] = {lose_a_leaf, hold_a_leaf_for_nothing, hold_a_leaf_twice,
+                                      free_a_leaf_in_use, name_a_leaf_that_is_not};
+    for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
+        struct ff__space space;
+        open_sound_split(&space);
+        breaks[i](&space);
+        if (ff__space_check(&space, NULL) != -EUCLEAN)
+            fail_msg("break %zu was not found", i);
+        ff__facts(&space, 0)->busy = 1; /* its leaves may change hands */
+        ff__facts(&space, 1)->busy = 1;
+        check_holds(&space);
+        ff__space_fini(&space);
+    }
+}
+
 /* While a block is on its way out it has pages but no memory, and that is in order. */
 static void test_check_allows_what_is_in_flight(void **state) {
     (void)state;
@@ -416,6 +471,7 @@ int main(void) {
         cmocka_unit_test(test_present_is_the_union_of_devices),
         cmocka_unit_test(test_unused_windows_look_unused),
         cmocka_unit_test(test_check_finds),
+        cmocka_unit_test(test_check_finds_in_split_blocks),
         cmocka_unit_test(test_check_allows_what_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
