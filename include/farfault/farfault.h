@@ -57,7 +57,9 @@ typedef void (*ff_log_fn)(void *user, enum ff_log_level level, const char *messa
 struct ff_config {
     const char *system; /* "nvidia", "nvidia-1:thrashing=0", ... : see `farfault list systems` */
     const char *policy_file; /* shared object with more policies, or NULL */
-    uint64_t memory;  /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
+    uint64_t memory; /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
+    uint64_t
+        granule; /* bytes in which that is allocated: 2 MiB, or 64 KiB (docs/architecture.md) */
     uint32_t devices; /* 1..8 */
     uint32_t workers; /* threads that run C kernels, per device; 0: one per CPU */
     /* Threads that serve faults, at most 8; 0: as many as CPUs, at least 2. */

@@ -146,14 +146,17 @@ struct ff_fault_advice {
      * backend that cannot map remotely migrates them like the others. */
     struct ff_mask remote;
     uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
+    /* Allocate the block's memory in units of so many pages: see struct ff_advice. */
+    uint32_t granule;
 };
 
 /* What a piece of advice asks for. No backend writes back or samples on advice yet: such a piece is dropped
  * (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
-    FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. Where memory
-                      is allocated by the block, a part of it is not evicted */
+    FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
+                 granules of the block's (ff_view_granule): of a block in 64 KiB the leaves of these
+                 pages; of a block in 2 MiB no part */
     FF_WRITE_BACK, /* copy them to the next lower tier and keep them: they are clean then */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
     FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
@@ -169,8 +172,9 @@ struct ff_advice {
     struct ff_mask pages;
     uint32_t launch;     /* the execution ID it is expected to serve, or FF_NONE */
     uint32_t generation; /* see ff_advice_list.cancel_below; 0: cannot be cancelled */
-    uint32_t
-        granule; /* allocate in units of so many pages; 0: the device's own, the only one yet */
+    /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
+     * the device's own. A device of chunks has FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
+    uint32_t granule;
     uint64_t until_ns;
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
      * sooner. 0, or what is past: now. Only where time is modelled. */
@@ -239,11 +243,12 @@ struct ff_evict_request {
     enum ff_evict_cause cause;
     uint32_t tier;
     uint32_t for_block; /* that will get the memory; FF_NONE for FF_EVICT_AHEAD */
-    uint64_t pages;     /* how many are wanted; where memory is allocated by the block, its size */
+    uint64_t pages;   /* how many are wanted; if the granule is FF_BLOCK_PAGES, the block's size */
+    uint32_t granule; /* pages in which the memory is wanted */
 };
 
-/* A block that may leave; no pages named: the whole block. Pages count only where memory is allocated
- * by the page. */
+/* A block that may leave; no pages named: the whole block. Pages count where memory is allocated by the page;
+ * and in a block in 64 KiB (ff_view_granule), if that is the granule wanted: then their leaves leave. */
 struct ff_victim {
     uint32_t block;
     struct ff_mask pages;
@@ -348,10 +353,10 @@ struct ff_prefetch_policy {
 /* One instance a device. */
 struct ff_evict_policy {
     struct ff_policy base;
-    /* Names victims, best first. Required. Where memory is allocated by the block, the engine takes
-     * the first block that can leave, and all of it; where by the page, it takes the named pages in
-     * turn until there is enough room. It falls back on the lowest evictable block if a fault
-     * waits and no block named can leave. */
+    /* Names victims, best first. Required. If 2 MiB are wanted (request->granule), the engine takes the
+     * first block that can leave with all that have leaves in its root, and empties the root. Otherwise it
+     * takes what is named in turn until there is enough room, and asks again while there is not. It
+     * falls back on the lowest evictable block if a fault waits and no block named can leave. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */

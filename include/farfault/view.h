@@ -85,6 +85,9 @@ static inline size_t ff_facts_size(uint32_t tier_count) {
 _Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512,
                "with one device, a live backend's records are at most 512 bytes");
 
+/* In place of a frame: the block is split, each of its leaves lies for itself; see ff_view.leaf_frame. */
+#define FF_SPLIT (UINT32_MAX - 1)
+
 /* FF_NONE while the block holds no memory there. */
 static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
     return facts->memory[tier] - 1;
@@ -124,15 +127,22 @@ struct ff_view {
     const unsigned char *facts; /* see ff_view_facts() */
     size_t facts_size;
     size_t page_facts_at; /* where in a record its struct ff_page_facts is; 0: there is none */
-    /* Memory is allocated by the page: an eviction may free a part of a block, and several moves of one
-     * block may be under way. Otherwise it is allocated by the block, and moves are one at a time. */
+    /* Pages in which the devices allocate memory, unless advice says otherwise: 1, FF_LEAF_PAGES or
+     * FF_BLOCK_PAGES. */
+    uint32_t granule;
+    /* The granule is one page: an eviction may free a part of a block, and several moves of one block
+     * may be under way. Otherwise memory is allocated by chunk, and moves of a block are one at a time. */
     bool by_page;
-    const uint32_t *free_roots[FF_TIERS_MAX]; /* by tier; by block: free 2 MiB roots */
-    const uint64_t *free_pages;               /* [tier]; by page: free pages */
-    /* By tier; by block: which blocks hold the memory. A root is 2 MiB of it; see ff_view_root_blocks() */
+    const uint32_t *free_roots[FF_TIERS_MAX];  /* by tier; by chunk: free 2 MiB roots, */
+    const uint32_t *free_leaves[FF_TIERS_MAX]; /* and all free leaves, those of free roots too */
+    const uint64_t *free_pages;                /* [tier]; by page: free pages */
+    /* By tier; by chunk: which blocks hold the memory. A root is 2 MiB of it; see ff_view_root_blocks() */
     const uint32_t *root_used[FF_TIERS_MAX]; /* [root] a bit for each leaf that is in use */
     const uint32_t
-        *leaf_owner[FF_TIERS_MAX];   /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
+        *leaf_owner[FF_TIERS_MAX]; /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
+    const uint32_t
+        *leaf_frame[FF_TIERS_MAX];   /* [block * FF_ROOT_LEAVES + leaf] of a split block: 1 +
+                                                 the frame that the leaf holds, or 0 */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
     uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
@@ -165,32 +175,60 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
     return ff_mask_or(ff_view_resident(view, tier, block), &coming);
 }
 
-/* What is free on the tier: pages by page, 2 MiB roots by block. */
-static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
-    return view->by_page ? view->free_pages[tier] : *view->free_roots[tier];
+/* Free memory of the tier in pages, however it is allocated. */
+static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t tier) {
+    if (view->by_page)
+        return view->free_pages[tier];
+    return view->granule == FF_LEAF_PAGES ? (uint64_t)*view->free_leaves[tier] * FF_LEAF_PAGES
+                                          : (uint64_t)*view->free_roots[tier] * FF_BLOCK_PAGES;
 }
 
-/* By block: the blocks that hold leaves of the root, by address; a block's leaves are one run. Returns how
+/* What is free on the tier: pages by page, 2 MiB by chunk. */
+static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
+    return ff_view_free_pages(view, tier) / (view->by_page ? 1 : FF_BLOCK_PAGES);
+}
+
+/* The granule of the block's memory on the tier; if it holds none, what it would get without advice. */
+static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
+    if (view->by_page || frame == FF_NONE)
+        return view->granule;
+    return frame == FF_SPLIT ? FF_LEAF_PAGES : FF_BLOCK_PAGES;
+}
+
+/* By chunk: the root in which the block, which holds memory on the tier, lies; if it is split, the root
+ * of the first leaf that it holds. */
+static inline uint32_t ff_view_root(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
+    for (size_t leaf = (size_t)block * FF_ROOT_LEAVES; frame == FF_SPLIT; leaf++)
+        if (view->leaf_frame[tier][leaf] != 0)
+            frame = view->leaf_frame[tier][leaf] - 1;
+    return frame / FF_ROOT_LEAVES;
+}
+
+/* By chunk: the blocks that hold leaves of the root, in the order of their first leaf there. Returns how
  * many there are. */
 static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t tier, uint32_t root,
                                            uint32_t blocks[FF_ROOT_LEAVES]) {
     const uint32_t *owner = view->leaf_owner[tier] + (size_t)root * FF_ROOT_LEAVES;
     uint32_t used = view->root_used[tier][root], count = 0;
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
-        if ((used >> leaf & 1) && (count == 0 || blocks[count - 1] != owner[leaf]))
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+        if (!(used >> leaf & 1))
+            continue;
+        uint32_t known = count; /* only the leaves of a split block may be apart */
+        while (known > 0 && blocks[known - 1] != owner[leaf])
+            known--;
+        if (known == 0)
             blocks[count++] = owner[leaf];
+    }
     return count;
 }
 
-/* By block: the blocks that leave when `block`, which holds memory on the tier, does: all that share its
- * root. Returns how many there are; a block of more than 31 leaves is alone. */
+/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for one that
+ * takes a whole root: all that have leaves in its root. Returns how many there are. */
 static inline uint32_t ff_view_root_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
                                           uint32_t blocks[FF_ROOT_LEAVES]) {
-    blocks[0] = block;
-    if (view->blocks[block].page_count > (FF_ROOT_LEAVES - 1) * FF_LEAF_PAGES)
-        return 1;
-    uint32_t root = ff_facts_frame(ff_view_facts(view, block), tier) / FF_ROOT_LEAVES;
-    return ff_view_root_blocks(view, tier, root, blocks);
+    return ff_view_root_blocks(view, tier, ff_view_root(view, tier, block), blocks);
 }
 
 /* Whether the block holds memory on the tier. */
@@ -206,18 +244,12 @@ static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, 
            (!view->by_page || !ff_mask_empty(&facts->tier[tier].resident));
 }
 
-/* Whether it would accept a page of it, or by block all of it. */
+/* Whether it would accept a page of it, or by chunk all of it. */
 static inline bool ff_view_page_evictable(const struct ff_view *view, uint32_t tier,
                                           struct ff_page page) {
     const struct ff_facts *facts = ff_view_facts(view, page.block);
     return facts->memory[tier] != 0 && !facts->busy &&
            (!view->by_page || ff_mask_test(&facts->tier[tier].resident, page.page));
-}
-
-/* Free memory of the tier in pages, however it is allocated. */
-static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t tier) {
-    return view->by_page ? view->free_pages[tier]
-                         : (uint64_t)*view->free_roots[tier] * FF_BLOCK_PAGES;
 }
 
 /* All pages of the block. */

@@ -299,9 +299,9 @@ static int refuse_options(const struct ff__options *options, const enum ff__opti
 static int compare_modelled(const struct ff__options *options) {
     static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
     static const enum ff__option live[] = {
-        FF__OPTION_PROGRAMS, FF__OPTION_SIZE,        FF__OPTION_RUNS, FF__OPTION_TIMEOUT,
-        FF__OPTION_LINK,     FF__OPTION_HOST,        FF__OPTION_SPIN, FF__OPTION_MECHANISM,
-        FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE, FF__OPTIONS,
+        FF__OPTION_PROGRAMS, FF__OPTION_SIZE,        FF__OPTION_RUNS,    FF__OPTION_TIMEOUT,
+        FF__OPTION_LINK,     FF__OPTION_HOST,        FF__OPTION_SPIN,    FF__OPTION_MECHANISM,
+        FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE, FF__OPTION_GRANULE, FF__OPTIONS,
     };
     struct ff__sweep sweep = {0};
     int status = refuse_options(options, live, "programs, not for modelled runs");

@@ -15,6 +15,7 @@ static const struct {
 } names[FF__OPTIONS] = {
     [FF__OPTION_POLICY] = {"policy", "FARFAULT_POLICY", "policy"},
     [FF__OPTION_DEVICES] = {"devices", "FARFAULT_DEVICES", "devices"},
+    [FF__OPTION_GRANULE] = {"granule", "FARFAULT_GRANULE", "granule"},
     [FF__OPTION_MECHANISM] = {"mechanism", "FARFAULT_MECHANISM", "mechanism"},
     [FF__OPTION_HANDLER] = {"handler", "FARFAULT_HANDLER", "handler"},
     [FF__OPTION_LINK] = {"link", "FARFAULT_LINK", "link"},
@@ -68,6 +69,8 @@ static const struct argp_option device_options[] = {
            "machine copies)"),
     OPTION("host", HOST, "FILE",
            "keep pages that are on no device in this new file instead of in memory"),
+    OPTION("granule", GRANULE, "64K|2M",
+           "in what units device memory is allocated to blocks of 2 MiB (default: 2M)"),
     OPTION("mechanism", MECHANISM, "auto|move|copy",
            "how pages are moved (default: auto, the best that Linux supports here)"),
     OPTION("handler", HANDLER, "adaptive|sleep|sigbus",

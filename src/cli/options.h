@@ -12,6 +12,7 @@ enum ff__option {
     /* devices */
     FF__OPTION_POLICY,
     FF__OPTION_DEVICES,
+    FF__OPTION_GRANULE,
     FF__OPTION_MECHANISM,
     FF__OPTION_HANDLER,
     FF__OPTION_LINK,

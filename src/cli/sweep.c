@@ -15,7 +15,7 @@
  * sizes down. A size below one is left as it is, for the simulator to refuse. */
 static uint64_t memory_of(const struct ff__gpu *gpu, const struct ff__amount *amount,
                           uint64_t footprint) {
-    uint64_t frame = gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE, count;
+    uint64_t frame = ff__gpu_least_memory(gpu), count;
     if (amount->bytes > 0 && amount->bytes < frame)
         return amount->bytes;
     if (amount->share > 0)

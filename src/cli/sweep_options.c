@@ -1,6 +1,7 @@
 /* What a sweep is to be, from the command line. */
 #include "cli/sweep.h"
 
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/compare.h"
 #include "cli/find.h"
@@ -29,7 +30,9 @@ static const struct argp_option options_of_sweeps[] = {
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "memory as papers give it: the footprint as a share of the memory, such as 110%"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
-           "devices, see farfault list gpus (default: " STANDARD_GPU ")"),
+           "devices, see farfault list gpus (default: " STANDARD_GPU
+           "); NAME:granule=64K allocates "
+           "memory in other units, 4K, 64K or 2M"),
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
@@ -107,6 +110,22 @@ static int read_systems(const struct ff__options *options, const char *standard,
 
 /* ---- devices ---- */
 
+/* A preset, or one with another granule: NAME:granule=64K. */
+static int read_gpu(const char *spec, const char *folder, struct ff__gpu *out,
+                    struct ff_error *error) {
+    static const char mark[] = ":granule=";
+    const char *granule = strstr(spec, mark);
+    char *name = granule ? ff__text("%.*s", (int)(granule - spec), spec) : ff__text("%s", spec);
+    int status = ff__gpu_read(name, folder, out, error);
+    free(name);
+    if (status || !granule)
+        return status;
+    if (ff__parse_size(granule + strlen(mark), &out->granule))
+        out->granule = 0; /* which no device has */
+    snprintf(out->name, sizeof out->name, "%s", spec);
+    return ff__gpu_check_granule(out, spec, error);
+}
+
 static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *list = options->text[FF__OPTION_GPU];
     char folder[PATH_MAX];
@@ -118,7 +137,7 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
     for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
         const char *name = names.items[sweep->gpu_count];
-        status = ff__gpu_read(name, folder, &sweep->gpus[sweep->gpu_count], &error);
+        status = read_gpu(name, folder, &sweep->gpus[sweep->gpu_count], &error);
         if (status)
             status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
     }

@@ -1,6 +1,8 @@
 /* Advice: what becomes of a piece of it, and why it is dropped. */
 #include "engine/internal.h"
 
+#include "base/leaves.h"
+
 _Static_assert(FF_DROPS == FF_DROP_REASONS, "the statistics have a counter for each reason");
 
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why) {
@@ -37,6 +39,7 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
     ff__job_leave_out(engine, block, &wanted);
     if (ff_mask_empty(&wanted))
         return FF_DROP_PRESENT;
+    job->granule = advice->granule;
     if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
         tell_no_room(engine, advice);
         return FF_DROP_NO_ROOM;
@@ -50,13 +53,16 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
 
 static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *advice,
                           struct ff__job *job) {
-    const struct ff_mask *pages = ff_mask_empty(&advice->pages) ? NULL : &advice->pages;
     const struct ff_mask *there = ff_view_resident(&engine->view, advice->tier, advice->block);
-    if (!ff__memory_can_leave(engine, advice->tier, advice->block, pages))
+    uint32_t granule = ff_view_granule(&engine->view, advice->tier, advice->block);
+    struct ff_mask pages = ff_mask_empty(&advice->pages) ? *there : advice->pages;
+    if (granule == FF_LEAF_PAGES)
+        pages = ff__leaf_pages(ff__leaves_of(&pages), FF_BLOCK_PAGES);
+    if (!ff__memory_can_leave(engine, advice->tier, advice->block, &pages))
         return FF_DROP_PRESENT;
-    if (pages && !engine->space.by_page && !ff_mask_within(there, pages))
+    if (granule == FF_BLOCK_PAGES && !ff_mask_within(there, &pages))
         return FF_DROP_UNSUPPORTED; /* a part would free no memory */
-    ff__memory_leave(engine, advice->block, advice->tier, pages, NULL, job);
+    ff__memory_leave(engine, advice->block, advice->tier, &pages, NULL, job);
     return FF_DROPS;
 }
 
@@ -104,6 +110,8 @@ static enum ff_drop check(const struct ff__engine *engine, const struct ff_advic
     if (advice->block >= space->block_limit || space->blocks[advice->block].page_count == 0 ||
         advice->tier == FF_TIER_HOST || advice->tier >= space->tier_count)
         return FF_DROP_INVALID;
+    if (!ff__engine_has_granule(engine, advice->granule))
+        return FF_DROP_UNSUPPORTED;
     if (advice->generation > 0 && advice->generation < engine->cancel_below)
         return FF_DROP_CANCELLED;
     return ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;

@@ -30,8 +30,9 @@ struct ff__pipeline;
 /* ---- what a backend says of itself ---- */
 
 struct ff__tier_description {
-    uint64_t memory; /* bytes; 0: not limited, as the host */
-    uint32_t spare;  /* roots beyond that, for when what is there cannot leave */
+    uint64_t memory;  /* bytes; 0: not limited, as the host */
+    uint32_t spare;   /* roots beyond that, for when what is there cannot leave */
+    uint32_t granule; /* pages in which it is allocated; 0: FF_BLOCK_PAGES */
 };
 
 struct ff__description {
@@ -53,7 +54,7 @@ struct ff__description {
 /* Memory of a block on a tier. */
 struct ff__place {
     uint32_t tier;
-    uint32_t frame; /* in leaves; FF_NONE on the host */
+    uint32_t frame; /* in leaves; FF_NONE on the host; FF_SPLIT: see space/frames.h */
 };
 
 /* Pages of one block from a tier to another one. One of the two is the host, but where the description says

@@ -20,13 +20,16 @@ static void set_view(struct ff__engine *engine) {
         .facts = space->facts,
         .facts_size = space->facts_size,
         .page_facts_at = space->page_facts_at,
+        .granule = space->granule,
         .by_page = space->by_page,
         .free_pages = space->free_pages,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         engine->view.free_roots[tier] = &space->frames[tier].free_count;
+        engine->view.free_leaves[tier] = &space->frames[tier].free_leaves;
         engine->view.root_used[tier] = space->frames[tier].used;
         engine->view.leaf_owner[tier] = space->frames[tier].owner;
+        engine->view.leaf_frame[tier] = space->frames[tier].leaf_frame;
         engine->view.capacity[tier] = space->capacity[tier];
     }
 }
@@ -42,6 +45,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->devices = backend->tier_count - 1;
     config->memory = backend->tier[1].memory;
     config->spare = backend->tier[1].spare;
+    config->granule = backend->tier[1].granule;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
     config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
@@ -61,8 +65,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     if (status)
         return status;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
-                            config->memory, config->by_page, config->shows & FF_SEES_ACCESSES,
-                            config->spare);
+                            config->memory, config->granule ? config->granule : FF_BLOCK_PAGES,
+                            config->shows & FF_SEES_ACCESSES, config->spare);
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));

@@ -34,6 +34,7 @@ struct ff__job {
     bool took_root; /* `in` got a whole root from evicted blocks and may have to give back a part */
     uint64_t owed;  /* by page: pages of `in` whose memory the outs free */
     uint64_t stocked; /* pages that the outs free for the stock */
+    uint32_t granule; /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
     uint64_t retry_ns;
     uint64_t begun_ns;   /* when the first of its faults was to be served */
@@ -51,8 +52,9 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory;       /* bytes a device */
-    bool by_page;          /* memory is allocated by the page, and jobs of one block may overlap */
+    uint64_t memory; /* bytes a device */
+    /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
+    uint32_t granule;
     bool separate;         /* a device does not reach what another one has */
     bool peer_links;       /* pages go straight from a device to another one */
     bool maps_remotely;    /* a device can use pages from where they are */

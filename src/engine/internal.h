@@ -55,6 +55,12 @@ static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32
     return ff__frames_leaves(engine->space.blocks[block].page_count);
 }
 
+/* Whether a block can be allocated in units of so many pages; 0: the device's own. */
+static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule) {
+    return granule == 0 || granule == engine->space.granule ||
+           (!engine->space.by_page && (granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
+}
+
 /* ---- advice.c ---- */
 
 /* Counts a piece of advice that is not followed. */
@@ -108,8 +114,9 @@ static inline void ff__memory_place(struct ff__engine *engine, uint32_t block, u
         ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
 }
 
-/* Sees to it that there is memory for pages of a block, by eviction if need be. By page, takes pages
- * out of *wanted that find no room, those that `must` come last. False: there is no room at all. */
+/* Sees to it that there is memory for pages of a block, by eviction if need be; in the job's granule, if the
+ * block holds none yet. By page and by leaf, takes pages out of *wanted that find no room, those that `must`
+ * come last. False: there is no room at all. */
 bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job);
@@ -117,10 +124,9 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Adds a pre-eviction to the job if free memory is short. */
 bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
 
-/* What was held for a way out of the job, and is not for its way in, is free again. What is left of the move
+/* What was held for a way out, and is not for the way in of the same job, is free again. What is left of the move
  * is still there. */
-void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out);
+void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
 
 /* The job's way in has ended, with the pages that are now in it. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);

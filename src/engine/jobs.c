@@ -10,6 +10,7 @@ void ff__job_clear(struct ff__job *job) {
     job->has_in = job->took_root = false;
     job->out_count = 0;
     job->retry_ns = job->owed = job->stocked = 0;
+    job->granule = 0;
     job->in.status = 0;
     ff_mask_clear(&job->in.left);
     ff_mask_clear(&job->faulted);
@@ -179,7 +180,12 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
         *answer = (struct ff_fault_advice){0};
         engine->prefetch->on_fault(engine->prefetch_state, &engine->view, absent, answer);
         job->asked = true;
+        if (!ff__engine_has_granule(engine, answer->granule)) {
+            ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
+            answer->granule = 0;
+        }
     }
+    job->granule = answer->granule;
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
     struct ff_mask wanted = ff_mask_and(&answer->prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);
@@ -366,7 +372,7 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     facts->evicted = ff_mask_or(&facts->evicted, &out->pages);
     if (engine->watched)
         ff__engine_count_useless(engine, block, &out->pages);
-    ff__memory_left(engine, job, out);
+    ff__memory_left(engine, out);
 
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);

@@ -1,6 +1,7 @@
 /* Memory of the devices: who holds it, and how it changes hands.
  *
- * It is allocated in one of two ways, by chunk (memory_chunks.c) or by page (memory_pages.c). */
+ * A device allocates it by chunk (memory_chunks.c) or by page (memory_pages.c); a block on a device of chunks may
+ * be split, and take single leaves (memory_leaves.c). */
 #include "engine/memory.h"
 
 void ff__memory_count(struct ff__engine *engine) {
@@ -22,12 +23,18 @@ void ff__memory_count(struct ff__engine *engine) {
 
 /* ---- leaving ---- */
 
-static struct ff__move *find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
+struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
     for (uint32_t i = 0; i < job->out_count; i++)
         if (job->out[i].block == block && job->out[i].from.tier == tier)
             return &job->out[i];
-    if (job->out_count == FF__OUTS_MAX)
-        return NULL;
+    return NULL;
+}
+
+/* NULL: the job is full. */
+static struct ff__move *find_or_add_out(struct ff__job *job, uint32_t block, uint32_t tier) {
+    struct ff__move *known = ff__memory_find_out(job, block, tier);
+    if (known || job->out_count == FF__OUTS_MAX)
+        return known;
     struct ff__move *out = &job->out[job->out_count++];
     *out =
         (struct ff__move){.block = block, .from = {tier, FF_NONE}, .to = {FF_TIER_HOST, FF_NONE}};
@@ -50,13 +57,14 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff_mask *resident = &facts->tier[tier].resident;
-    struct ff__move *out = find_out(job, block, tier);
+    struct ff__move *out = find_or_add_out(job, block, tier);
     if (!out)
         return false;
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
-    struct ff_mask staying = ff_mask_minus(resident, &going);
+    going = ff_mask_minus(&going, &out->pages);
     out->from.frame = ff_facts_frame(facts, tier);
     out->pages = ff_mask_or(&out->pages, &going);
+    struct ff_mask staying = ff_mask_minus(resident, &out->pages);
     out->held = ff_mask_and(&out->pages, &facts->tier[FF_TIER_HOST].resident);
     out->whole = ff_mask_empty(&staying);
     ff__memory_place(engine, block, tier);
@@ -76,12 +84,12 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
 }
 
 /* Pages that did not leave: the block has its memory as before, and is used as anything that comes. */
-static void stay(struct ff__engine *engine, const struct ff__job *job, const struct ff__move *out) {
+static void stay(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
     if (engine->space.by_page)
         ff__pages_stay(engine, out);
     else
-        ff__chunks_stay(engine, job, out);
+        ff__chunks_stay(engine, out);
     if (!ff_view_holds(&engine->view, tier, block))
         ff__memory_hold(engine, block, tier, out->from.frame);
     ff__tell_arrival(
@@ -90,17 +98,16 @@ static void stay(struct ff__engine *engine, const struct ff__job *job, const str
     ff__memory_refuse(engine, block);
 }
 
-void ff__memory_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out) {
+void ff__memory_left(struct ff__engine *engine, const struct ff__move *out) {
     bool all_left = ff_mask_empty(&out->left);
     if (!all_left)
-        stay(engine, job, out);
+        stay(engine, out);
     else
         ff__memory_forget_refusal(engine, out->block);
     if (engine->space.by_page)
         ff__pages_left(engine, out);
     else
-        ff__chunks_left(engine, job, out, all_left);
+        ff__chunks_left(engine, out, all_left);
 }
 
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
@@ -136,13 +143,12 @@ static bool all_fits(const struct ff__space *space, uint32_t tier) {
 }
 
 uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
-                             enum ff_evict_cause cause) {
-    uint64_t there = ff_view_free_pages(&engine->view, tier);
+                             enum ff_evict_cause cause, uint64_t free_pages) {
     if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->withhold ||
         all_fits(&engine->space, tier))
-        return there;
+        return free_pages;
     uint64_t withheld = engine->evict->withhold(engine->evict_state[tier], &engine->view, block);
-    return there > withheld ? there - withheld : 0;
+    return free_pages > withheld ? free_pages - withheld : 0;
 }
 
 /* ---- taking ---- */
@@ -168,11 +174,21 @@ void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
     ff__memory_count(engine);
 }
 
+/* In what the block's memory is, or is to be allocated. */
+static uint32_t granule_of(const struct ff__engine *engine, uint32_t block, uint32_t tier,
+                           const struct ff__job *job) {
+    return job->granule == 0 || ff_view_holds(&engine->view, tier, block)
+               ? ff_view_granule(&engine->view, tier, block)
+               : job->granule;
+}
+
 bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job) {
-    bool taken = engine->space.by_page
-                     ? ff__pages_take(engine, block, tier, cause, must, wanted, job)
+    uint32_t granule = granule_of(engine, block, tier, job);
+    bool taken = granule == 1 ? ff__pages_take(engine, block, tier, cause, must, wanted, job)
+                 : granule == FF_LEAF_PAGES
+                     ? ff__leaves_take(engine, block, tier, cause, must, wanted, job)
                      : ff__chunks_take(engine, block, tier, cause, job);
     if (taken)
         ff__memory_count_taken(engine, tier);
@@ -187,9 +203,13 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
     uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
-    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing};
-    job->stocked = space->by_page ? ff__pages_evict(engine, &request, job)
-                                  : ff__chunks_evict(engine, &request, job);
+    /* chunks above the capacity are to be empty as a whole */
+    uint32_t granule =
+        ff__space_excess(space, tier) > 0 && !space->by_page ? FF_BLOCK_PAGES : space->granule;
+    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing, granule};
+    job->stocked = granule == 1               ? ff__pages_evict(engine, &request, job)
+                   : granule == FF_LEAF_PAGES ? ff__leaves_evict(engine, &request, job)
+                                              : ff__chunks_evict(engine, &request, job);
     engine->restocking[tier] += job->stocked;
     return job->stocked > 0;
 }

@@ -1,5 +1,6 @@
-/* What the files of device memory share: who holds it (memory.c), who stays (memory_stay.c), and its two
- * ways of allocation, by chunk (memory_chunks.c) and by page (memory_pages.c). */
+/* What the files of device memory share: who holds it (memory.c), who stays (memory_stay.c), and its ways of
+ * allocation: by chunk (memory_chunks.c), there also by leaf (memory_leaves.c), and by page
+ * (memory_pages.c). */
 #ifndef FF_ENGINE_MEMORY_H
 #define FF_ENGINE_MEMORY_H
 
@@ -15,10 +16,13 @@ void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, u
 /* The block holds nothing on the tier any more. */
 void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* Free pages, as the taker finds them. A prefetch leaves what the policy reserves for faults, unless nobody
- * will ever have to leave. */
+/* How many of the free pages the taker may have. A prefetch leaves what the policy reserves for faults, unless
+ * nobody will ever have to leave. */
 uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
-                             enum ff_evict_cause cause);
+                             enum ff_evict_cause cause, uint64_t free_pages);
+
+/* The way out of the block in the job; NULL: it has none. */
+struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier);
 
 /* ---- memory_stay.c ---- */
 
@@ -41,12 +45,17 @@ uint32_t ff__memory_take_passing(struct ff__engine *engine, const struct ff_evic
 /* See ff__memory_take(). */
 bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, struct ff__job *job);
+bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                     struct ff__job *job);
 bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                     struct ff__job *job);
 
 /* Evicts for the request; returns how many pages of memory will be free then. By chunk, at most one. */
 uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
+                          struct ff__job *job);
+uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_request *request,
                           struct ff__job *job);
 uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_request *request,
                          struct ff__job *job);
@@ -57,16 +66,25 @@ void ff__pages_leave(struct ff__engine *engine, const struct ff__move *out,
                      const struct ff_mask *going);
 
 /* See ff__memory_left(): first for the pages that stayed, if there are any, then for the rest. */
-void ff__chunks_stay(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out);
+void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out);
 void ff__pages_stay(struct ff__engine *engine, const struct ff__move *out);
-void ff__chunks_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out, bool all_left);
+void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool all_left);
 void ff__pages_left(struct ff__engine *engine, const struct ff__move *out);
 
 /* See ff__memory_arrived(). */
 void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job);
 void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job);
+
+/* A job of a split block ends; `resident`: what is there now. The leaves that lie under these pages are the
+ * block's, also if the job has passed them on, and no others. */
+void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                       const struct ff_mask *resident);
+
+/* Whether nobody can leave for the request, however long one waits for jobs to finish: every root has a block
+ * that could not, or where leaves are wanted, all its blocks could not. A system call that has one half of its buffer
+ * pinned and waits for the other would wait for ever. */
+bool ff__chunks_none_can_leave(const struct ff__engine *engine,
+                               const struct ff_evict_request *request);
 
 /* Adds the way out of all that is in a spare chunk to the job. False: none can be emptied. */
 bool ff__chunks_empty_spare(struct ff__engine *engine, uint32_t tier, struct ff__job *job);

@@ -1,5 +1,6 @@
 /* Memory by chunk: one touched page of a full block takes 2 MiB, and evicting a victim empties its whole
- * chunk, as in the NVIDIA driver. */
+ * chunk, as in the NVIDIA driver; of a split block, that is a part. */
+#include "base/leaves.h"
 #include "engine/memory.h"
 
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
@@ -28,20 +29,18 @@ static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
     return FF_NONE;
 }
 
-/* Whether nobody can leave, however long one waits for jobs to finish: every root has a block that could
- * not. A system call that has one half of its buffer pinned and waits for the other would wait for
- * ever. */
-static bool none_can_leave(const struct ff__engine *engine, uint32_t tier) {
+bool ff__chunks_none_can_leave(const struct ff__engine *engine,
+                               const struct ff_evict_request *request) {
+    uint32_t owners[FF_ROOT_LEAVES], tier = request->tier;
     const struct ff__frames *frames = &engine->space.frames[tier];
     if (engine->refused_count == 0)
         return false;
     for (uint32_t root = 0; root < ff__frames_end(frames); root++) {
-        uint32_t owners[FF_ROOT_LEAVES],
-            count = ff_view_root_blocks(&engine->view, tier, root, owners);
-        bool has_refused = false;
+        uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners), stuck = 0;
         for (uint32_t i = 0; i < count; i++)
-            has_refused = has_refused || ff__memory_is_refused(engine, owners[i]);
-        if (count > 0 && !has_refused)
+            stuck += owners[i] == request->for_block || ff__memory_is_refused(engine, owners[i]);
+        bool whole = request->granule == FF_BLOCK_PAGES;
+        if (count > 0 && stuck < (whole ? 1 : count))
             return false;
     }
     return true;
@@ -56,53 +55,72 @@ static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
     return FF_NONE;
 }
 
-/* The blocks of the root that is to go: that of the first of the policy's victims who can go with all who
- * share its root. 0: nobody. */
-static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request,
-                            uint32_t owners[FF_ROOT_LEAVES]) {
+/* Whether the root of the block can be emptied. */
+static bool mates_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    uint32_t mates[FF_ROOT_LEAVES];
+    uint32_t count = ff_view_root_mates(&engine->view, tier, block, mates);
+    return all_evictable(engine, tier, mates, count, false);
+}
+
+/* The root that is to go: that of the first of the policy's victims who can go with all who share its root.
+ * FF_NONE: nobody can. */
+static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_victim items[FF__VICTIMS_MAX];
     struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
     uint32_t tier = request->tier, passing = ff__memory_take_passing(engine, request);
-    if (passing != FF_NONE) {
-        uint32_t count = ff_view_root_mates(&engine->view, tier, passing, owners);
-        if (all_evictable(engine, tier, owners, count, false))
-            return count;
-    }
+    if (passing != FF_NONE && mates_evictable(engine, tier, passing))
+        return ff_view_root(&engine->view, tier, passing);
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
-        if (block == request->for_block || !ff__memory_is_victim(engine, tier, block))
-            continue;
-        uint32_t count = ff_view_root_mates(&engine->view, tier, block, owners);
-        if (all_evictable(engine, tier, owners, count, false))
-            return count;
+        if (block != request->for_block && ff__memory_is_victim(engine, tier, block) &&
+            mates_evictable(engine, tier, block))
+            return ff_view_root(&engine->view, tier, block);
     }
     bool must = request->cause == FF_EVICT_FOR_FAULT || ff__space_excess(&engine->space, tier) > 0;
-    uint32_t root = must ? any_root(engine, tier) : FF_NONE;
-    return root == FF_NONE ? 0 : ff_view_root_blocks(&engine->view, tier, root, owners);
+    return must ? any_root(engine, tier) : FF_NONE;
 }
 
-/* Sends everything in one root away. The driver, too, evicts whole roots: all blocks that share one.
- * Returns the root, or FF_NONE. */
+/* What the block has in the root leaves. */
+static void leave_root(struct ff__engine *engine, uint32_t tier, uint32_t root, uint32_t block,
+                       struct ff__job *job) {
+    const struct ff__frames *frames = &engine->space.frames[tier];
+    uint32_t leaves = 0;
+    if (ff__frame(&engine->space, tier, block) != FF_SPLIT) {
+        ff__memory_leave(engine, block, tier, NULL, NULL, job);
+        return;
+    }
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+        uint32_t frame = *ff__frames_leaf(frames, block, leaf);
+        leaves |= (uint32_t)(frame != 0 && (frame - 1) / FF_ROOT_LEAVES == root) << leaf;
+    }
+    struct ff_mask pages = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
+    ff__memory_leave(engine, block, tier, &pages, NULL, job);
+}
+
+/* Sends everything in the root away. The driver, too, evicts whole roots: all blocks that share one. */
+static void empty_root(struct ff__engine *engine, uint32_t tier, uint32_t root,
+                       struct ff__job *job) {
+    uint32_t owners[FF_ROOT_LEAVES];
+    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
+    for (uint32_t i = 0; i < count; i++)
+        leave_root(engine, tier, root, owners[i], job);
+}
+
+/* Returns the root that will be empty, or FF_NONE. */
 static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
                            struct ff__job *job) {
-    uint32_t owners[FF_ROOT_LEAVES], count = choose_root(engine, request, owners);
-    if (count == 0)
-        return FF_NONE;
-    uint32_t root = ff__frame(&engine->space, request->tier, owners[0]) / FF_ROOT_LEAVES;
-    for (uint32_t i = 0; i < count; i++)
-        ff__memory_leave(engine, owners[i], request->tier, NULL, NULL, job);
+    uint32_t root = choose_root(engine, request);
+    if (root != FF_NONE)
+        empty_root(engine, request->tier, root, job);
     return root;
 }
 
 bool ff__chunks_empty_spare(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
-    uint32_t owners[FF_ROOT_LEAVES], root = spare_to_empty(engine, tier);
-    if (root == FF_NONE)
-        return false;
-    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
-    for (uint32_t i = 0; i < count; i++)
-        ff__memory_leave(engine, owners[i], tier, NULL, NULL, job);
-    return true;
+    uint32_t root = spare_to_empty(engine, tier);
+    if (root != FF_NONE)
+        empty_root(engine, tier, root, job);
+    return root != FF_NONE;
 }
 
 uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
@@ -117,14 +135,16 @@ bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (ff_view_holds(&engine->view, tier, block))
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
-    if (leaves < FF_ROOT_LEAVES || ff__memory_free_for(engine, tier, block, cause) > 0)
+    uint64_t free_pages = (uint64_t)frames->free_count * FF_BLOCK_PAGES;
+    if (leaves < FF_ROOT_LEAVES || ff__memory_free_for(engine, tier, block, cause, free_pages) > 0)
         frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
-        struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count};
+        struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count,
+                                           FF_BLOCK_PAGES};
         uint32_t root = evict_root(engine, &request, job);
         if (root != FF_NONE)
             frame = ff__frames_take_root(frames, root, block);
-        else if (cause == FF_EVICT_FOR_FAULT && none_can_leave(engine, tier))
+        else if (cause == FF_EVICT_FOR_FAULT && ff__chunks_none_can_leave(engine, &request))
             frame = ff__frames_alloc_spare(frames, leaves, block);
         if (frame == FF_NONE)
             return false;
@@ -134,7 +154,7 @@ bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     return true;
 }
 
-/* ---- leaving and arriving ---- */
+/* ---- leaving and arriving, in leaves or runs of them ---- */
 
 void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out) {
     ff__facts(&engine->space, out->block)->busy = 1;
@@ -142,45 +162,45 @@ void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out) {
         ff__memory_release(engine, out->block, out->from.tier);
 }
 
-/* The way in of the job has got the block's memory. */
-static bool is_passed_on(const struct ff__job *job, const struct ff__move *out) {
-    return out->whole && job->took_root && out->from.tier == job->in.to.tier;
+/* What the way in of the same job has got of the run is the block's again. */
+void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out) {
+    if (out->whole && out->from.frame != FF_SPLIT)
+        ff__frames_give(&engine->space.frames[out->from.tier], out->from.frame,
+                        ff__engine_leaves(engine, out->block), out->block);
 }
 
-void ff__chunks_stay(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out) {
-    if (is_passed_on(job, out))
-        ff__frames_give_back(&engine->space.frames[out->from.tier], out->from.frame,
-                             ff__engine_leaves(engine, out->block), out->block);
+/* What the job has passed on is not the block's any more. */
+void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool all_left) {
+    struct ff_facts *facts = ff__facts(&engine->space, out->block);
+    if (out->from.frame == FF_SPLIT)
+        ff__leaves_settle(engine, out->block, out->from.tier,
+                          &facts->tier[out->from.tier].resident);
+    else if (out->whole && all_left)
+        ff__frames_free_owner(&engine->space.frames[out->from.tier],
+                              out->from.frame / FF_ROOT_LEAVES, out->block);
+    facts->busy = 0;
 }
 
-void ff__chunks_left(struct ff__engine *engine, const struct ff__job *job,
-                     const struct ff__move *out, bool all_left) {
-    if (out->whole && all_left && !is_passed_on(job, out))
-        ff__frames_free(&engine->space.frames[out->from.tier], out->from.frame,
-                        ff__engine_leaves(engine, out->block));
-    ff__facts(&engine->space, out->block)->busy = 0;
-}
-
-/* Nothing has come. */
-static void give_up_frame(struct ff__engine *engine, const struct ff__job *job) {
+static void settle_run(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
     struct ff__frames *frames = &engine->space.frames[in->to.tier];
-    if (!in->whole)
-        return; /* it was there before, and still is */
-    ff__memory_release(engine, in->block, in->to.tier);
-    if (job->took_root)
+    bool nothing_came = ff_mask_empty(&in->pages);
+    if (nothing_came && in->whole) {
+        ff__memory_release(engine, in->block, in->to.tier);
         ff__frames_free_owner(frames, in->to.frame / FF_ROOT_LEAVES, in->block);
-    else
-        ff__frames_free(frames, in->to.frame, ff__engine_leaves(engine, in->block));
+    } else if (!nothing_came && job->took_root) {
+        ff__frames_trim_root(frames, in->to.frame / FF_ROOT_LEAVES,
+                             ff__engine_leaves(engine, in->block));
+    }
 }
 
 void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
-    ff__facts(&engine->space, in->block)->busy = 0;
-    if (ff_mask_empty(&in->pages))
-        give_up_frame(engine, job);
-    else if (job->took_root)
-        ff__frames_trim_root(&engine->space.frames[in->to.tier], in->to.frame / FF_ROOT_LEAVES,
-                             ff__engine_leaves(engine, in->block));
+    struct ff_facts *facts = ff__facts(&engine->space, in->block);
+    struct ff_mask resident = ff_mask_or(&facts->tier[in->to.tier].resident, &in->pages);
+    facts->busy = 0;
+    if (in->to.frame == FF_SPLIT)
+        ff__leaves_settle(engine, in->block, in->to.tier, &resident);
+    else
+        settle_run(engine, job);
 }

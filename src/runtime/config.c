@@ -4,6 +4,7 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <farfault/mask.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ void ff_config_init(struct ff_config *config) {
     *config = (struct ff_config){
         .system = "nvidia",
         .memory = MEMORY_DEFAULT,
+        .granule = FF_BLOCK_SIZE,
         .devices = 1,
         .spin_ns = SPIN_DEFAULT_NS,
         .address_space = ADDRESS_DEFAULT,
@@ -37,6 +39,13 @@ static int read_text(const char *text, void *field) {
 
 static int read_size(const char *text, void *field) {
     return ff__parse_size(text, field);
+}
+
+static int read_granule(const char *text, void *field) {
+    uint64_t bytes = 0;
+    int status = ff__parse_size(text, &bytes);
+    *(uint64_t *)field = bytes;
+    return status || bytes == FF_LEAF_SIZE || bytes == FF_BLOCK_SIZE ? status : -EINVAL;
 }
 
 static int read_ns(const char *text, void *field) {
@@ -128,6 +137,7 @@ static const struct entry entries[] = {
     ENTRY("system", system, read_text, "a system's name (see: farfault list systems)"),
     ENTRY("policy", policy_file, read_text, "a shared object"),
     ENTRY("memory", memory, read_size, "a size, such as 256M"),
+    ENTRY("granule", granule, read_granule, "64K or 2M"),
     ENTRY("devices", devices, read_count, "a number, 1 to 8"),
     ENTRY("workers", workers, read_count, "a number of threads, 0 for one a CPU"),
     ENTRY("fault_workers", fault_workers, read_count,

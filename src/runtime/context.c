@@ -22,6 +22,9 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
     if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
+    if (config->granule != FF_LEAF_SIZE && config->granule != FF_BLOCK_SIZE)
+        return ff__fail(error, -EINVAL, "granule=%llu: must be 64K or 2M",
+                        (unsigned long long)config->granule);
     if (config->fault_workers > FF__FAULT_WORKERS_MAX)
         return ff__fail(error, -EINVAL, "fault_workers=%u: at most %u, 0 for as many as CPUs",
                         config->fault_workers, FF__FAULT_WORKERS_MAX);

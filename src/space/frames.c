@@ -11,18 +11,26 @@ static size_t per_root_size(const struct ff__frames *frames) {
     return ((size_t)frames->root_count + frames->spare_count) * sizeof(uint32_t);
 }
 
-int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count) {
+static size_t leaf_frame_size(const struct ff__frames *frames) {
+    return (size_t)frames->block_limit * FF_ROOT_LEAVES * sizeof(uint32_t);
+}
+
+int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count,
+                    uint32_t block_limit) {
     memset(frames, 0, sizeof *frames);
     frames->root_count = root_count;
     frames->spare_count = spare_count;
+    frames->free_leaves = root_count * FF_ROOT_LEAVES;
+    frames->block_limit = block_limit;
     size_t per_root = per_root_size(frames);
     frames->used = ff__lazy_map(per_root);
     frames->owner = ff__lazy_map(per_root * FF_ROOT_LEAVES);
+    frames->leaf_frame = ff__lazy_map(leaf_frame_size(frames));
     frames->free = ff__lazy_map(per_root);
     frames->partial = ff__lazy_map(per_root);
     frames->partial_at = ff__lazy_map(per_root);
-    if (!frames->used || !frames->owner || !frames->free || !frames->partial ||
-        !frames->partial_at) {
+    if (!frames->used || !frames->owner || !frames->leaf_frame || !frames->free ||
+        !frames->partial || !frames->partial_at) {
         ff__frames_fini(frames);
         return -ENOMEM;
     }
@@ -35,6 +43,7 @@ void ff__frames_fini(struct ff__frames *frames) {
     size_t per_root = per_root_size(frames);
     ff__lazy_unmap(frames->used, per_root);
     ff__lazy_unmap(frames->owner, per_root * FF_ROOT_LEAVES);
+    ff__lazy_unmap(frames->leaf_frame, leaf_frame_size(frames));
     ff__lazy_unmap(frames->free, per_root);
     ff__lazy_unmap(frames->partial, per_root);
     ff__lazy_unmap(frames->partial_at, per_root);
@@ -56,11 +65,13 @@ static void partial_remove(struct ff__frames *frames, uint32_t root) {
 }
 
 static void settle_withheld(struct ff__frames *frames) {
-    uint32_t end = frames->root_count;
+    uint32_t end = frames->root_count, before = frames->withheld;
     while (frames->withheld < frames->to_withhold && frames->free_count > 0)
         frames->free[end - ++frames->withheld] = frames->free[--frames->free_count];
     while (frames->withheld > frames->to_withhold)
         frames->free[frames->free_count++] = frames->free[end - frames->withheld--];
+    frames->free_leaves += before * FF_ROOT_LEAVES;
+    frames->free_leaves -= frames->withheld * FF_ROOT_LEAVES;
 }
 
 static bool is_partial(uint32_t used) {
@@ -78,6 +89,8 @@ static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
         frames->spare_used -= before != 0;
         return;
     }
+    frames->free_leaves += (uint32_t)__builtin_popcount(before);
+    frames->free_leaves -= (uint32_t)__builtin_popcount(used);
     if (is_partial(before) && !is_partial(used))
         partial_remove(frames, root);
     if (!is_partial(before) && is_partial(used))
@@ -126,6 +139,17 @@ uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t b
     return hand_out(frames, frames->free[--frames->free_count], 0, leaves, block);
 }
 
+uint32_t ff__frames_alloc_leaf(struct ff__frames *frames, uint32_t block) {
+    uint32_t root;
+    if (frames->partial_count > 0)
+        root = frames->partial[frames->partial_count - 1];
+    else if (frames->free_count > 0)
+        root = frames->free[--frames->free_count];
+    else
+        return FF_NONE;
+    return hand_out(frames, root, (uint32_t)__builtin_ctz(~frames->used[root]), 1, block);
+}
+
 void ff__frames_free(struct ff__frames *frames, uint32_t frame, uint32_t leaves) {
     uint32_t root = frame / FF_ROOT_LEAVES;
     set_used(frames, root, frames->used[root] & ~leaf_run(frame % FF_ROOT_LEAVES, leaves));
@@ -152,6 +176,18 @@ void ff__frames_withhold(struct ff__frames *frames, uint32_t roots) {
     settle_withheld(frames);
 }
 
+uint32_t ff__frames_alloc_spare_leaf(struct ff__frames *frames, uint32_t block, bool opens) {
+    for (uint32_t i = 0, seen = 0; i < frames->spare_count; i++) {
+        uint32_t root = frames->root_count + i, used = frames->used[root];
+        if (used != ALL_LEAVES && (used != 0 || opens))
+            return hand_out(frames, root, (uint32_t)__builtin_ctz(~used), 1, block);
+        seen += used != 0;
+        if (seen == frames->spare_used && !opens)
+            return FF_NONE;
+    }
+    return FF_NONE;
+}
+
 uint32_t ff__frames_end(const struct ff__frames *frames) {
     uint32_t end = frames->root_count;
     for (uint32_t seen = 0; seen < frames->spare_used; end++)
@@ -159,8 +195,7 @@ uint32_t ff__frames_end(const struct ff__frames *frames) {
     return end;
 }
 
-void ff__frames_give_back(struct ff__frames *frames, uint32_t frame, uint32_t leaves,
-                          uint32_t block) {
+void ff__frames_give(struct ff__frames *frames, uint32_t frame, uint32_t leaves, uint32_t block) {
     hand_out(frames, frame / FF_ROOT_LEAVES, frame % FF_ROOT_LEAVES, leaves, block);
 }
 

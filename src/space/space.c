@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/leaves.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,12 +43,14 @@ static void mark_unused(struct ff__space *space) {
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page, bool watched, uint32_t spare) {
+                   uint64_t memory, uint32_t granule, bool watched, uint32_t spare) {
+    bool by_page = granule == 1;
     memset(space, 0, sizeof *space);
     uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
         roots > UINT32_MAX / FF_ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
-        devices >= FF_TIERS_MAX)
+        devices >= FF_TIERS_MAX ||
+        !(by_page || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES))
         return -EINVAL;
     space->base = base;
     space->block_limit = (uint32_t)blocks;
@@ -57,11 +60,12 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
         space->page_facts_at = space->facts_size;
         space->facts_size += sizeof(struct ff_page_facts);
     }
+    space->granule = granule;
     space->by_page = by_page;
     space->most = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
     for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
-        status = ff__frames_init(&space->frames[tier], (uint32_t)roots, spare);
+        status = ff__frames_init(&space->frames[tier], (uint32_t)roots, spare, space->block_limit);
     if (status) {
         ff__space_fini(space);
         return status;
@@ -235,11 +239,54 @@ static int check_moves(const struct ff__space *space, uint32_t block, struct ff_
     return 0;
 }
 
+/* The frame must be one, and the block's. */
+static int check_leaf(const struct ff__space *space, uint32_t tier, uint32_t block, uint32_t frame,
+                      struct ff_error *error) {
+    const struct ff__frames *frames = &space->frames[tier];
+    uint32_t root = frame / FF_ROOT_LEAVES;
+    if (root >= frames->root_count + frames->spare_count)
+        return ff__fail(error, -EUCLEAN, "block %u: tier %u has no frame %u", block, tier, frame);
+    if (!(frames->used[root] >> frame % FF_ROOT_LEAVES & 1))
+        return ff__fail(error, -EUCLEAN, "block %u: its frame %u is free", block, frame);
+    if (frames->owner[frame] != block)
+        return ff__fail(error, -EUCLEAN, "block %u: its frame %u belongs to block %u", block, frame,
+                        frames->owner[frame]);
+    return 0;
+}
+
+/* A run of leaves. A busy block may hold a whole root until its job ends. */
+static int check_run(const struct ff__space *space, uint32_t tier, uint32_t block, uint32_t *leaves,
+                     struct ff_error *error) {
+    uint32_t frame = ff__frame(space, tier, block);
+    uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
+    int status = 0;
+    for (uint32_t i = 0; i < need && !status; i++)
+        status = check_leaf(space, tier, block, frame + i, error);
+    *leaves += need;
+    return status;
+}
+
+/* Single leaves: exactly those that have resident pages. */
+static int check_split(const struct ff__space *space, uint32_t tier, uint32_t block,
+                       uint32_t *leaves, struct ff_error *error) {
+    uint32_t used = ff__leaves_of(&ff__facts(space, block)->tier[tier].resident);
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+        uint32_t frame = *ff__frames_leaf(&space->frames[tier], block, leaf);
+        if ((frame != 0) != (used >> leaf & 1))
+            return ff__fail(error, -EUCLEAN, "block %u: leaf %u of tier %u is %s", block, leaf,
+                            tier, frame ? "held for nothing" : "resident without memory");
+        int status = frame ? check_leaf(space, tier, block, frame - 1, error) : 0;
+        if (status)
+            return status;
+        *leaves += frame != 0;
+    }
+    return 0;
+}
+
 static int check_block(const struct ff__space *space, uint32_t block, uint32_t leaves[],
                        uint64_t pages[], struct ff_error *error) {
     const struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask valid = ff__block_pages(space, block), seen = {{0}};
-    uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         const struct ff_mask *resident = &facts->tier[tier].resident;
         if (!ff_mask_within(resident, &valid))
@@ -258,15 +305,13 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
                 return ff__fail(error, -EUCLEAN, "block %u: resident without memory", block);
             continue;
         }
-        if (space->by_page)
+        /* the leaves of a split block change hands while its job is under way */
+        if (space->by_page || (frame == FF_SPLIT && facts->busy))
             continue;
-        /* a busy block may hold a whole root until its job ends */
-        const struct ff__frames *frames = &space->frames[tier];
-        for (uint32_t i = 0; i < need; i++)
-            if (frames->owner[frame + i] != block)
-                return ff__fail(error, -EUCLEAN, "block %u: its frame %u belongs to block %u",
-                                block, frame + i, frames->owner[frame + i]);
-        leaves[tier] += need;
+        int status = frame == FF_SPLIT ? check_split(space, tier, block, &leaves[tier], error)
+                                       : check_run(space, tier, block, &leaves[tier], error);
+        if (status)
+            return status;
     }
     return check_moves(space, block, error);
 }

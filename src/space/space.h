@@ -29,7 +29,8 @@ struct ff__space {
     struct ff_range *ranges;                /* [range]; block_count 0: unused id */
     unsigned char *facts;                   /* [block] of facts_size bytes: struct ff_facts */
     size_t facts_size, page_facts_at;       /* as in struct ff_view */
-    bool by_page;                           /* as in struct ff_view */
+    uint32_t granule;                       /* as in struct ff_view, */
+    bool by_page;                           /* likewise */
     uint64_t most;                          /* pages that a device was made with */
     uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
     uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
@@ -45,10 +46,11 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: bytes of each device, at least one block. `by_page`: allocated by the page, and at least
- * one page. `watched`: accesses are seen. `spare`: roots beyond the memory. -EINVAL, -ENOMEM. */
+/* `memory`: bytes of each device, at least one block, or one page if that is the granule. `granule`: pages in
+ * which memory is allocated: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES. `watched`: accesses are seen. `spare`: roots
+ * beyond the memory. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, bool by_page, bool watched, uint32_t spare);
+                   uint64_t memory, uint32_t granule, bool watched, uint32_t spare);
 void ff__space_fini(struct ff__space *space);
 
 /* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but
@@ -87,7 +89,7 @@ static inline uint32_t ff__frame(const struct ff__space *space, uint32_t tier, u
     return ff_facts_frame(ff__facts(space, block), tier);
 }
 
-/* FF_NONE: the block holds no memory there. */
+/* FF_NONE: the block holds no memory there. FF_SPLIT: its leaves are in the tier's frames. */
 static inline void ff__set_frame(struct ff__space *space, uint32_t tier, uint32_t block,
                                  uint32_t frame) {
     ff__facts(space, block)->memory[tier] = frame + 1;

@@ -53,7 +53,7 @@ static void test_uvmsmart(void **state) {
     check_near(gpu.clock_hz, 1481e6, 0);
     assert_int_equal(gpu.fault_cost, FF__FAULT_FLAT);
     assert_int_equal(gpu.fault_ns, 45000);
-    assert_int_equal(gpu.frames, FF__FRAMES_PAGE);
+    assert_int_equal(gpu.granule, 4096);
     assert_int_equal(gpu.tlb_entries, 4096);
     assert_int_equal(gpu.tlb_page, 4096);
     assert_int_equal(gpu.walk_ns, 68);
@@ -67,7 +67,7 @@ static void test_huvm(void **state) {
     struct ff__gpu gpu;
     read("v100-32g", &gpu);
     assert_int_equal(gpu.fault_cost, FF__FAULT_BATCH);
-    assert_int_equal(gpu.frames, FF__FRAMES_BLOCK);
+    assert_int_equal(gpu.granule, 2 << 20);
     assert_int_equal(gpu.memory, UINT64_C(32) << 30);
     assert_int_equal(gpu.batch_faults, 256);
     check_near(gpu.in.latency_ns, 16700, 0);
@@ -174,7 +174,8 @@ static void test_values(void **state) {
                 "x.json: write_back_clean: must be true or false");
     check_value("fault_cost", json_string("x"),
                 "x.json: fault_cost: must be \"batch\" or \"flat\"");
-    check_value("frames", json_null(), "x.json: frames: must be \"block\" or \"page\"");
+    check_value("granule", json_null(), "x.json: granule: must be a whole number");
+    check_value("granule", json_integer(8192), "x.json: granule: must be 4096, 65536 or 2097152");
 }
 
 static void test_members(void **state) {

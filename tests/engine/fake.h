@@ -7,6 +7,7 @@
 
 #include "base/cases.h"
 
+#include "base/leaves.h"
 #include "base/random.h"
 #include "engine/engine.h"
 
@@ -20,7 +21,8 @@ struct fake_block {
     struct ff_mask loose; /* declared dead: what is read next may be anything */
     uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* versions; 0: zeros */
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
-    uint32_t frame[FF_TIERS_MAX];
+    uint32_t frame[FF_TIERS_MAX],
+        leaf[FF_TIERS_MAX][FF_ROOT_LEAVES]; /* of a split block: 1 + frame */
     bool at_work;
 };
 
@@ -104,8 +106,9 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
         fake_blame(fake, "block %u: held pages that do not move", block);
     if (!ff_mask_within(&move->left, &move->pages))
         fake_blame(fake, "block %u: pages are left that do not move", block);
-    if (place->frame == FF_NONE ||
-        place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count) {
+    if (place->frame != FF_SPLIT &&
+        (place->frame == FF_NONE ||
+         place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count)) {
         fake_blame(fake, "block %u: frame %u is outside of tier %u", block, place->frame,
                    place->tier);
         return false;
@@ -126,22 +129,50 @@ static inline void fake_check_held(struct fake *fake, const struct ff__move *mov
     b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], &missed);
 }
 
-/* Takes the leaves of the frame: no other block may hold them. */
-static inline void fake_occupy(struct fake *fake, const struct ff__move *move) {
-    struct fake_block *b = &fake->blocks[move->block];
-    uint32_t leaves = ff__frames_leaves(fake->space->blocks[move->block].page_count);
-    uint32_t tier = move->to.tier, frame = move->to.frame;
-    if (b->frame[tier] != FF_NONE && b->frame[tier] != frame)
-        fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block, tier,
-                   b->frame[tier], frame);
-    for (uint32_t i = 0; i < leaves; i++) {
-        uint32_t *owner = &fake->owner[tier][frame + i];
-        if (*owner != FF_NONE && *owner != move->block)
-            fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is",
-                       move->block, frame + i, tier, *owner);
-        *owner = move->block;
+/* Takes a leaf: nobody else may be there. */
+static inline void fake_occupy_leaf(struct fake *fake, const struct ff__move *move, uint32_t leaf) {
+    uint32_t frame =
+        ff__frames_of_leaf(&fake->space->frames[move->to.tier], move->to.frame, move->block, leaf);
+    uint32_t *known = &fake->blocks[move->block].leaf[move->to.tier][leaf];
+    if (frame >= fake->leaf_count) {
+        fake_blame(fake, "block %u gets leaf %u of tier %u", move->block, frame, move->to.tier);
+        return;
     }
-    b->frame[tier] = frame;
+    uint32_t *owner = &fake->owner[move->to.tier][frame];
+    if (*owner != FF_NONE && *owner != move->block)
+        fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is", move->block,
+                   frame, move->to.tier, *owner);
+    *owner = move->block;
+    if (move->to.frame == FF_SPLIT && *known != 0 && *known != frame + 1)
+        fake_blame(fake, "block %u: its leaf %u has moved to %u", move->block, leaf, frame);
+    if (move->to.frame == FF_SPLIT)
+        *known = frame + 1;
+}
+
+/* Takes the leaves of the frame, or of these pages. */
+static inline void fake_occupy(struct fake *fake, const struct ff__move *move,
+                               const struct ff_mask *pages) {
+    struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask all = ff__block_pages(fake->space, move->block);
+    uint32_t leaves = ff__leaves_of(move->to.frame == FF_SPLIT ? pages : &all);
+    if (b->frame[move->to.tier] != FF_NONE && b->frame[move->to.tier] != move->to.frame)
+        fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block,
+                   move->to.tier, b->frame[move->to.tier], move->to.frame);
+    for (; leaves; leaves &= leaves - 1)
+        fake_occupy_leaf(fake, move, (uint32_t)__builtin_ctz(leaves));
+    b->frame[move->to.tier] = move->to.frame;
+}
+
+/* Leaves of a split block that nothing is in any more. */
+static inline void fake_vacate_leaves(struct fake *fake, uint32_t block, uint32_t tier) {
+    struct fake_block *b = &fake->blocks[block];
+    uint32_t used = ff__leaves_of(&b->on[tier]);
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+        if (b->leaf[tier][leaf] == 0 || used >> leaf & 1)
+            continue;
+        fake->owner[tier][b->leaf[tier][leaf] - 1] = FF_NONE;
+        b->leaf[tier][leaf] = 0;
+    }
 }
 
 static inline void fake_vacate(struct fake *fake, uint32_t block, uint32_t tier) {
@@ -185,7 +216,7 @@ static inline void fake_in(struct fake *fake, struct ff__move *move, const struc
     struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
     struct ff_mask held = ff_mask_and(&now, &move->held);
     if (!ff_mask_empty(&now))
-        fake_occupy(fake, move);
+        fake_occupy(fake, move, &now);
     fake_bring(fake, move, &now);
     move->left = ff_mask_minus(&move->left, &now);
     fake->in += ff_mask_count(&held);
@@ -227,7 +258,9 @@ static inline void fake_out(struct fake *fake, struct ff__move *move, const stru
     if (!fake_check_move(fake, move))
         return;
     struct fake_block *b = &fake->blocks[move->block];
-    if (!move->whole || !ff_mask_equal(&b->on[tier], &move->left))
+    bool is_whole = ff_mask_equal(&b->on[tier], &move->left);
+    bool may_part = is_whole || move->from.frame == FF_SPLIT;
+    if (move->whole != is_whole || !may_part)
         fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, tier);
     if (b->frame[tier] != move->from.frame)
         fake_blame(fake, "block %u leaves frame %u of tier %u but is in %u", move->block,
@@ -238,7 +271,8 @@ static inline void fake_out(struct fake *fake, struct ff__move *move, const stru
     fake_send(fake, move, &now, &copied);
     struct ff_mask dead = ff_mask_minus(&move->dead, &move->left);
     fake_bury(fake, move->block, &dead);
-    if (ff_mask_empty(&move->left))
+    fake_vacate_leaves(fake, move->block, tier);
+    if (ff_mask_empty(&b->on[tier]))
         fake_vacate(fake, move->block, tier);
     move->copied = ff_mask_or(&move->copied, &copied);
     fake->out += ff_mask_count(&copied);
@@ -302,6 +336,10 @@ static inline void fake_compare(struct fake *fake, uint32_t block) {
             fake_blame(fake, "block %u: the engine is wrong about tier %u", block, tier);
         if (ff__frame(space, tier, block) != b->frame[tier])
             fake_blame(fake, "block %u: the engine is wrong about its frame on tier %u", block,
+                       tier);
+        if (memcmp(b->leaf[tier], ff__frames_leaf(&space->frames[tier], block, 0),
+                   sizeof b->leaf[tier]) != 0)
+            fake_blame(fake, "block %u: the engine is wrong about its leaves on tier %u", block,
                        tier);
     }
     const struct ff_mask *host = &ff__facts(space, block)->tier[FF_TIER_HOST].resident;

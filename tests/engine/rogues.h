@@ -57,6 +57,12 @@ static uint32_t rogue_block(struct rogue *rogue) {
     return ff__random_below(&rogue->random, rogue->block_limit);
 }
 
+static uint32_t rogue_granule(struct rogue *rogue) {
+    static const uint32_t granules[] = {0, FF_LEAF_PAGES, FF_BLOCK_PAGES};
+    uint32_t choice = ff__random_below(&rogue->random, 4);
+    return choice < 3 ? granules[choice] : ff__random_below(&rogue->random, 1000);
+}
+
 /* ---- prefetch ---- */
 
 /* Wants everything, everywhere, and half the time later. */
@@ -67,6 +73,7 @@ static void greedy_on_fault(void *state, const struct ff_view *view,
     memset(&advice->prefetch, 0xff, sizeof advice->prefetch);
     memset(&advice->remote, 0xff, sizeof advice->remote);
     advice->remote_tier = 77;
+    advice->granule = rogue_granule(rogue);
     for (int i = 0; i < FF_MASK_WORDS; i++)
         advice->throttle.word[i] = ff__random_next(&rogue->random);
     if (ff__random_below(&rogue->random, 4) == 0)
@@ -85,7 +92,7 @@ static void greedy_plan(void *state, const struct ff_view *view, struct ff_advic
         advice.action = (enum ff_action)ff__random_below(&rogue->random, FF_ACTIONS + 2);
         advice.block = rogue_block(rogue);
         advice.generation = ff__random_below(&rogue->random, 4);
-        advice.granule = ff__random_below(&rogue->random, 1000);
+        advice.granule = rogue_granule(rogue);
         advice.until_ns = view->now_ns + ff__random_below(&rogue->random, 1000000);
         advice.tier = ff__random_below(&rogue->random, FF_TIERS_MAX + 2);
     } while (ff_advice_add(list, &advice));

@@ -8,10 +8,15 @@ static unsigned long steps(void) {
     return scaled_cases(6000, 1500);
 }
 
-/* Tight memory, several devices, ample memory; twice each, for the same decisions. */
+/* Tight memory, several devices, ample memory, memory by leaf; the first two twice, for the same decisions. */
 static void check_system(const char *system) {
-    static const struct world_shape shapes[] = {
-        {NULL, 1, 3, 11}, {NULL, 2, 2, 12}, {NULL, 1, 1, 13}, {NULL, 4, 3, 14}, {NULL, 1, 64, 15}};
+    static const struct world_shape shapes[] = {{NULL, 1, 3, 11, 0},
+                                                {NULL, 2, 2, 12, 0},
+                                                {NULL, 1, 1, 13, 0},
+                                                {NULL, 4, 3, 14, 0},
+                                                {NULL, 1, 64, 15, 0},
+                                                {NULL, 2, 3, 16, FF_LEAF_PAGES},
+                                                {NULL, 1, 1, 17, FF_LEAF_PAGES}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         struct world_shape shape = shapes[i];
         shape.system = system;
@@ -73,7 +78,8 @@ static void test_seeds(void **state) {
     (void)state;
     for (uint64_t seed = 100; seed < 100 + scaled_cases(20, 4); seed++) {
         struct world_shape shape = {seed % 2 ? "nvidia" : "nvidia:prefetch=next,evict=rogue-liar",
-                                    1 + (uint32_t)(seed % 3), 1 + (uint32_t)(seed % 5), seed};
+                                    1 + (uint32_t)(seed % 3), 1 + (uint32_t)(seed % 5), seed,
+                                    seed % 7 < 3 ? FF_LEAF_PAGES : 0};
         uint64_t log = live(&shape, steps());
         shape.seed += 1000;
         assert_int_not_equal(live(&shape, steps() / 4), log);

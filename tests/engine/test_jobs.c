@@ -60,11 +60,13 @@ static void test_shape_of_a_backend(void **state) {
         .shows = FF_SEES_FAULTS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
-    device.tier[1] = device.tier[2] = (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2};
+    device.tier[1] = device.tier[2] =
+        (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2, FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
     ff__engine_configure(&config, &device);
     assert_int_equal(config.stock, 1);
     assert_int_equal(config.spare, 2);
+    assert_int_equal(config.granule, FF_LEAF_PAGES);
     assert_non_null(config.system.policy[FF__PREFETCH]);
     assert_false(config.separate || config.maps_remotely);
     assert_int_equal(config.shows, FF_SEES_FAULTS);

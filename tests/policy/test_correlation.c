@@ -395,7 +395,7 @@ static void close_evictor(void) {
 static uint32_t first_victim(const struct ff_evict_policy *evict, enum ff_evict_cause cause,
                              uint32_t for_block) {
     struct ff_victim_list list = {victims, 0, BLOCKS};
-    const struct ff_evict_request request = {cause, 1, for_block, FF_BLOCK_PAGES};
+    const struct ff_evict_request request = {cause, 1, for_block, FF_BLOCK_PAGES, FF_BLOCK_PAGES};
     evict->pick(evictor.state, &fake.view, &request, &list);
     return list.count ? victims[0].block : FF_NONE;
 }
@@ -441,7 +441,8 @@ static void test_short_lists(void **state) {
             leave(evict, gone[i]);
         for (uint32_t capacity = 0; capacity < 3; capacity++) {
             struct ff_victim_list list = {victims, 0, capacity};
-            const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
+            const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
+                                                     FF_BLOCK_PAGES};
             memset(victims, 0x5a, sizeof victims);
             evict->pick(evictor.state, &fake.view, &request, &list);
             assert_int_equal(list.count, capacity);
@@ -474,7 +475,8 @@ static void test_long_list(void **state) {
          block++) /* came so that none of the others is a latest arrival */
         leave(evict, block);
     struct ff_victim_list list = {victims, 0, BLOCKS};
-    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES};
+    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
+                                             FF_BLOCK_PAGES};
     evict->pick(evictor.state, &fake.view, &request, &list);
     assert_int_equal(list.count, 16);
     for (uint32_t i = 0; i < list.count; i++)

@@ -60,7 +60,7 @@ static uint32_t pick(struct bench *bench, uint32_t capacity, uint32_t for_block,
                      enum ff_evict_cause cause, uint32_t out[BLOCKS]) {
     static struct ff_victim items[BLOCKS];
     struct ff_victim_list list = {items, 0, capacity};
-    struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES};
+    struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES, FF_BLOCK_PAGES};
     ff__evict_lrm.pick(bench->instance.state, &bench->fake.view, &request, &list);
     for (uint32_t i = 0; i < list.count; i++) {
         assert_true(ff_mask_empty(&items[i].pages)); /* the whole block */

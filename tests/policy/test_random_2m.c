@@ -57,7 +57,7 @@ static void leave(struct bench *bench, uint32_t block) {
 static uint32_t victim(struct bench *bench, uint32_t for_block, enum ff_evict_cause cause) {
     struct ff_victim items[4];
     struct ff_victim_list list = {items, 0, 4};
-    struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES};
+    struct ff_evict_request request = {cause, TIER, for_block, FF_BLOCK_PAGES, FF_BLOCK_PAGES};
     policy->pick(bench->instance.state, &bench->fake.view, &request, &list);
     return list.count ? items[0].block : FF_NONE;
 }
@@ -144,7 +144,7 @@ static void test_by_page(void **state) {
     }
     struct ff_victim items[10];
     struct ff_victim_list list = {items, 0, 10};
-    struct ff_evict_request request = {FF_EVICT_FOR_FAULT, TIER, FF_NONE, 750};
+    struct ff_evict_request request = {FF_EVICT_FOR_FAULT, TIER, FF_NONE, 750, 1};
     policy->pick(bench.instance.state, &bench.fake.view, &request, &list);
     assert_int_equal(list.count, 8); /* all but the two latest */
     uint32_t seen = 0;

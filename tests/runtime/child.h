@@ -73,9 +73,9 @@ static inline const char *config_text(const struct ff_config *config) {
     static const char *const mechanisms[] = {"auto", "move", "copy"};
     static const char *const handlers[] = {"adaptive", "sleep", "sigbus"};
     static char text[128];
-    snprintf(text, sizeof text, "%s, %s, %s, %u device%s", config->system,
+    snprintf(text, sizeof text, "%s, %s, %s, %u device%s of %s", config->system,
              mechanisms[config->mechanism], handlers[config->handler], config->devices,
-             config->devices == 1 ? "" : "s");
+             config->devices == 1 ? "" : "s", config->granule == FF_LEAF_SIZE ? "64K" : "2M");
     return text;
 }
 
@@ -155,7 +155,7 @@ static inline bool is_everyday(unsigned variant) {
     return handler == FF_HANDLER_ADAPTIVE || (system == 2 && !copies);
 }
 
-/* Steps through the systems for live use, mechanisms and handlers; in long runs all of them on one, two and
+/* Steps through the systems for live use, mechanisms and handlers, one granule of memory here and the other there; in long runs all of them on one, two and
  * three devices, again and again. False when all have been seen. */
 static inline bool next_variant(struct ff_config *config, unsigned *step) {
     static const char *const systems[SYSTEMS] = {"demand", "nvidia", "nvidia-1", "deepum",
@@ -169,6 +169,7 @@ static inline bool next_variant(struct ff_config *config, unsigned *step) {
     config->system = systems[*step % SYSTEMS];
     config->mechanism = *step / SYSTEMS % 2 ? FF_MECHANISM_COPY : FF_MECHANISM_AUTO;
     config->handler = (enum ff_handler)(*step / (2 * SYSTEMS) % 3);
+    config->granule = *step / VARIANTS % 2 == *step % 2 ? FF_BLOCK_SIZE : FF_LEAF_SIZE;
     if (repeats)
         config->devices = *step / VARIANTS % 3 + 1;
     (*step)++;

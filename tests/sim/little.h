@@ -14,6 +14,7 @@ struct little {
     uint32_t wide;     /* pages of one instruction, spread over the array; 0: one */
     uint32_t devices;  /* that launches go to in turn; 0: one */
     bool synchronizes; /* after each launch */
+    uint64_t granule;  /* bytes in which the device allocates memory; 0: as the preset says */
 };
 
 /* Warp w of all touches pages w, w + warps, w + 2 warps, ... of each of `wide` parts. */
@@ -105,8 +106,10 @@ static inline struct ff__sim_result little_run(const struct little *little, cons
                                     .seed = 1,
                                     .check = true};
     struct ff__sim_result result = {0};
-    if (ff__gpu_read(gpu, GPU_FOLDER, &preset, &error) ||
-        little_try(little, &config, system, &result, &error))
+    int status = ff__gpu_read(gpu, GPU_FOLDER, &preset, &error);
+    if (!status && little->granule)
+        preset.granule = little->granule;
+    if (status || little_try(little, &config, system, &result, &error))
         fail_msg("%s on %s: %s", system, gpu, error.message);
     return result;
 }

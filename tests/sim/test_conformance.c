@@ -1,5 +1,5 @@
-/* Every registered system and policy in the simulator, on devices that hand out memory by the block
- * and by the page, with every invariant checked after every event. */
+/* Every registered system and policy in the simulator, on devices that hand out memory by the block,
+ * the leaf and the page, with every invariant checked after every event. */
 #include "sim/little.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -25,21 +25,26 @@ static void check_counts(const struct ff__sim_result *r, const char *system, uin
         fail_msg("%s: pages were used that never came", system);
 }
 
-/* With tight and with ample memory; twice each, for the same results. */
+/* Twice, for the same results. */
+static void check_run(const char *system, const char *gpu, uint64_t granule, uint64_t memory) {
+    struct little here = work;
+    here.granule = granule;
+    struct ff__sim_result a = little_run(&here, gpu, system, memory);
+    check_counts(&a, system, memory);
+    if (SANITIZED)
+        return;
+    struct ff__sim_result b = little_run(&here, gpu, system, memory);
+    if (memcmp(&a, &b, sizeof a) != 0)
+        fail_msg("%s: not the same twice", system);
+}
+
+/* With tight and with ample memory; what is interesting happens where it is tight. */
 static void check_system(const char *system) {
-    static const char *const gpus[] = {"v100-16g", "gtx1080ti"};
-    static const uint64_t memory[] = {8 * MIB, 16 * MIB};
-    for (unsigned i = 0; i < 4; i++) {
-        if (SANITIZED && i % 2)
-            continue; /* what is interesting happens where memory is tight */
-        struct ff__sim_result a = little_run(&work, gpus[i / 2], system, memory[i % 2]);
-        check_counts(&a, system, memory[i % 2]);
-        if (SANITIZED)
-            continue;
-        struct ff__sim_result b = little_run(&work, gpus[i / 2], system, memory[i % 2]);
-        if (memcmp(&a, &b, sizeof a) != 0)
-            fail_msg("%s: not the same twice", system);
+    for (uint64_t memory = 8 * MIB; memory <= (SANITIZED ? 8 : 16) * MIB; memory += 8 * MIB) {
+        check_run(system, "v100-16g", FF_BLOCK_SIZE, memory);
+        check_run(system, "gtx1080ti", FF_PAGE_SIZE, memory);
     }
+    check_run(system, "v100-16g", FF_LEAF_SIZE, 8 * MIB);
 }
 
 static void test_systems(void **state) {

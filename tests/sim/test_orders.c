@@ -2,7 +2,7 @@
  * found a second time by looking at everything. */
 #include "sim/touch.h"
 
-#include "policy/common/leaves.h"
+#include "base/leaves.h"
 #include "policy/common/tree.h"
 
 #define LENGTH 3000u

@@ -30,7 +30,7 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .address_space = blocks * FF_BLOCK_SIZE,
         .devices = 1,
         .memory = shape->memory * FF_PAGE_SIZE,
-        .by_page = shape->by_page,
+        .granule = shape->by_page ? 1 : FF_BLOCK_PAGES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  (shape->future ? FF_SEES_FUTURE : 0u),

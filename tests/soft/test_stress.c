@@ -404,6 +404,17 @@ static void test_copy(void **state) {
     stress_with(config, 0);
 }
 
+static void test_leaves(void **state) {
+    static const char *const systems[] = {"demand", "nvidia", "deepum-far", "demand:evict=lru-4k"};
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        struct ff_config config = stress_config(systems[i % 4]);
+        config.granule = FF_LEAF_SIZE;
+        config.mechanism = i < 4 ? FF_MECHANISM_AUTO : FF_MECHANISM_COPY;
+        stress_with(config, i % 4 == 1 ? 20 : 0);
+    }
+}
+
 static void test_sigbus(void **state) {
     struct ff_config config = stress_config("nvidia");
     (void)state;
@@ -431,9 +442,8 @@ int main(void) {
     if (all_faults == MAP_FAILED)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_move),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_sigbus),
+        cmocka_unit_test(test_move),          cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_sigbus),
         cmocka_unit_test(test_failing_calls),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #define ROOTS     6u
 #define LEAVES    FF_ROOT_LEAVES
 #define BLOCKS    120u
+#define SPLIT     80u /* blocks from here on hold single leaves */
 #define HELD_NONE 0u
 
 struct holding {
@@ -32,6 +33,12 @@ static void twin_take(struct twin *twin, uint32_t frame, uint32_t leaves, uint32
         twin->owner[frame + i] = block;
     }
     twin->block[block] = (struct holding){frame, leaves};
+}
+
+static void twin_drop_leaves(struct twin *twin, uint32_t root, uint32_t block) {
+    for (uint32_t leaf = root * LEAVES; leaf < (root + 1) * LEAVES; leaf++)
+        if (twin->owner[leaf] == block)
+            twin->owner[leaf] = FF_NONE;
 }
 
 static void twin_drop(struct twin *twin, uint32_t block) {
@@ -109,6 +116,7 @@ static void check_same(const struct ff__frames *frames, const struct twin *twin)
         partial += is_partial;
     }
     assert_int_equal(frames->leaves_used, used);
+    assert_int_equal(frames->free_leaves, ROOTS * LEAVES - used);
     assert_int_equal(frames->free_count, free_roots);
     assert_int_equal(frames->partial_count, partial);
 }
@@ -116,7 +124,7 @@ static void check_same(const struct ff__frames *frames, const struct twin *twin)
 /* ---- random steps ---- */
 
 static void step_alloc(struct ff__frames *frames, struct twin *twin, struct ff__random *random) {
-    uint32_t block = ff__random_below(random, BLOCKS);
+    uint32_t block = ff__random_below(random, SPLIT);
     if (twin->block[block].leaves != HELD_NONE)
         return;
     uint32_t leaves = ff__random_below(random, 4) ? 1 + ff__random_below(random, 8)
@@ -126,6 +134,36 @@ static void step_alloc(struct ff__frames *frames, struct twin *twin, struct ff__
         assert_false(twin_has_run(twin, leaves));
     else
         twin_take(twin, frame, leaves, block);
+}
+
+/* Of a root that is in use, if there is one. */
+static void step_alloc_leaf(struct ff__frames *frames, struct twin *twin,
+                            struct ff__random *random) {
+    uint32_t block = SPLIT + ff__random_below(random, BLOCKS - SPLIT);
+    bool is_partial = frames->partial_count > 0;
+    uint32_t frame = ff__frames_alloc_leaf(frames, block), owners[LEAVES];
+    if (frame == FF_NONE) {
+        assert_false(twin_has_run(twin, 1));
+        return;
+    }
+    assert_true(frame < ROOTS * LEAVES && twin->owner[frame] == FF_NONE);
+    assert_int_equal(twin_owners(twin, frame / LEAVES, owners) > 0, is_partial);
+    twin->owner[frame] = block;
+}
+
+/* A leaf of a split block is given back, or goes to another one, as when it is evicted for it. */
+static void step_change_leaf(struct ff__frames *frames, struct twin *twin,
+                             struct ff__random *random) {
+    uint32_t frame = ff__random_below(random, ROOTS * LEAVES);
+    uint32_t other = SPLIT + ff__random_below(random, BLOCKS - SPLIT);
+    bool gives = ff__random_below(random, 2);
+    if (twin->owner[frame] == FF_NONE || twin->owner[frame] < SPLIT)
+        return;
+    if (gives)
+        ff__frames_give(frames, frame, 1, other);
+    else
+        ff__frames_free(frames, frame, 1);
+    twin->owner[frame] = gives ? other : FF_NONE;
 }
 
 static void step_free(struct ff__frames *frames, struct twin *twin, struct ff__random *random) {
@@ -143,12 +181,16 @@ static void step_take_root(struct ff__frames *frames, struct twin *twin,
                            struct ff__random *random) {
     uint32_t owners[LEAVES], root = ff__random_below(random, ROOTS), block = 0;
     uint32_t count = twin_owners(twin, root, owners), leaves = 1 + ff__random_below(random, LEAVES);
-    while (block < BLOCKS && twin->block[block].leaves != HELD_NONE)
+    while (block < SPLIT && twin->block[block].leaves != HELD_NONE)
         block++;
-    if (count == 0 || block == BLOCKS)
+    if (count == 0 || block == SPLIT)
         return;
-    for (uint32_t i = 0; i < count; i++)
-        twin_drop(twin, owners[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (owners[i] < SPLIT)
+            twin_drop(twin, owners[i]);
+        else
+            twin_drop_leaves(twin, root, owners[i]);
+    }
     assert_int_equal(ff__frames_take_root(frames, root, block), root * LEAVES);
     twin_take(twin, root * LEAVES, LEAVES, block);
     check_same(frames, twin);
@@ -163,11 +205,15 @@ static void test_twin(void **state) {
     static struct twin twin;
     struct ff__random random = ff__random_seeded(1);
     twin_open(&twin);
-    assert_int_equal(ff__frames_init(&frames, ROOTS, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, ROOTS, 0, BLOCKS), 0);
     for (unsigned long i = 0, count = scaled_cases(120000, 8000); i < count; i++) {
         uint32_t choice = ff__random_below(&random, 100), filling = (i / 400) % 2 ? 35 : 60;
-        if (choice < filling)
+        if (choice < filling / 2)
             step_alloc(&frames, &twin, &random);
+        else if (choice < filling)
+            step_alloc_leaf(&frames, &twin, &random);
+        else if (choice < (filling + 97) / 2)
+            step_change_leaf(&frames, &twin, &random);
         else if (choice < 97)
             step_free(&frames, &twin, &random);
         else
@@ -178,6 +224,9 @@ static void test_twin(void **state) {
         if (twin.block[block].leaves != HELD_NONE)
             ff__frames_free(&frames, twin.block[block].frame, twin.block[block].leaves);
     }
+    for (uint32_t root = 0; root < ROOTS; root++)
+        for (uint32_t block = SPLIT; block < BLOCKS; block++)
+            ff__frames_free_owner(&frames, root, block);
     assert_int_equal(frames.free_count, ROOTS); /* all of it came back */
     assert_int_equal(frames.leaves_used, 0);
     ff__frames_fini(&frames);
@@ -189,7 +238,7 @@ static void test_whole_roots(void **state) {
     (void)state;
     struct ff__frames frames;
     uint32_t frame[3];
-    assert_int_equal(ff__frames_init(&frames, 3, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 3, 0, BLOCKS), 0);
     for (uint32_t i = 0; i < 3; i++) {
         frame[i] = ff__frames_alloc(&frames, LEAVES, i);
         assert_int_equal(frame[i] % LEAVES, 0);
@@ -211,7 +260,7 @@ static void test_short_blocks_share_a_root(void **state) {
     assert_int_equal(ff__frames_leaves(496), 31);
     assert_int_equal(ff__frames_leaves(497), 32);
     assert_int_equal(ff__frames_leaves(512), 32);
-    assert_int_equal(ff__frames_init(&frames, 2, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 2, 0, BLOCKS), 0);
     for (uint32_t i = 0; i < LEAVES; i++)
         assert_int_not_equal(ff__frames_alloc(&frames, 1, i), FF_NONE);
     assert_int_equal(frames.free_count, 1);
@@ -229,7 +278,7 @@ static void test_holes_of_every_length(void **state) {
     for (uint32_t length = 1; length < LEAVES; length++) {
         for (uint32_t first = 0; first + length <= LEAVES; first++) {
             struct ff__frames frames;
-            assert_int_equal(ff__frames_init(&frames, 1, 0), 0);
+            assert_int_equal(ff__frames_init(&frames, 1, 0, BLOCKS), 0);
             assert_int_equal(ff__frames_alloc(&frames, LEAVES, 1), 0);
             ff__frames_free(&frames, first, length);
             assert_int_equal(ff__frames_alloc(&frames, length + 1, 2), FF_NONE);
@@ -243,7 +292,7 @@ static void test_holes_of_every_length(void **state) {
 static void test_trim_to_a_whole_root_keeps_it(void **state) {
     (void)state;
     struct ff__frames frames;
-    assert_int_equal(ff__frames_init(&frames, 1, 0), 0);
+    assert_int_equal(ff__frames_init(&frames, 1, 0, BLOCKS), 0);
     assert_int_equal(ff__frames_alloc(&frames, 5, 1), 0);
     assert_int_equal(ff__frames_take_root(&frames, 0, 2), 0);
     ff__frames_trim_root(&frames, 0, LEAVES);

@@ -24,8 +24,9 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(
-        ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK, false, false, 0), 0);
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK,
+                                    FF_BLOCK_PAGES, false, 0),
+                     0);
 }
 
 static void check_holds(const struct ff__space *space) {
@@ -177,15 +178,21 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, false, false, 0),
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
                      -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, false, false, 0),
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
                      -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, false, false, 0), -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, false, false, 0), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(
+        ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, FF_BLOCK_PAGES, false, 0),
+        -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, FF_BLOCK_PAGES, false, 0),
+                     -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);
@@ -229,7 +236,9 @@ static void test_size_of_facts(void **state) {
     assert_int_equal(space.page_facts_at, 0);
     ff__space_fini(&space);
     for (int by_page = 0; by_page < 2; by_page++) {
-        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page, !by_page, 0), 0);
+        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page ? 1 : FF_BLOCK_PAGES,
+                                        !by_page, 0),
+                         0);
         assert_int_equal(space.page_facts_at, ff_facts_size(2));
         assert_int_equal(space.facts_size, ff_facts_size(2) + sizeof(struct ff_page_facts));
         ff__space_fini(&space);
@@ -254,7 +263,8 @@ static void check_born_clean(uint32_t blocks) {
     uint32_t before, range, after, first;
     uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
     assert_int_equal(
-        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, false, false, 0), 0);
+        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, FF_BLOCK_PAGES, false, 0),
+        0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
     assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);
@@ -385,6 +395,61 @@ static void test_check_finds(void **state) {
     }
 }
 
+/* ---- the check, of split blocks ---- */
+
+/* One range of two blocks; the first has its leaves 2 and 5 on device 1. */
+static void open_sound_split(struct ff__space *space) {
+    uint32_t range;
+    open_space(space, 2, 4);
+    assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
+    ff__set_frame(space, 1, 0, FF_SPLIT);
+    for (uint32_t leaf = 2; leaf <= 5; leaf += 3) {
+        *ff__frames_leaf(&space->frames[1], 0, leaf) =
+            1 + ff__frames_alloc_leaf(&space->frames[1], 0);
+        ff_mask_set(&ff__facts(space, 0)->tier[1].resident, leaf * FF_LEAF_PAGES + 3);
+    }
+    check_holds(space);
+}
+
+static void lose_a_leaf(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 5) = 0;
+}
+
+static void hold_a_leaf_for_nothing(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 7) = 1 + ff__frames_alloc_leaf(&space->frames[1], 0);
+}
+
+static void hold_a_leaf_twice(struct ff__space *space) {
+    ff__set_frame(space, 1, 1, FF_SPLIT);
+    ff_mask_set(&ff__facts(space, 1)->tier[1].resident, 0);
+    *ff__frames_leaf(&space->frames[1], 1, 0) = *ff__frames_leaf(&space->frames[1], 0, 5);
+}
+
+static void free_a_leaf_in_use(struct ff__space *space) {
+    ff__frames_free(&space->frames[1], *ff__frames_leaf(&space->frames[1], 0, 5) - 1, 1);
+}
+
+static void name_a_leaf_that_is_not(struct ff__space *space) {
+    *ff__frames_leaf(&space->frames[1], 0, 5) = 1 + 4 * FF_ROOT_LEAVES;
+}
+
+static void test_check_finds_in_split_blocks(void **state) {
+    (void)state;
+    static const break_fn breaks[] = {lose_a_leaf, hold_a_leaf_for_nothing, hold_a_leaf_twice,
+                                      free_a_leaf_in_use, name_a_leaf_that_is_not};
+    for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
+        struct ff__space space;
+        open_sound_split(&space);
+        breaks[i](&space);
+        if (ff__space_check(&space, NULL) != -EUCLEAN)
+            fail_msg("break %zu was not found", i);
+        ff__facts(&space, 0)->busy = 1; /* its leaves may change hands */
+        ff__facts(&space, 1)->busy = 1;
+        check_holds(&space);
+        ff__space_fini(&space);
+    }
+}
+
 /* A block that is being evicted has pages but no memory, which is valid. */
 static void test_check_allows_what_is_in_flight(void **state) {
     (void)state;
@@ -400,8 +465,7 @@ static void test_check_allows_what_is_in_flight(void **state) {
 static void test_capacity_by_page(void **state) {
     (void)state;
     struct ff__space paged;
-    assert_int_equal(ff__space_init(&paged, 0, 16 * BLOCK, 1, 100 * FF_PAGE_SIZE, true, false, 0),
-                     0);
+    assert_int_equal(ff__space_init(&paged, 0, 16 * BLOCK, 1, 100 * FF_PAGE_SIZE, 1, false, 0), 0);
     ff__space_take(&paged, 1, 80);
     assert_int_equal(ff__space_set_capacity(&paged, 1, 60 * FF_PAGE_SIZE), 0);
     assert_int_equal(ff__space_excess(&paged, 1), 20);
@@ -433,6 +497,7 @@ int main(void) {
         cmocka_unit_test(test_present_is_the_union_of_devices),
         cmocka_unit_test(test_unused_windows_look_unused),
         cmocka_unit_test(test_check_finds),
+        cmocka_unit_test(test_check_finds_in_split_blocks),
         cmocka_unit_test(test_check_allows_what_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,16 @@ static int read_all(const char *file, const json_t *all, struct ff__gpu *gpu,
     return status;
 }
 
+int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
+    const struct place place = {file, NULL, "granule", error};
+    if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&
+        gpu->granule != FF_BLOCK_SIZE)
+        return refuse(&place, "must be %u, %u or %u", FF_PAGE_SIZE, FF_LEAF_SIZE, FF_BLOCK_SIZE);
+    if (gpu->granule != FF_PAGE_SIZE && gpu->host == FF__HOST_SYNCHRONIZES)
+        return refuse(&place, "must be %u where host is \"synchronizes\"", FF_PAGE_SIZE);
+    return 0;
+}
+
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error) {
     json_error_t mistake;
@@ -244,6 +254,8 @@ int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__
     }
     int status = read_all(file, all, &gpu, error);
     json_decref(all);
+    if (!status)
+        status = ff__gpu_check_granule(&gpu, file, error);
     if (!status)
         *out = gpu;
     return status;

@@ -3,6 +3,7 @@
 #define FF_BACKEND_SIM_GPU_H
 
 #include <farfault/farfault.h>
+#include <farfault/mask.h>
 #include <stddef.h>
 
 enum ff__fault_cost {
@@ -24,8 +25,6 @@ enum ff__ranges_kind {
     FF__RANGES_TREES, /* UVMSmart: those of whole trees: 2 MiB, and 64 KiB x 2^k for what is left */
 };
 
-enum ff__frames_kind { FF__FRAMES_BLOCK, FF__FRAMES_PAGE }; /* how memory is allocated */
-
 #define FF__LINK_POINTS 32
 
 /* Bandwidth by the size of a transfer: pieces of a measured or published curve, linear between them
@@ -40,7 +39,8 @@ struct ff__link_model {
 
 struct ff__gpu {
     char name[32], summary[96];
-    uint64_t memory; /* bytes; what --memory shares are not of, only the default */
+    uint64_t memory;  /* bytes; what --memory shares are not of, only the default */
+    uint64_t granule; /* bytes in which it is allocated: 4 KiB, or of chunks 64 KiB or 2 MiB */
     uint32_t sms, warps_per_sm, ctas_per_sm;
     double clock_hz;
     double instructions_per_cycle; /* of warps, an SM */
@@ -52,7 +52,6 @@ struct ff__gpu {
     uint64_t walk_ns;
     uint64_t launch_ns; /* from one kernel's end, or its launch, to its start */
     enum ff__fault_cost fault_cost;
-    enum ff__frames_kind frames;
     enum ff__host_kind host;
     enum ff__ranges_kind ranges;
     bool write_back_clean; /* evictions copy clean pages too */
@@ -81,8 +80,16 @@ int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, stru
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error);
 
+/* Whether the device can allocate its memory so. -EINVAL: why not; `name` is what the message calls it. */
+int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *name, struct ff_error *error);
+
 /* The presets of a folder, in the order of their names, `max` at most. Returns their number. */
 unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
+
+/* A device has a whole number of so many bytes of memory, at least one: chunks, or pages. */
+static inline uint64_t ff__gpu_least_memory(const struct ff__gpu *gpu) {
+    return gpu->granule == FF_PAGE_SIZE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
+}
 
 /* Time a transfer holds the link; latency comes on top, and overlaps with the next transfer. */
 uint64_t ff__link_ns(const struct ff__link_model *link, uint64_t bytes);

@@ -29,10 +29,10 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     TEXT(name),
     TEXT(summary),
     WORD(fault_cost, "batch", "flat"),    /* in the order of enum ff__fault_cost */
-    WORD(frames, "block", "page"),        /* in the order of enum ff__frames_kind */
     WORD(host, "faults", "synchronizes"), /* in the order of enum ff__host_kind */
     WORD(ranges, "exact", "trees"),       /* in the order of enum ff__ranges_kind */
     NUMBER(memory, WHOLE, 0x1p21, 0x1p50, ANY),
+    NUMBER(granule, WHOLE, 4096, 0x1p21, ANY),
     NUMBER(sms, COUNT, 1, FF__SMS_MAX, ANY),
     NUMBER(warps_per_sm, COUNT, 1, 256, ANY),
     NUMBER(ctas_per_sm, COUNT, 1, 256, ANY),

@@ -74,7 +74,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .address_space = space,
         .devices = config->devices,
         .memory = memory,
-        .by_page = sim->gpu->frames == FF__FRAMES_PAGE,
+        .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE),
         .separate = true,
         .peer_links = true,
         .maps_remotely = true,
@@ -233,15 +233,15 @@ int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jo
                      struct ff__sim_result *all, struct ff_error *error) {
     struct recording recording = {0};
     struct ff_future future = {0};
-    uint64_t frame = config->gpu->frames == FF__FRAMES_PAGE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
+    uint64_t least = ff__gpu_least_memory(config->gpu);
     bool foresees = needs(&config->system) & FF_SEES_FUTURE;
     int status = check_devices(config, jobs, count, error);
     if (status)
         return status;
-    if (config->memory > 0 && config->memory < frame)
+    if (config->memory > 0 && config->memory < least)
         return ff__fail(error, -EINVAL,
                         "%llu bytes of memory: the device allocates it in pieces of %llu bytes",
-                        (unsigned long long)config->memory, (unsigned long long)frame);
+                        (unsigned long long)config->memory, (unsigned long long)least);
     status = foresees ? record_future(config, jobs, count, &recording, &future, error) : 0;
     if (!status)
         status = simulate(config, jobs, count, foresees ? &future : NULL, NULL, all, error);

@@ -29,8 +29,8 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .serves_here = soft->uffd.sigbus,
     };
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
-        out->tier[tier] =
-            (struct ff__tier_description){memory->device_size, ff__memory_spare(memory)};
+        out->tier[tier] = (struct ff__tier_description){memory->device_size,
+                                                        ff__memory_spare(memory), soft->granule};
         out->link[FF_TIER_HOST][tier] = out->link[tier][FF_TIER_HOST] = soft->links[tier].speed;
     }
     describe_in_words(soft, out->text, sizeof out->text);

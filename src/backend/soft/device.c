@@ -95,6 +95,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config, struc
     for (uint32_t tier = 1; tier <= config->devices; tier++)
         soft->links[tier].speed = config->link;
     soft->handler = config->handler;
+    soft->granule = (uint32_t)(config->granule / FF_PAGE_SIZE);
     soft->spin_ns = config->handler == FF_HANDLER_ADAPTIVE ? config->spin_ns : 0;
     return status;
 }

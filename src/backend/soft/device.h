@@ -36,6 +36,7 @@ struct ff__soft {
     const struct ff__space *space; /* and its space, for the blocks' places */
     uint8_t *moved;                /* [block] it came as a whole root */
     enum ff_handler handler;
+    uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;
     bool has_own_table; /* of descriptors, with ours: the threads' */
     bool hidden;        /* and there alone */

@@ -2,6 +2,7 @@
 #include "backend/soft/move.h"
 
 #include "base/clock.h"
+#include "base/leaves.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -102,9 +103,27 @@ static int in_moved(struct ff__soft *soft, struct ff__move *move,
     return status;
 }
 
-/* The kernel allocates anew: it gets back first what waits in the block's leaves of the root. */
+/* What waits in the leaves that the move needs. */
+static void give_back_split(struct ff__soft *soft, const struct ff__move *move) {
+    const struct ff__frames *frames = &soft->space->frames[move->to.tier];
+    for (uint32_t left = ff__leaves_of(&move->left); left; left &= left - 1) {
+        uint32_t leaf = (uint32_t)__builtin_ctz(left);
+        uint32_t frame = ff__frames_of_leaf(frames, move->to.frame, move->block, leaf);
+        uint32_t *ready = &soft->memory.ready[move->to.tier][frame / FF_ROOT_LEAVES];
+        uint32_t own = 1u << frame % FF_ROOT_LEAVES;
+        if (__atomic_load_n(ready, __ATOMIC_RELAXED) & own &&
+            __atomic_fetch_and(ready, ~own, __ATOMIC_RELAXED) & own)
+            ff__soft_give_back(soft->memory.frames[move->to.tier] + (size_t)frame * FF_LEAF_SIZE,
+                               FF_LEAF_SIZE);
+    }
+}
+
+/* The kernel allocates anew: it gets back first what waits in the block's leaves. */
 static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
-    if (!soft->use_move || !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
+    if (soft->use_move && move->to.frame == FF_SPLIT)
+        give_back_split(soft, move);
+    if (!soft->use_move || move->to.frame == FF_SPLIT ||
+        !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
     uint32_t own = (leaves == FF_ROOT_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
@@ -182,7 +201,8 @@ int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
     gone = ff_mask_and(&gone, &move->left);
     move->left = ff_mask_minus(&move->left, &gone);
     ff__changes_begin_in(&soft->changes, move->block, &move->left);
-    if (soft->use_move && is_whole && ff_mask_count(&move->left) == FF_BLOCK_PAGES)
+    if (soft->use_move && is_whole && move->to.frame != FF_SPLIT &&
+        ff_mask_count(&move->left) == FF_BLOCK_PAGES)
         status = in_moved(soft, move, submission);
     if (!status && !ff_mask_empty(&move->left))
         status = in_copied(soft, move, submission);

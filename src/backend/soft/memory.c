@@ -101,6 +101,13 @@ static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff
     return ff__uffd_register_staging(uffd, memory->frames[tier], memory->frames_size);
 }
 
+static int init_aside(struct ff__memory *memory, const struct ff__uffd *uffd) {
+    if (uffd->staging_fd < 0)
+        return 0;
+    memory->aside = reserve_open(memory->size);
+    return memory->aside ? ff__uffd_register_staging(uffd, memory->aside, memory->size) : -ENOMEM;
+}
+
 /* All that is allocated may be pinned, as far as the machine has memory. */
 static uint64_t most_pinned(const struct ff_config *config) {
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -126,6 +133,8 @@ int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
     status = -ENOMEM;
     if (memory->managed && memory->host && memory->zeros && memory->sums)
         status = ff__uffd_register(uffd, memory->managed, memory->size);
+    if (!status)
+        status = init_aside(memory, uffd);
     for (uint32_t tier = 1; tier < memory->tier_count && !status; tier++)
         status = init_device(memory, tier, uffd);
     if (status)
@@ -139,6 +148,7 @@ int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
 void ff__memory_fini(struct ff__memory *memory) {
     release(memory->managed, memory->size);
     release(memory->host, memory->size);
+    release(memory->aside, memory->size);
     release((char *)(uintptr_t)memory->zeros, FF_BLOCK_SIZE);
     if (memory->sums)
         ff__lazy_unmap(memory->sums, (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
@@ -163,6 +173,8 @@ int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, b
 
 void ff__memory_unlock(struct ff__memory *memory) {
     munlock(memory->managed, memory->size);
+    if (memory->aside)
+        munlock(memory->aside, memory->size);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         if (!memory->frames[tier])
             continue;

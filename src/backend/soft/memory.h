@@ -11,6 +11,8 @@
  *             so together they hold no more than has been allocated
  *   nursery   where a root's memory is born: like `frames`, but not registered, so that touching
  *             it allocates
+ *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
+ *             offset x of the managed area to offset x. Nothing stays here
  *
  * The managed and the host area are without access where nothing is allocated. All areas are hidden
  * from forked children: copy-on-write would break the exclusive ownership that moves need. */
@@ -24,12 +26,12 @@
 #include "base/copy.h"
 
 struct ff__memory {
-    char *managed, *host;
+    char *managed, *host, *aside;
     char *frames[FF_TIERS_MAX], *nursery[FF_TIERS_MAX];
     uint32_t *ready[FF_TIERS_MAX];          /* [root] a bit a leaf whose memory lies in `frames` */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
     const char *zeros;                      /* one block */
-    uint64_t size;                          /* of managed and host */
+    uint64_t size;                          /* of managed, host and aside */
     uint64_t device_size;                   /* of a device's memory, */
     uint64_t frames_size; /* and of `frames` and `nursery`, which have spare roots, too */
     uint32_t tier_count;

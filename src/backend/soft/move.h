@@ -22,13 +22,17 @@ static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {
     return (size_t)(end - first) * FF_PAGE_SIZE;
 }
 
+/* Not of a split block. */
 static inline uint32_t ff__soft_root(const struct ff__move *move) {
     return ff__move_place(move)->frame / FF_ROOT_LEAVES;
 }
 
-/* Where the block's pages go when they leave: its own leaves of the root. */
+/* Where the block's pages go when they leave: its own leaves of the root; the leaves of a split block lie
+ * apart, and go aside. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
+    if (move->from.frame == FF_SPLIT)
+        return soft->memory.aside + ff__soft_offset(soft, move->block, page);
     return soft->memory.frames[move->from.tier] + (size_t)move->from.frame * FF_LEAF_SIZE +
            (size_t)page * FF_PAGE_SIZE;
 }

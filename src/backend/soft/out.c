@@ -84,7 +84,8 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
  * else is the kernel's again. */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
-    bool is_whole = soft->moved[move->block] && ff_mask_count(there) == FF_BLOCK_PAGES;
+    bool is_whole = move->from.frame != FF_SPLIT && soft->moved[move->block] &&
+                    ff_mask_count(there) == FF_BLOCK_PAGES;
     if (is_whole && (uint64_t)ff__soft_root(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
         return;

@@ -1,8 +1,8 @@
 /* How eviction policies name victims; and the two parameters that UVMSmart's have.
  *
  * UVMSmart's policies know about accesses where the backend shows them; elsewhere, arrivals are all that
- * they see. An arrival counts as a use in any case. Where memory is allocated by the block, what they
- * name costs the whole block. */
+ * they see. An arrival counts as a use in any case. Where 2 MiB are wanted, what they name costs the whole
+ * block, and where 64 KiB are, the whole leaf. */
 #ifndef FF_POLICY_COMMON_EVICTOR_H
 #define FF_POLICY_COMMON_EVICTOR_H
 
@@ -38,8 +38,8 @@ struct ff__naming {
     const struct ff_view *view;
     const struct ff_evict_request *request;
     struct ff_victim_list *victims;
-    uint64_t named; /* pages; where memory is by the block, enough are never named: the engine takes
-                       the first block that can go, and the others are second choices */
+    uint64_t named; /* pages; where 2 MiB are wanted, enough are never named: the engine takes the
+                       first block that can go, and the others are second choices */
     bool full;
 };
 
@@ -50,7 +50,8 @@ static inline struct ff__naming ff__naming_of(const struct ff_view *view,
 }
 
 static inline bool ff__naming_done(const struct ff__naming *naming) {
-    return naming->full || (naming->view->by_page && naming->named >= naming->request->pages);
+    return naming->full ||
+           (naming->request->granule < FF_BLOCK_PAGES && naming->named >= naming->request->pages);
 }
 
 /* Names these resident pages of a block. */

@@ -87,7 +87,8 @@ struct hunt {
 /* Whether enough is named. The reserve is a share of what is there at each eviction: with one, a unit
  * is named at a time, as in UVMSmart, and the engine asks again. */
 static bool is_over(const struct hunt *hunt) {
-    bool singly = hunt->naming.view->by_page && hunt->groups->evictor.reserve > 0;
+    bool singly =
+        hunt->naming.request->granule < FF_BLOCK_PAGES && hunt->groups->evictor.reserve > 0;
     return ff__naming_done(&hunt->naming) || (singly && hunt->naming.named > 0);
 }
 
@@ -152,13 +153,13 @@ static void name_leaves(struct hunt *hunt, uint32_t block, uint32_t leaves) {
 static void try_leaves(struct hunt *hunt, uint32_t block) {
     uint32_t leaves = unreserved_of(hunt, block);
     bool own = block == hunt->naming.request->for_block;
-    if (!ff_view_evictable(hunt->naming.view, hunt->groups->evictor.tier, block) ||
-        (own && hunt->pass == PASS_PARTS))
+    bool spared = own && (hunt->pass == PASS_PARTS || !hunt->naming.view->by_page);
+    if (spared || !ff_view_evictable(hunt->naming.view, hunt->groups->evictor.tier, block))
         return;
     name_leaves(hunt, block, evictable_of(hunt, block, leaves));
 }
 
-/* By block, a block can only go as a whole, whatever it holds. */
+/* By chunk, a block can only go as a whole, whatever it holds. */
 static void try_block(struct hunt *hunt, uint32_t block) {
     const struct ff_view *view = hunt->naming.view;
     const struct ff_mask *resident = resident_of(hunt, block);
@@ -186,7 +187,8 @@ static uint64_t leaf_count(const struct hunt *hunt) {
 
 static void try_all(struct hunt *hunt) {
     const struct ff__recency *list = &hunt->groups->list;
-    bool blocks = hunt->victim == FF__VICTIM_BLOCK || !hunt->naming.view->by_page;
+    bool blocks =
+        hunt->victim == FF__VICTIM_BLOCK || hunt->naming.request->granule == FF_BLOCK_PAGES;
     uint32_t percent = hunt->pass == PASS_RESERVED ? 0 : hunt->groups->evictor.reserve;
     hunt->skip = percent == 0 ? 0 : (blocks ? list->count : leaf_count(hunt)) * percent / 100;
     for (uint32_t number = list->head; number && !is_over(hunt);

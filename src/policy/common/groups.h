@@ -4,8 +4,8 @@
 #ifndef FF_POLICY_COMMON_GROUPS_H
 #define FF_POLICY_COMMON_GROUPS_H
 
+#include "base/leaves.h"
 #include "policy/common/evictor.h"
-#include "policy/common/leaves.h"
 #include "policy/common/recency.h"
 
 struct ff__group {

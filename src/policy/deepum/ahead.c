@@ -66,8 +66,8 @@ void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_req
                            struct ff_victim_list *victims) {
     uint64_t uses[FF__AHEAD_NAMED], needed = 0;
     uint32_t tier = request->tier, count = victims->count;
-    if (view->by_page || !view->forecast.hooks)
-        return;
+    if (view->by_page || request->granule == FF_LEAF_PAGES || !view->forecast.hooks)
+        return; /* nobody leaves for sharing a root */
     if (request->cause == FF_EVICT_FOR_PREFETCH)
         needed = ff_view_next_use(view, tier, request->for_block);
     victims->count = 0;

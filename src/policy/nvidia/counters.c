@@ -8,7 +8,7 @@
  *
  * What is left out: a notification names one address, and if the host's memory there is not one
  * physical chunk of 2 MiB, the driver migrates only that page. Here it always takes the pieces. */
-#include "policy/common/leaves.h"
+#include "base/leaves.h"
 #include "policy/nvidia/tree_mask.h"
 #include "policy/registry.h"
 

@@ -7,7 +7,7 @@
 #ifndef FF_POLICY_UVMSMART_DELAY_H
 #define FF_POLICY_UVMSMART_DELAY_H
 
-#include "policy/common/leaves.h"
+#include "base/leaves.h"
 
 enum ff__delay_mode {
     FF__DELAY_OFF,

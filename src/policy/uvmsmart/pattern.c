@@ -1,6 +1,6 @@
 #include "policy/uvmsmart/pattern.h"
 
-#include "policy/common/leaves.h"
+#include "base/leaves.h"
 
 static struct ff__pattern_block *at(const struct ff__pattern *pattern, uint32_t block) {
     return (struct ff__pattern_block *)(pattern->blocks + (size_t)block * pattern->stride);

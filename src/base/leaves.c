@@ -1,4 +1,4 @@
-#include "policy/common/leaves.h"
+#include "base/leaves.h"
 
 uint32_t ff__leaves_of(const struct ff_mask *pages) {
     uint32_t leaves = 0;

@@ -1,6 +1,6 @@
 /* The 64 KiB leaves of a block, as the bits of a word: bit i is leaf i. */
-#ifndef FF_POLICY_COMMON_LEAVES_H
-#define FF_POLICY_COMMON_LEAVES_H
+#ifndef FF_BASE_LEAVES_H
+#define FF_BASE_LEAVES_H
 
 #include <farfault/mask.h>
 

@@ -1,0 +1,218 @@
+/* Memory by leaf, of blocks that are split, on a device of chunks: a block takes only the leaves of 64 KiB that its
+ * pages need, of roots that several blocks share. It takes more as more pages come, and gives back those
+ * whose pages have all left. */
+#include "base/leaves.h"
+#include "engine/memory.h"
+
+/* ---- evicting ---- */
+
+/* The leaves of the block that are free once this way out has been carried out. */
+static uint32_t emptied_by(const struct ff__engine *engine, const struct ff__move *out) {
+    const struct ff_facts *facts = ff__facts(&engine->space, out->block);
+    const struct ff_mask *resident = &facts->tier[out->from.tier].resident;
+    struct ff_mask staying = ff_mask_minus(resident, &out->pages);
+    if (out->from.frame == FF_SPLIT)
+        return ff__leaves_of(resident) & ~ff__leaves_of(&staying);
+    struct ff_mask run = ff__block_pages(&engine->space, out->block);
+    return out->whole ? ff__leaves_of(&run) : 0;
+}
+
+/* Sends the victim's named leaves away, or all of it. Returns how many leaves that empties. */
+static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct ff_victim *victim,
+                          struct ff__job *job) {
+    uint32_t block = victim->block, before;
+    const struct ff__move *out = ff__memory_find_out(job, block, tier);
+    bool is_split = ff_view_granule(&engine->view, tier, block) == FF_LEAF_PAGES;
+    struct ff_mask pages = *ff_view_resident(&engine->view, tier, block);
+    if (is_split && !ff_mask_empty(&victim->pages)) {
+        struct ff_mask named = ff__leaf_pages(ff__leaves_of(&victim->pages), FF_BLOCK_PAGES);
+        pages = ff_mask_and(&pages, &named);
+    }
+    before = out ? emptied_by(engine, out) : 0;
+    if (ff_mask_empty(&pages) || !ff__memory_leave(engine, block, tier, &pages, NULL, job))
+        return 0;
+    out = ff__memory_find_out(job, block, tier);
+    return (uint32_t)__builtin_popcount(emptied_by(engine, out) & ~before);
+}
+
+/* Whether this victim can leave, or has begun to, of which there may be more. */
+static bool may_go(const struct ff__engine *engine, const struct ff_evict_request *request,
+                   uint32_t block, struct ff__job *job) {
+    uint32_t tier = request->tier;
+    if (block == request->for_block || block >= engine->space.block_limit)
+        return false;
+    return ff__memory_find_out(job, block, tier) != NULL
+               ? ff_view_holds(&engine->view, tier, block)
+               : ff__memory_is_victim(engine, tier, block) && !ff__memory_is_held(engine, block);
+}
+
+/* Asks the policy once. */
+static uint32_t evict_some(struct ff__engine *engine, const struct ff_evict_request *request,
+                           struct ff__job *job) {
+    struct ff_victim items[FF__VICTIMS_MAX];
+    struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
+    uint32_t need = (uint32_t)(request->pages / FF_LEAF_PAGES), found = 0;
+    engine->evict->pick(engine->evict_state[request->tier], &engine->view, request, &victims);
+    for (uint32_t i = 0; i < victims.count && found < need; i++)
+        if (may_go(engine, request, items[i].block, job))
+            found += send_away(engine, request->tier, &items[i], job);
+    return found;
+}
+
+uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_request *request,
+                          struct ff__job *job) {
+    struct ff_evict_request rest = *request;
+    uint32_t need = (uint32_t)((request->pages + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES), found = 0;
+    uint32_t now, passing;
+    while (found < need && (passing = ff__memory_take_passing(engine, request)) != FF_NONE)
+        found += send_away(engine, request->tier, &(struct ff_victim){.block = passing}, job);
+    for (now = 1; found < need && now > 0; found += now) {
+        rest.pages = (uint64_t)(need - found) * FF_LEAF_PAGES;
+        now = evict_some(engine, &rest, job);
+    }
+    return (uint64_t)found * FF_LEAF_PAGES;
+}
+
+/* The first block, by address in the device's memory, that can make room; FF_NONE: none can. */
+static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32_t for_block,
+                          bool held_too) {
+    uint32_t owners[FF_ROOT_LEAVES];
+    for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++) {
+        uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
+        for (uint32_t i = 0; i < count; i++)
+            if (owners[i] != for_block && ff__memory_may_leave(engine, tier, owners[i]) &&
+                (held_too || !ff__memory_is_held(engine, owners[i])))
+                return owners[i];
+    }
+    return FF_NONE;
+}
+
+/* When the policy names nobody who can go, and a fault waits. */
+static uint32_t evict_any(struct ff__engine *engine, uint32_t tier, uint32_t for_block,
+                          struct ff__job *job) {
+    uint32_t block = any_block(engine, tier, for_block, false);
+    if (block == FF_NONE)
+        block = any_block(engine, tier, for_block, true);
+    if (block == FF_NONE)
+        return 0;
+    return send_away(engine, tier, &(struct ff_victim){.block = block}, job);
+}
+
+/* ---- taking ---- */
+
+/* The first `count` of the leaves, those that `must` come before others. */
+static uint32_t first_leaves(uint32_t leaves, uint32_t must, uint32_t count) {
+    uint32_t kept = 0;
+    for (; count > 0 && leaves; count--) {
+        uint32_t of = leaves & must ? leaves & must : leaves, first = of & -of;
+        kept |= first;
+        leaves &= ~first;
+    }
+    return kept;
+}
+
+/* Gives the block what the job's ways out empty. */
+static void pass_on(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t leaves,
+                    const struct ff__job *job) {
+    struct ff__frames *frames = &engine->space.frames[tier];
+    for (uint32_t i = 0; i < job->out_count; i++) {
+        const struct ff__move *out = &job->out[i];
+        uint32_t emptied = emptied_by(engine, out);
+        for (; leaves && emptied; emptied &= emptied - 1, leaves &= leaves - 1) {
+            uint32_t frame = ff__frames_of_leaf(frames, out->from.frame, out->block,
+                                                (uint32_t)__builtin_ctz(emptied));
+            ff__frames_give(frames, frame, 1, block);
+            *ff__frames_leaf(frames, block, (uint32_t)__builtin_ctz(leaves)) = frame + 1;
+        }
+    }
+}
+
+/* Gives the block these leaves: free ones first, `free_count` of them. */
+static void give_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t leaves,
+                        uint64_t free_count, const struct ff__job *job) {
+    struct ff__frames *frames = &engine->space.frames[tier];
+    for (; leaves && free_count > 0; free_count--, leaves &= leaves - 1)
+        *ff__frames_leaf(frames, block, (uint32_t)__builtin_ctz(leaves)) =
+            ff__frames_alloc_leaf(frames, block) + 1;
+    pass_on(engine, block, tier, leaves, job);
+}
+
+/* Takes leaves beyond the device's memory, if nobody can leave, or what is left of the spare roots in use. */
+static uint32_t take_spare(struct ff__engine *engine, const struct ff_evict_request *request,
+                           uint32_t lacking, uint32_t must) {
+    struct ff__frames *frames = &engine->space.frames[request->tier];
+    uint32_t block = request->for_block, taken = 0, next;
+    bool opens = ff__chunks_none_can_leave(engine, request);
+    while ((next = first_leaves(lacking & ~taken, must, 1)) != 0) {
+        uint32_t frame = ff__frames_alloc_spare_leaf(frames, block, opens);
+        if (frame == FF_NONE)
+            break;
+        *ff__frames_leaf(frames, block, (uint32_t)__builtin_ctz(next)) = frame + 1;
+        taken |= next;
+    }
+    return taken;
+}
+
+/* Takes memory for these leaves, or for as many as there is room for: returns those. */
+static uint32_t take_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                            enum ff_evict_cause cause, uint32_t lacking, uint32_t must,
+                            struct ff__job *job) {
+    uint64_t there = (uint64_t)engine->space.frames[tier].free_leaves * FF_LEAF_PAGES;
+    uint32_t need = (uint32_t)__builtin_popcount(lacking);
+    there = ff__memory_free_for(engine, tier, block, cause, there) / FF_LEAF_PAGES;
+    uint64_t room = there;
+    if (need > there) {
+        struct ff_evict_request request = {cause, tier, block, (need - there) * FF_LEAF_PAGES,
+                                           FF_LEAF_PAGES};
+        room += ff__leaves_evict(engine, &request, job) / FF_LEAF_PAGES;
+        if (room == 0 && cause == FF_EVICT_FOR_FAULT)
+            room = evict_any(engine, tier, block, job);
+        if (room == 0 && cause == FF_EVICT_FOR_FAULT)
+            return take_spare(engine, &request, lacking, must);
+    }
+    if (room < need)
+        lacking = first_leaves(lacking, must, (uint32_t)room);
+    give_leaves(engine, block, tier, lacking, there, job);
+    return lacking;
+}
+
+bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                     struct ff__job *job) {
+    uint32_t held = ff__leaves_of(ff_view_resident(&engine->view, tier, block));
+    uint32_t lacking = ff__leaves_of(wanted) & ~held;
+    uint32_t taken =
+        lacking ? take_leaves(engine, block, tier, cause, lacking, ff__leaves_of(must), job) : 0;
+    struct ff_mask room = ff__leaf_pages(held | taken, FF_BLOCK_PAGES);
+    struct ff_mask served = ff_mask_and(must, &room);
+    *wanted = ff_mask_and(wanted, &room);
+    if (ff_mask_empty(wanted) || (ff_mask_empty(&served) && !ff_mask_empty(must)))
+        return false;
+    if (taken != lacking)
+        ff__engine_drop(engine, FF_DROP_NO_ROOM);
+    if (!ff_view_holds(&engine->view, tier, block))
+        ff__memory_hold(engine, block, tier, FF_SPLIT);
+    return true;
+}
+
+/* ---- the end of a job ---- */
+
+void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                       const struct ff_mask *resident) {
+    struct ff__frames *frames = &engine->space.frames[tier];
+    uint32_t used = ff__leaves_of(resident);
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+        uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;
+        if (*place == 0)
+            continue;
+        if (used >> leaf & 1) {
+            ff__frames_give(frames, frame, 1, block);
+            continue;
+        }
+        if (frames->owner[frame] == block)
+            ff__frames_free(frames, frame, 1);
+        *place = 0;
+    }
+    if (used == 0 && ff_view_holds(&engine->view, tier, block))
+        ff__memory_release(engine, block, tier);
+}

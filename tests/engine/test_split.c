@@ -1,0 +1,336 @@
+/* Blocks that are split, one call at a time: what they take, what they give back, who leaves for them. */
+#include "engine/single.h"
+
+static void open_leaves(const char *system, uint64_t roots) {
+    struct ff__engine_config config = config_for(system, roots);
+    struct ff_error error = {""};
+    config.granule = FF_LEAF_PAGES;
+    if (ff__engine_init(&engine, &config, &error))
+        fail_msg("%s", error.message);
+    fake_open(&fake, &engine.space, 1);
+}
+
+/* Pages of all leaves from `first` on, before `end`. */
+static void bring_leaves(uint32_t block, uint32_t first, uint32_t end) {
+    bring(block, first * FF_LEAF_PAGES, end * FF_LEAF_PAGES);
+}
+
+static uint32_t leaves_used(void) {
+    return engine.space.frames[1].leaves_used;
+}
+
+/* Leaves that the block holds. */
+static uint32_t leaves_of(uint32_t block) {
+    uint32_t count = 0;
+    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
+        count += *ff__frames_leaf(&engine.space.frames[1], block, leaf) != 0;
+    return count;
+}
+
+/* Whose turn it is to leave, and which pages of it. */
+static struct ff_victim next_victims[4];
+static uint32_t next_count;
+static struct ff_evict_request last_request;
+
+static void scripted_pick(void *state, const struct ff_view *view,
+                          const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    (void)state, (void)view;
+    last_request = *request;
+    for (uint32_t i = 0; i < next_count && victims->count < victims->capacity; i++)
+        victims->items[victims->count++] = next_victims[i];
+    next_count = 0;
+}
+
+static const struct ff_evict_policy scripted = {
+    ROGUE_BASE("scripted", "names what the test says"),
+    .pick = scripted_pick,
+};
+
+static void name(uint32_t block, struct ff_mask pages) {
+    next_victims[next_count++] = (struct ff_victim){block, pages};
+}
+
+/* ---- taking ---- */
+
+static void test_blocks_share_roots(void **state) {
+    (void)state;
+    open_leaves("demand", 2);
+    uint32_t block = add_range(40 * FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < 40; i++)
+        bring(block + i, 5, 6);
+    assert_int_equal(leaves_used(), 40);
+    assert_int_equal(engine.space.stats.resident, 40 * FF_LEAF_SIZE);
+    assert_int_equal(engine.space.stats.evictions, 0);
+    bring(block, 0, 16); /* the same leaf */
+    assert_int_equal(leaves_used(), 40);
+    bring(block, 15, 33); /* two more */
+    assert_int_equal(leaves_used(), 42);
+    assert_int_equal(leaves_of(block), 3);
+    assert_int_equal(ff_view_free_pages(&engine.view, 1), (64 - 42) * FF_LEAF_PAGES);
+    assert_int_equal(ff_view_free(&engine.view, 1), 0);
+    assert_int_equal(ff_view_granule(&engine.view, 1, block), FF_LEAF_PAGES);
+    close_engine();
+}
+
+static void test_roots_of_split_blocks(void **state) {
+    (void)state;
+    uint32_t owners[FF_ROOT_LEAVES];
+    open_leaves("demand", 2);
+    uint32_t block = add_range(3 * FF_BLOCK_PAGES);
+    bring_leaves(block, 3, 4);
+    bring_leaves(block + 1, 0, 2);
+    bring_leaves(block, 7, 8); /* behind those of the other */
+    uint32_t root = ff_view_root(&engine.view, 1, block);
+    assert_int_equal(ff_view_root(&engine.view, 1, block + 1), root);
+    assert_int_equal(ff_view_root_blocks(&engine.view, 1, root, owners), 2);
+    assert_true(owners[0] == block && owners[1] == block + 1);
+    assert_int_equal(ff_view_root_mates(&engine.view, 1, block + 1, owners), 2);
+    assert_int_equal(ff_view_root_blocks(&engine.view, 1, 1 - root, owners), 0);
+    close_engine();
+}
+
+/* A block has its memory in one way at a time, that of who asked first. */
+static void test_advice_chooses(void **state) {
+    (void)state;
+    open_engine("demand", 4);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    struct ff_advice advice = {.action = FF_BRING,
+                               .block = block,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .pages = ff_mask_of_run(0, 20),
+                               .granule = FF_LEAF_PAGES};
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(leaves_used(), 2);
+    bring(block, 100, 101); /* a fault, too */
+    assert_int_equal(leaves_used(), 3);
+    bring(block + 1, 0, 1);
+    assert_int_equal(leaves_used(), 3 + 32);
+    assert_int_equal(ff_view_granule(&engine.view, 1, block), FF_LEAF_PAGES);
+    assert_int_equal(ff_view_granule(&engine.view, 1, block + 1), FF_BLOCK_PAGES);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+    bring(block, 0, 1); /* without advice it is the device's own */
+    assert_int_equal(ff_view_granule(&engine.view, 1, block), FF_BLOCK_PAGES);
+    for (uint32_t granule = 1; granule <= 1024; granule *= 2) {
+        uint64_t before = engine.space.stats.dropped_by_reason[FF_DROP_UNSUPPORTED];
+        advice.granule = granule;
+        advice.pages = ff_mask_of_run(300 + granule % 99, 301 + granule % 99);
+        bool can = granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES;
+        assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job),
+                         can ? FF__JOB_RUN : FF__JOB_DROPPED);
+        if (can)
+            carry_out(&job);
+        assert_int_equal(engine.space.stats.dropped_by_reason[FF_DROP_UNSUPPORTED], before + !can);
+    }
+    close_engine();
+}
+
+static void test_advice_chooses_chunks(void **state) {
+    (void)state;
+    open_leaves("demand", 4);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    struct ff_advice advice = {.action = FF_BRING,
+                               .block = block,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .pages = ff_mask_of_run(0, 1),
+                               .granule = FF_BLOCK_PAGES};
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(leaves_used(), FF_ROOT_LEAVES);
+    close_engine();
+}
+
+/* ---- leaving ---- */
+
+static void test_leaves_come_back(void **state) {
+    (void)state;
+    open_leaves("demand", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    bring_leaves(block, 0, 4);
+    struct ff_advice evict = {.action = FF_EVICT,
+                              .block = block,
+                              .tier = 1,
+                              .launch = FF_NONE,
+                              .pages = ff_mask_of_run(20, 21)};
+    assert_int_equal(ff__engine_advise(&engine, 1000, &evict, &job), FF__JOB_RUN);
+    assert_int_equal(ff_mask_count(&job.out[0].pages), FF_LEAF_PAGES); /* all of its leaf */
+    assert_false(job.out[0].whole);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 3);
+    assert_int_equal(leaves_used(), 3);
+    struct ff_mask some = ff_mask_of_run(0, 8), rest = ff_mask_of_run(8, FF_BLOCK_PAGES);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &some, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 3); /* half of a leaf keeps it */
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &rest, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_int_equal(leaves_used(), 0);
+    assert_false(ff_view_holds(&engine.view, 1, block));
+    close_engine();
+}
+
+/* Of a split victim, the leaves of the named pages leave; it stays for the rest. */
+static void test_victims_leave_in_part(void **state) {
+    (void)state;
+    open_leaves("demand:evict=scripted", 1);
+    uint32_t block = add_range(3 * FF_BLOCK_PAGES);
+    bring_leaves(block, 0, 20);
+    bring_leaves(block + 1, 0, 12);
+    name(block, ff_mask_of_run(33, 34));
+    name(block, ff_mask_of_run(100, 101)); /* the same block once more */
+    name(block + 1, ff_mask_of_run(0, 512));
+    assert_int_equal(fault(block + 2, 0, 17, &job), FF__JOB_RUN); /* two leaves */
+    assert_int_equal(last_request.pages, 2 * FF_LEAF_PAGES);
+    assert_int_equal(last_request.granule, FF_LEAF_PAGES);
+    assert_int_equal(job.out_count, 1);
+    assert_int_equal(ff_mask_count(&job.out[0].pages), 2 * FF_LEAF_PAGES);
+    assert_true(ff_mask_test(&job.out[0].pages, 32) && ff_mask_test(&job.out[0].pages, 111));
+    assert_false(job.out[0].whole);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 18);
+    assert_int_equal(leaves_of(block + 1), 12);
+    assert_int_equal(leaves_of(block + 2), 2);
+    close_engine();
+}
+
+/* A root for a block that takes one: of split blocks, what lies in it leaves. */
+static void test_a_root_is_emptied(void **state) {
+    (void)state;
+    open_leaves("demand:evict=scripted", 2);
+    uint32_t block = add_range(4 * FF_BLOCK_PAGES);
+    bring_leaves(block, 0, 20);
+    bring_leaves(block + 1, 0, 32); /* twelve in the first root, twenty in the other */
+    bring_leaves(block + 2, 0, 12);
+    struct ff_advice advice = {.action = FF_BRING,
+                               .block = block + 3,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .pages = ff_mask_of_run(0, 1),
+                               .granule = FF_BLOCK_PAGES};
+    name(block, ff_mask_of_run(0, 1));
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    assert_int_equal(last_request.granule, FF_BLOCK_PAGES);
+    assert_int_equal(job.out_count, 2);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 0);
+    assert_int_equal(leaves_of(block + 1), 20);
+    assert_int_equal(leaves_of(block + 2), 12);
+    assert_true(ff_view_holds(&engine.view, 1, block + 1));
+    assert_false(ff_view_holds(&engine.view, 1, block));
+    close_engine();
+}
+
+/* What could not leave keeps its leaf, and who was to get it comes another time. */
+static void test_what_stays_keeps_its_leaf(void **state) {
+    (void)state;
+    open_leaves("demand:evict=scripted", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    bring_leaves(block, 0, 32);
+    name(block, ff_mask_of_run(0, 32));
+    assert_int_equal(fault(block + 1, 0, 17, &job), FF__JOB_RUN);
+    struct ff_mask part = ff_mask_of_run(0, 20);
+    fake_begin(&job.out[0]);
+    fake_out(&fake, &job.out[0], &part);
+    job.in.left = job.in.pages;
+    ff__engine_finish(&engine, 2000, &job);
+    assert_int_equal(leaves_of(block), 31); /* one has left, one had pages that stayed */
+    assert_int_equal(leaves_of(block + 1), 0);
+    assert_int_equal(leaves_used(), 31);
+    assert_false(ff_view_holds(&engine.view, 1, block + 1));
+    close_engine();
+}
+
+/* A fault of more leaves than there is room for gets some, and the others when its job has ended. */
+static void test_faults_are_served_in_part(void **state) {
+    (void)state;
+    open_leaves("demand:evict=rogue-quiet", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    struct ff_fault_group late;
+    bring_leaves(block, 0, 30);
+    assert_int_equal(fault(block + 1, 0, 64, &job), FF__JOB_RUN); /* two of four leaves */
+    assert_int_equal(job.out_count, 0);
+    assert_int_equal(ff_mask_count(&job.faulted), 2 * FF_LEAF_PAGES);
+    carry_out(&job);
+    assert_true(ff__engine_take_late(&engine, &late));
+    assert_int_equal(ff_mask_count(&late.faulted), 2 * FF_LEAF_PAGES);
+    assert_int_equal(ff__engine_fault(&engine, 3000, &late, &job), FF__JOB_RUN);
+    assert_int_equal(job.out[0].block, block); /* nobody was named: the lowest */
+    carry_out(&job);
+    assert_int_equal(leaves_of(block + 1), 4);
+    assert_int_equal(leaves_of(block), 0);
+    close_engine();
+}
+
+/* A block does not leave for itself. */
+static void test_no_block_leaves_for_itself(void **state) {
+    (void)state;
+    open_leaves("demand:evict=scripted", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    bring_leaves(block, 0, 20);
+    bring_leaves(block + 1, 0, 12);
+    name(block, ff_mask_of_run(0, 512));
+    assert_int_equal(fault(block, 400, 401, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 1);
+    assert_int_equal(job.out[0].block, block + 1);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 21);
+    close_engine();
+}
+
+/* Where nobody can leave, leaves share the spare roots, too, which are emptied when they can be. */
+static void test_spare_leaves(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("demand:evict=scripted", 1);
+    config.granule = FF_LEAF_PAGES;
+    config.spare = 4;
+    config.virtual_time = false;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    fake_open(&fake, &engine.space, 1);
+    fake.leaf_count += 4 * FF_ROOT_LEAVES;
+    for (uint32_t tier = 1; tier < 3; tier++) {
+        free(fake.owner[tier]);
+        fake.owner[tier] = fake_zeroed(fake.leaf_count * sizeof(uint32_t));
+        memset(fake.owner[tier], 0xff, fake.leaf_count * sizeof(uint32_t));
+    }
+    uint32_t block = add_range(4 * FF_BLOCK_PAGES);
+    struct ff_mask nothing = {{0}};
+    bring_leaves(block, 0, 32);
+    assert_int_equal(fault(block + 1, 0, 1, &job), FF__JOB_RUN);
+    fake_begin(&job.out[0]);
+    fake_out(&fake, &job.out[0], &nothing);
+    job.in.left = job.in.pages;
+    ff__engine_finish(&engine, 2000, &job);
+    for (uint32_t i = 0; i < 3; i++)
+        bring_leaves(block + 1, i, i + 1);
+    assert_int_equal(leaves_of(block + 1), 3);
+    assert_int_equal(engine.space.frames[1].spare_used, 1);
+    assert_int_equal(engine.space.stats.overshoot, FF_BLOCK_SIZE);
+    assert_int_equal(ff__engine_restock(&engine, UINT64_C(1) << 40, 1, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 1);
+    carry_out(&job);
+    assert_int_equal(engine.space.frames[1].spare_used, 0);
+    close_engine();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_share_roots),
+        cmocka_unit_test(test_roots_of_split_blocks),
+        cmocka_unit_test(test_advice_chooses),
+        cmocka_unit_test(test_advice_chooses_chunks),
+        cmocka_unit_test(test_leaves_come_back),
+        cmocka_unit_test(test_victims_leave_in_part),
+        cmocka_unit_test(test_a_root_is_emptied),
+        cmocka_unit_test(test_what_stays_keeps_its_leaf),
+        cmocka_unit_test(test_faults_are_served_in_part),
+        cmocka_unit_test(test_no_block_leaves_for_itself),
+        cmocka_unit_test(test_spare_leaves),
+    };
+    rogues_register();
+    if (ff__policy_register(FF__EVICT, &scripted.base, NULL))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
