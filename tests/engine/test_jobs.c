@@ -267,15 +267,6 @@ static void make_late(uint32_t count, uint32_t ranges[]) {
     }
 }
 
-static void remove_range(uint32_t range) {
-    uint32_t block = engine.space.ranges[range].first_block;
-    for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
-        if (ff__engine_evict(&engine, 3000, block, tier, NULL, NULL, &job) == FF__JOB_RUN)
-            carry_out(&job);
-    fake_forget(&fake, block);
-    ff__engine_range_remove(&engine, range);
-}
-
 /* Whichever of three waiting blocks goes away, the other two are served, and then later ones. */
 static void test_removal_forgets_late_faults(void **state) {
     (void)state;
@@ -286,7 +277,7 @@ static void test_removal_forgets_late_faults(void **state) {
         make_late(3, ranges);
         for (uint32_t i = 0; i < 3; i++) {
             if (gone >> i & 1)
-                remove_range(ranges[i]);
+                remove_range(engine.space.ranges[ranges[i]].first_block);
             left += !(gone >> i & 1);
         }
         make_late(1, more);
