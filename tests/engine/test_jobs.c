@@ -600,7 +600,7 @@ static void test_advice_that_does_not_fit(void **state) {
 
 /* Pre-eviction starts under pressure only, stops when the reserve is complete, and not at all while
  * everything fits. */
-static void test_preeviction(void **state) {
+static void test_restock(void **state) {
     (void)state;
     open_engine("demand", 4);
     uint32_t block = add_range(4 * 512);
@@ -621,7 +621,7 @@ static void test_preeviction(void **state) {
 }
 
 /* What fits is what a device has room for of that which it uses itself. */
-static void test_preeviction_by_device(void **state) {
+static void test_restock_by_device(void **state) {
     (void)state;
     uint32_t range;
     open_engine("demand", 4);
@@ -772,8 +772,8 @@ int main(void) {
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
-        cmocka_unit_test(test_preeviction),
-        cmocka_unit_test(test_preeviction_by_device),
+        cmocka_unit_test(test_restock),
+        cmocka_unit_test(test_restock_by_device),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),
