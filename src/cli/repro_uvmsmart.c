@@ -48,7 +48,7 @@ static const struct {
     {"programs", "125", FIXED("tree-half", "lru-2m")},
 };
 
-/* As their run scripts call them; these are also the models' standard sizes. */
+/* As their run scripts call them; these are also the models' default sizes. */
 static const struct {
     const char *bench, *workload;
 } workloads[] = {

@@ -35,7 +35,7 @@ static const char replay_help[] =
     "  farfault replay atax.trace --memory 66%\n"
     "  farfault replay atax.trace --systems nvidia,oracle --memory 50%,75% --gpu h100-80g";
 
-static const struct ff__sweep_defaults standard = {"demand,nvidia,nvidia-1,oracle", "device"};
+static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,oracle", "device"};
 
 static int run(const struct argp *argp, bool traces, int argc, char **argv) {
     struct ff__options options;
@@ -43,7 +43,7 @@ static int run(const struct argp *argp, bool traces, int argc, char **argv) {
     int status = ff__options_parse(argp, argc, argv, 0, &options);
     if (status)
         return status;
-    status = ff__sweep_read(&options, &standard, traces, &sweep);
+    status = ff__sweep_read(&options, &defaults, traces, &sweep);
     if (!status)
         status = ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define STANDARD_GPU "gtx1080ti" /* the paper's device (its Table 9) */
-#define ACCESSES     2000000u    /* kept of a corpus: whole streams, chosen by hash; ours */
+#define DEFAULT_GPU "gtx1080ti" /* the paper's device (its Table 9) */
+#define ACCESSES    2000000u    /* kept of a corpus: whole streams, chosen by hash; ours */
 
 /* ---- options ---- */
 
@@ -19,7 +19,7 @@ static int read_gpu(const struct ff__options *options, struct ff__gpu *gpu) {
     char folder[PATH_MAX];
     struct ff_error error;
     int status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(name ? name : STANDARD_GPU, folder, gpu, &error))
+    if (!status && ff__gpu_read(name ? name : DEFAULT_GPU, folder, gpu, &error))
         status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
     return status;
 }

@@ -113,7 +113,7 @@ FF_HOOKED cl_int CL_API_CALL clGetPlatformIDs(cl_uint capacity, cl_platform_id *
     return CL_SUCCESS;
 }
 
-/* No platform means the loader's standard one, which need not be the one that is shown. */
+/* No platform means the loader's default one, which need not be the one that is shown. */
 static cl_platform_id or_pocl(cl_platform_id platform) {
     return platform || !have_pocl() ? platform : pocl.platform;
 }
@@ -169,7 +169,7 @@ clCreateContextFromType(const cl_context_properties *properties, cl_device_type 
     const cl_context_properties ours[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)or_pocl(NULL),
                                           0};
     if (!properties && have_pocl() && pocl.platform_count > 1)
-        properties = ours; /* else the loader takes its standard platform */
+        properties = ours; /* else the loader takes its default platform */
     if (have_pocl() && (!named || platform == pocl.platform)) {
         type = real_type(type);
         ff__context();

@@ -33,8 +33,8 @@ struct live_shape {
     uint32_t fail_percent;           /* of all tries to move something */
     bool fail_midway;                /* such a try has done part of its work */
     uint32_t fail_block, fail_times; /* so many of the first tries to move this block fail, too */
-    uint32_t fault_workers;          /* 0: the standard */
-    uint32_t launch_limit;           /* execution IDs known at a time; 0: the standard */
+    uint32_t fault_workers;          /* 0: the default */
+    uint32_t launch_limit;           /* execution IDs known at a time; 0: the default */
     bool self_service; /* threads serve their faults themselves, as from a signal handler */
 };
 

@@ -79,4 +79,17 @@ static inline void bring(uint32_t block, uint32_t first, uint32_t end) {
     carry_out(&job);
 }
 
+/* Frees the block's range. */
+static inline void remove_range(uint32_t first_block) {
+    uint32_t range = engine.space.blocks[first_block].range;
+    for (uint32_t i = 0; i < engine.space.ranges[range].block_count; i++) {
+        uint32_t block = first_block + i;
+        for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
+            if (ff__engine_evict(&engine, 3000, block, tier, NULL, NULL, &job) == FF__JOB_RUN)
+                carry_out(&job);
+        fake_forget(&fake, block);
+    }
+    ff__engine_range_remove(&engine, range);
+}
+
 #endif

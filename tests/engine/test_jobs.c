@@ -269,15 +269,6 @@ static void make_late(uint32_t count, uint32_t ranges[]) {
     }
 }
 
-static void remove_range(uint32_t range) {
-    uint32_t block = engine.space.ranges[range].first_block;
-    for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
-        if (ff__engine_evict(&engine, 3000, block, tier, NULL, NULL, &job) == FF__JOB_RUN)
-            carry_out(&job);
-    fake_forget(&fake, block);
-    ff__engine_range_remove(&engine, range);
-}
-
 /* Whichever of three waiting blocks goes away, the other two are served, and then later ones. */
 static void test_removal_forgets_late_faults(void **state) {
     (void)state;
@@ -288,7 +279,7 @@ static void test_removal_forgets_late_faults(void **state) {
         make_late(3, ranges);
         for (uint32_t i = 0; i < 3; i++) {
             if (gone >> i & 1)
-                remove_range(ranges[i]);
+                remove_range(engine.space.ranges[ranges[i]].first_block);
             left += !(gone >> i & 1);
         }
         make_late(1, more);
@@ -611,7 +602,7 @@ static void test_advice_that_does_not_fit(void **state) {
 
 /* Pre-eviction starts under pressure only, stops when the reserve is complete, and not at all while
  * everything fits. */
-static void test_preeviction(void **state) {
+static void test_restock(void **state) {
     (void)state;
     open_engine("demand", 4);
     uint32_t block = add_range(4 * 512);
@@ -662,7 +653,7 @@ static void test_capacity_shrinks_and_grows(void **state) {
 }
 
 /* What fits is what a device has room for of that which it uses itself. */
-static void test_preeviction_by_device(void **state) {
+static void test_restock_by_device(void **state) {
     (void)state;
     uint32_t range;
     open_engine("demand", 4);
@@ -813,8 +804,8 @@ int main(void) {
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_root_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
-        cmocka_unit_test(test_preeviction),
-        cmocka_unit_test(test_preeviction_by_device),
+        cmocka_unit_test(test_restock),
+        cmocka_unit_test(test_restock_by_device),
         cmocka_unit_test(test_capacity_shrinks_and_grows),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),

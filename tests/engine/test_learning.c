@@ -4,14 +4,6 @@
 
 static struct ff__learning_step step;
 
-static void remove_range(uint32_t block) {
-    for (uint32_t tier = 1; tier < engine.space.tier_count; tier++)
-        if (ff__engine_evict(&engine, 3000, block, tier, NULL, NULL, &job) == FF__JOB_RUN)
-            carry_out(&job);
-    fake_forget(&fake, block);
-    ff__engine_range_remove(&engine, engine.space.blocks[block].range);
-}
-
 /* ---- the queue ---- */
 
 static void test_events_come_in_order(void **state) {

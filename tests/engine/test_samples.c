@@ -52,6 +52,40 @@ static void test_stride(void **state) {
     close_engine();
 }
 
+/* The second time, the blocks that faulted after the first one come; a fault of a range that was freed between
+ * learning and publishing brings nothing. */
+static void test_follow(void **state) {
+    (void)state;
+    struct ff_advice items[8];
+    struct ff__learning_step step;
+    static const uint32_t order[] = {0, 3, 1, 6};
+    load(FARFAULT_FOLLOW);
+    open_engine("demand:prefetch=follow,depth=2", 16);
+    uint32_t first = add_range(8 * FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < 4; i++)
+        bring(first + order[i], 0, 1);
+    ff__engine_learn_all(&engine);
+    for (int freed = 0; freed < 2; freed++) {
+        struct ff_advice_list none = {.items = items, .capacity = 8}, list = none;
+        ff__engine_plan(&engine, 1000, &none); /* nothing follows the last block yet */
+        assert_int_equal(none.count, 0);
+        for (uint32_t i = 0; i < 8; i++)
+            if (ff__engine_evict(&engine, 1000, first + i, 1, NULL, NULL, &job) == FF__JOB_RUN)
+                carry_out(&job);
+        ff__engine_learn_all(&engine);
+        bring(first, 0, 1);
+        assert_true(ff__engine_take_events(&engine, &step));
+        ff__engine_learn(&engine, &step);
+        if (freed)
+            remove_range(first);
+        ff__engine_publish(&engine, &step);
+        ff__engine_plan(&engine, 1000, &list);
+        assert_int_equal(list.count, freed ? 0 : 2);
+        assert_true(freed || (items[0].block == first + 3 && items[1].block == first + 1));
+    }
+    close_engine();
+}
+
 /* A range that was used at launches 1 and 3 is expected at 5, and comes while 4 runs. */
 static void test_period(void **state) {
     (void)state;
@@ -99,9 +133,8 @@ static void test_roomiest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_stride),
-        cmocka_unit_test(test_period),
+        cmocka_unit_test(test_clock),    cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_follow),   cmocka_unit_test(test_period),
         cmocka_unit_test(test_roomiest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

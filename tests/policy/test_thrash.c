@@ -26,7 +26,7 @@ struct timeline {
     uint64_t now;
 };
 
-static const struct ff__thrash_settings standard = {
+static const struct ff__thrash_settings defaults = {
     .threshold = 3,
     .pin_threshold = 10,
     .lapse_ns = 500 * US,
@@ -105,7 +105,7 @@ static void make_thrash(struct timeline *line, uint32_t first, uint32_t second) 
 static void test_detection(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     assert_int_equal(line.record->pages[0].events, 3);
     assert_int_equal(line.record->pages[0].processors, 1u << 1 | 1u << 2);
@@ -117,7 +117,7 @@ static void test_detection(void **state) {
 static void test_one_device(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     for (int i = 0; i < 100; i++, line.now += GAP)
         arrive(&line, "0-511", 1);
     assert_false(line.record->tracked);
@@ -132,7 +132,7 @@ static void test_one_device(void **state) {
 static void test_start_of_watch(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "0", 1);
     line.now += LAPSE + 1;
     arrive(&line, "0", 2);
@@ -149,7 +149,7 @@ static void test_start_of_watch(void **state) {
 static void test_same_processor_counts(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "9", 2);
     for (int i = 0; i < 4; i++, line.now += GAP) {
         assert_false(thrashes(&line, 0));
@@ -162,7 +162,7 @@ static void test_same_processor_counts(void **state) {
 static void test_time_stamps_drop_bits(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     line.now += 63;
     arrive(&line, "1", 2);
     arrive(&line, "0", 1);
@@ -181,7 +181,7 @@ static void test_time_stamps_drop_bits(void **state) {
 static void test_long_gap(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "1", 1);
     for (int i = 0; i < 3; i++, line.now += GAP)
         arrive(&line, "1", i % 2 ? 1 : 2);
@@ -204,7 +204,7 @@ static void test_long_gap(void **state) {
 static void test_events_saturate(void **state) {
     (void)state;
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.threshold = 7;
     timeline_open(&line, &settings);
     for (int i = 0; i < 20; i++, line.now += GAP) {
@@ -223,7 +223,7 @@ static void test_events_saturate(void **state) {
 static void test_ping_pong(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     line.now += GAP;
     uint32_t favoured = 2, other = 1;
@@ -276,7 +276,7 @@ static void test_ping_pong(void **state) {
 static void test_host_and_device(void **state) {
     (void)state;
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.pin_threshold = 1;
     timeline_open(&line, &settings);
     make_thrash(&line, 1, 0);
@@ -304,7 +304,7 @@ static void test_host_and_device(void **state) {
 static void test_moving_pin(void **state) {
     (void)state;
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.pin_threshold = 1;
     timeline_open(&line, &settings);
     make_thrash(&line, 2, 1);
@@ -329,7 +329,7 @@ static void test_moving_pin(void **state) {
 static void test_favoured_is_not_throttled(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     line.now += GAP;
     uint64_t end = NAP_END(line.now);
@@ -350,7 +350,7 @@ static void test_favoured_is_not_throttled(void **state) {
 static void test_late_fault(void **state) {
     (void)state;
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.lapse_ns = 400 * US; /* does not adapt */
     timeline_open(&line, &settings);
     make_thrash(&line, 1, 2);
@@ -367,7 +367,7 @@ static void test_late_fault(void **state) {
 static void test_alone_on_page(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "9", 2);
     for (int i = 0; i < 4; i++, line.now += GAP)
         arrive(&line, "0 1", 1);
@@ -384,7 +384,7 @@ static void test_alone_on_page(void **state) {
 static void test_pinned_arrivals(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "9", 2);
     for (int i = 0; i < 4; i++, line.now += GAP)
         arrive(&line, "0-1", 1);
@@ -411,7 +411,7 @@ static void test_pinned_arrivals(void **state) {
 static void test_unpin(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "9", 2);
     for (int i = 0; i < 4; i++, line.now += GAP)
         arrive(&line, "0-1", 1);
@@ -428,7 +428,7 @@ static void test_unpin(void **state) {
     assert_false(thrashes(&line, 1));
     timeline_close(&line);
 
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.pin = 0;
     timeline_open(&line, &settings);
     arrive(&line, "9", 2);
@@ -444,7 +444,7 @@ static void test_unpin(void **state) {
 static void test_reset_keeps_throttlings(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     line.now += GAP;
     expect_none(&line, 0, 2);
@@ -463,7 +463,7 @@ static void test_reset_keeps_throttlings(void **state) {
 static void test_epoch(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     for (uint32_t reset = 1; reset <= 4; reset++) {
         make_thrash(&line, 1, 2);
         line.now += 1000 * MS; /* 2000 lapses: not yet over */
@@ -493,7 +493,7 @@ static void test_epoch(void **state) {
 static void test_no_epoch_after_pin(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "9", 2);
     for (int i = 0; i < 4; i++, line.now += GAP)
         arrive(&line, "0-1", 1);
@@ -510,7 +510,7 @@ static void test_no_epoch_after_pin(void **state) {
 static void test_no_epoch_without_thrashing(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     arrive(&line, "0", 1);
     arrive(&line, "0", 2);
     line.now += 5000 * MS;
@@ -529,7 +529,7 @@ static void vote_short(struct timeline *line) {
 static void test_lapse_grows(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     vote_short(&line);
     assert_int_equal(line.thrash.lapse_ns, 562500);
@@ -565,7 +565,7 @@ static void test_lapse_grows(void **state) {
 static void test_lapse_grows_by_long_votes(void **state) {
     (void)state;
     struct timeline line;
-    timeline_open(&line, &standard);
+    timeline_open(&line, &defaults);
     make_thrash(&line, 1, 2);
     line.now += LAPSE + 64;
     for (int i = 1; i < 32; i++) {
@@ -582,7 +582,7 @@ static void test_lapse_grows_by_long_votes(void **state) {
 static void test_lapse_of_ones_own(void **state) {
     (void)state;
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.lapse_ns = 600 * US;
     timeline_open(&line, &settings);
     make_thrash(&line, 1, 2);
@@ -595,7 +595,7 @@ static void test_lapse_of_ones_own(void **state) {
 /* Extreme settings saturate instead of wrapping. */
 static void test_huge_settings(void **state) {
     (void)state;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     struct ff__thrash thrash;
     settings.lapse_ns = UINT32_MAX * UINT64_C(1000);
     settings.pin = settings.epoch = UINT32_MAX;
@@ -648,7 +648,7 @@ static void test_invariants(void **state) {
     (void)state;
     struct ff__random random = ff__random_seeded(9);
     struct timeline line;
-    struct ff__thrash_settings settings = standard;
+    struct ff__thrash_settings settings = defaults;
     settings.lapse_ns = 499 * US; /* does not adapt, so that gaps stay gaps */
     settings.pin_threshold = 3;
     settings.max_resets = 1000000;

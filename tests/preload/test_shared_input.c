@@ -1,6 +1,6 @@
 /* A queue on each device, kernels at the same time, one input for all of them.
  *
- * TEST_REPEATS sets how many rounds (standard: 40). */
+ * TEST_REPEATS sets how many iterations (default: 40). */
 #include "client.h"
 
 #include <unistd.h>

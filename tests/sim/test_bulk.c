@@ -234,7 +234,7 @@ static void test_training(void **state) {
 
 /* Extrapolated iterations equal those that would have been run: exactly if iterations repeat, and within a thousandth
  * if tables keep changing. */
-static void test_settled(void **state) {
+static void test_steady_state(void **state) {
     (void)state;
     static const char *const systems[] = {"nvidia", "deepum"};
     for (int i = 0; i < 2; i++) {
@@ -304,7 +304,7 @@ int main(void) {
         cmocka_unit_test(test_nests),          cmocka_unit_test(test_demand),
         cmocka_unit_test(test_wide_steps_end), cmocka_unit_test(test_oversubscribed),
         cmocka_unit_test(test_training),       cmocka_unit_test(test_lms),
-        cmocka_unit_test(test_rests),          cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_rests),          cmocka_unit_test(test_steady_state),
         cmocka_unit_test(test_duplicates),     cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

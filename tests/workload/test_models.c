@@ -102,7 +102,7 @@ static void check_size(const struct ff__workload *workload) {
         fail_msg("%s has %llu bytes", workload->name, (unsigned long long)footprint);
 }
 
-static void check_standard(const char *spec) {
+static void check_defaults(const char *spec) {
     struct ff__workload *workload = open_workload(spec);
     check_program(workload);
     check_bounds(workload);
@@ -117,9 +117,9 @@ static void check_sized(const char *spec) {
     ff__workload_close(workload);
 }
 
-static void test_standard(void **state) {
+static void test_defaults(void **state) {
     (void)state;
-    for_each(check_standard, "");
+    for_each(check_defaults, "");
 }
 
 static void test_sized(void **state) {
@@ -368,7 +368,7 @@ static void test_identities(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standard),   cmocka_unit_test(test_sized),
+        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_sized),
         cmocka_unit_test(test_purity),     cmocka_unit_test(test_terabyte),
         cmocka_unit_test(test_published),  cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_bfs_levels), cmocka_unit_test(test_identities),

@@ -1,7 +1,7 @@
 /* IBM's Large Model Support for PyTorch (its patch for 1.5.0), as DeepUM's baseline: no unified memory.
  * PyTorch's allocator (backend/sim/reclaim.h) takes the memory of whole tensors that no operation uses,
  * and copies them out; they come back when an operation takes them as arguments. It knows of a tensor
- * only when it has been an argument: what an operation has made and only the way back will use, such as
+ * only when it has been an argument: what an operation has made and only the backward pass will use, such as
  * the mask of a dropout, stays where it is. */
 #ifndef FF_BACKEND_SIM_LMS_H
 #define FF_BACKEND_SIM_LMS_H

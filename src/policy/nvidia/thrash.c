@@ -18,8 +18,8 @@
 #define STAMP_DROPPED UINT64_C(63) /* the driver keeps 58 bits of a page's time stamps */
 #define EVENTS_MAX    7u           /* and 3 of its event counter */
 
-/* Lapse adaptation: only where the lapse is left at the driver's standard. */
-#define LAPSE_STANDARD 500000u
+/* Lapse adaptation: only where the lapse is left at the driver's default. */
+#define LAPSE_DEFAULT  500000u
 #define LAPSE_CAP      500000000u
 #define LAPSE_STEP_MAX 50000000u
 #define LAPSE_STEP_MIN 5000u
@@ -49,7 +49,7 @@ void ff__thrash_start(struct ff__thrash *thrash, const struct ff__thrash_setting
         .nap_ns = lapses(settings->nap, settings->lapse_ns),
         .epoch_ns = lapses(settings->epoch, settings->lapse_ns),
         .pin_ns = lapses(settings->pin, settings->lapse_ns),
-        .adapts = settings->lapse_ns == LAPSE_STANDARD,
+        .adapts = settings->lapse_ns == LAPSE_DEFAULT,
     };
 }
 

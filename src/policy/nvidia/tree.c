@@ -32,7 +32,7 @@ enum param {
     PARAMS
 };
 
-/* Standards and ranges are the driver's. */
+/* Defaults and ranges are the driver's. */
 static const struct ff_param params[PARAMS + 1] = {
     [THRESHOLD] = {"threshold", FF_PARAM_INT, 51, 0, 100,
                    "percent of a subtree's pages above which all of it migrates"},

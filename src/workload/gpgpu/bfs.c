@@ -2,7 +2,7 @@
  * for every node, two kernels a level, until a level finds no new node. Which threads have work comes
  * from a search at open time.
  *
- * The standard graph has as many nodes and edges as the published graph256k. The published log's
+ * The default graph has as many nodes and edges as the published graph256k. The published log's
  * counts of stores give its levels: 1, 7, 34, 170, 928, 5184, 26861, 102564, 117112, 8578 and 5 nodes.
  * The flag that ends the loop is not managed memory, and the host copies it with cudaMemcpy after
  * every level, which moves no managed page: no action here. */

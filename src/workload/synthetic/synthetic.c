@@ -112,7 +112,7 @@ static int set_accesses(struct model *model, uint64_t accesses, struct ff_error 
 #define ACCESSES                                                                                   \
     { "accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40, "accesses; 0: four times the pages" }
 
-static uint64_t accesses_or_standard(const struct model *model, int64_t param) {
+static uint64_t accesses_or_default(const struct model *model, int64_t param) {
     return param ? (uint64_t)param : model->pages * 4;
 }
 
@@ -219,7 +219,7 @@ static int open_random(struct ff__workload *workload, const int64_t *params, con
     if (status)
         return status;
     model->page = page_random;
-    return set_accesses(model, accesses_or_standard(model, params[OWN]), error);
+    return set_accesses(model, accesses_or_default(model, params[OWN]), error);
 }
 
 static const struct ff_param random_params[] = PARAMS(ACCESSES);
@@ -299,7 +299,7 @@ static int open_zipf(struct ff__workload *workload, const int64_t *params, const
     while (common_divisor(model->zipf.scatter, model->pages) != 1)
         model->zipf.scatter += 2;
     model->page = page_zipf;
-    return set_accesses(model, accesses_or_standard(model, params[OWN]), error);
+    return set_accesses(model, accesses_or_default(model, params[OWN]), error);
 }
 
 static const struct ff_param zipf_params[] =
