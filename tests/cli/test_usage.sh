@@ -46,6 +46,7 @@ mistake 2 'farfault run: --devices 0: must be 1 to 8' run --devices 0 -- true
 mistake 2 'farfault run: --devices 9: must be 1 to 8' run --devices 9 -- true
 mistake 2 'farfault run: --devices two: must be a number, 1 to 8' run --devices two -- true
 mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
+mistake 2 'farfault run: --granule 4K: must be 64K or 2M' run --granule 4K -- true
 mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --handler x -- true
 mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
 mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x -- true
@@ -150,6 +151,8 @@ each='each must be a size, such as 256M, a share of the footprint, such as 66%, 
 mistake 2 'farfault sim: no workload; see farfault list workloads' sim
 mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay
 mistake 2 "farfault sim: there is no device 'v100'; there are: $gpus; or give the path of a preset, FILE.json" sim --gpu v100 bfs
+mistake 2 'farfault sim: v100-16g:granule=3M: granule: must be 4096, 65536 or 2097152' sim --gpu v100-16g:granule=3M bfs
+mistake 2 'farfault sim: gtx1080ti:granule=64K: granule: must be 4096 where host is "synchronizes"' sim --gpu gtx1080ti:granule=64K bfs
 mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu missing.json bfs
 echo '{"name": "x"}' >bad.json
 mistake 2 'farfault sim: bad.json: summary: missing' sim --gpu bad.json bfs
