@@ -135,43 +135,21 @@ static inline void expect_end(const char *name, scenario_fn *run, const struct f
 
 /* ---- configurations ---- */
 
-#define SYSTEMS  5u
 #define VARIANTS (SYSTEMS * 2u * 3u)
 
-/* How often long runs repeat a scenario at least, over all configurations; 0: this is none. */
-static inline unsigned long_run_repeats(void) {
-    const char *text = getenv("FARFAULT_TEST_REPEATS");
-    return text ? (unsigned)strtoul(text, NULL, 10) : 0;
-}
-
-/* Every system with either mechanism, and the other handlers with one system; under sanitizers, where all
- * is slow, fewer. */
-static inline bool is_everyday(unsigned variant) {
-    unsigned system = variant % SYSTEMS, handler = variant / (2 * SYSTEMS);
-    bool copies = variant / SYSTEMS % 2;
-    if (SANITIZED)
-        return handler == FF_HANDLER_SIGBUS ? system == 2 && !copies
-                                            : handler == FF_HANDLER_ADAPTIVE && system == 1;
-    return handler == FF_HANDLER_ADAPTIVE || (system == 2 && !copies);
-}
-
-/* Steps through the systems for live use, mechanisms and handlers; in long runs all of them on one, two and
- * three devices, again and again. False when all have been seen. */
+/* Steps through all systems for live use, mechanisms and handlers; in long runs on one, two and three devices, again
+ * and again. False when all have been seen. */
 static inline bool next_variant(struct ff_config *config, unsigned *step) {
-    static const char *const systems[SYSTEMS] = {"demand", "nvidia", "nvidia-1", "deepum",
-                                                 "deepum-far"};
     unsigned repeats = long_run_repeats(), every = 3 * VARIANTS;
     unsigned steps = repeats ? (repeats + every - 1) / every * every : VARIANTS;
-    while (*step < steps && !repeats && !is_everyday(*step))
+    do {
+        if (*step == steps)
+            return false;
+        set_config(config, *step, SYSTEMS);
+        if (repeats)
+            config->devices = *step / VARIANTS % 3 + 1;
         (*step)++;
-    if (*step == steps)
-        return false;
-    config->system = systems[*step % SYSTEMS];
-    config->mechanism = *step / SYSTEMS % 2 ? FF_MECHANISM_COPY : FF_MECHANISM_AUTO;
-    config->handler = (enum ff_handler)(*step / (2 * SYSTEMS) % 3);
-    if (repeats)
-        config->devices = *step / VARIANTS % 3 + 1;
-    (*step)++;
+    } while (!repeats && !is_everyday(config));
     return true;
 }
 
