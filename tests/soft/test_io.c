@@ -80,7 +80,7 @@ static void read_larger_than_budget(const struct ff_config *config, const void *
     struct ff_context *context = child_open(config);
     int fd = direct_file(size, 1);
     unsigned char *data = child_alloc(context, size);
-    for (int pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < 2; pass++) {
         for (size_t at = 0; at < size; at += PAGE)
             data[at] = 7;
         bool read = read_all(fd, data, size, 0);
@@ -109,7 +109,10 @@ static void test_read_larger_than_budget(void **state) {
 /* ---- while another thread evicts ---- */
 
 #define GENERATIONS 4u
-#define ROUNDS      60u
+
+static unsigned rounds(void) {
+    return long_run_repeats() ? 60 : 20;
+}
 
 struct evictor {
     struct ff_context *context;
@@ -147,7 +150,7 @@ static void read_while_evicted(const struct ff_config *config, const void *argum
     (void)argument;
     start_evicting(&evictor, config);
     int fd = direct_file(evictor.size, GENERATIONS);
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds(); round++) {
         unsigned generation = round % GENERATIONS;
         bool read = read_all(fd, evictor.data, evictor.size, (off_t)(generation * evictor.size));
         size_t wrong = wrong_sectors(evictor.data, evictor.size, generation);
@@ -163,7 +166,7 @@ static void write_while_evicted(const struct ff_config *config, const void *argu
     int fd = direct_file(evictor.size, 1);
     unsigned char *back = aligned_alloc(PAGE, evictor.size);
     CHECK(back);
-    for (unsigned round = 1; round <= ROUNDS; round++) {
+    for (unsigned round = 1; round <= rounds(); round++) {
         fill(evictor.data, evictor.size, round);
         bool written = write_all(fd, evictor.data, evictor.size, 0);
         CHECK(read_all(fd, back, evictor.size, 0));
