@@ -205,6 +205,8 @@ struct ff_stats {
     uint64_t batches;             /* groups of faults served together */
     uint64_t populated;           /* pages that got their first frame (they read as zeros) */
     uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
+    uint64_t pages_lent;          /* pages evicted to another device that lends memory */
+    uint64_t pages_written_back;  /* of pages_out: copied while they stay */
     uint64_t pages_dropped; /* pages evicted without a copy, because the host had their content */
     uint64_t prefetched;    /* pages migrated to a device without a fault */
     /* Of these, accessed before their eviction, and not accessed; 0 where accesses are not visible. */

@@ -150,14 +150,15 @@ struct ff_fault_advice {
     uint32_t granule;
 };
 
-/* What a piece of advice asks for. No backend writes back or samples on advice yet: such a piece is dropped
+/* What a piece of advice asks for. No live backend writes back yet, and none samples on advice: such a piece is dropped
  * (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
                  granules of the block's (ff_view_granule): of a block in 64 KiB the leaves of these
                  pages; of a block in 2 MiB no part */
-    FF_WRITE_BACK, /* copy them to the next lower tier and keep them: they are clean then */
+    FF_WRITE_BACK, /* copy them to the host and keep them: until somebody writes, they can go without
+                      a copy. No pages named: what of the block has no copy */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
     FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
     FF_PASS,   /* the block only passes through `tier`: it is the next to be evicted there */

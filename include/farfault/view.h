@@ -109,6 +109,13 @@ struct ff_totals {
     uint64_t stall_ns;            /* from the begin of a fault's service to its end */
 };
 
+/* What a device lends to evictions of other devices, in pages. All zero: nothing. */
+struct ff_lending {
+    uint64_t limit;                   /* may be lent, */
+    uint64_t lent;                    /* and is: others' blocks are there */
+    uint64_t removable, writing_back; /* of these: the host has the same; is getting it */
+};
+
 struct ff_forecast_hooks;
 
 /* The policy that predicts next uses; no hooks: there is none. */
@@ -147,6 +154,7 @@ struct ff_view {
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
     uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
     const struct ff_link_cost *links;      /* [from * tier_count + to] */
+    const struct ff_lending *lending;      /* [tier] */
     const struct ff_totals *range_totals;  /* [range] */
     const struct ff_totals *launch_totals; /* [ff_launch_slot(execution ID)]; of the latest ID */
 };

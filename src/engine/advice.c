@@ -62,7 +62,31 @@ static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *adv
         return FF_DROP_PRESENT;
     if (granule == FF_BLOCK_PAGES && !ff_mask_within(there, &pages))
         return FF_DROP_UNSUPPORTED; /* a part would free no memory */
-    ff__memory_leave(engine, advice->block, advice->tier, &pages, NULL, job);
+    ff__memory_evict(engine, advice->block, advice->tier, &pages, job);
+    return FF_DROPS;
+}
+
+/* Of the pages that are there, those that the host does not have the same of. */
+static struct ff_mask uncopied(const struct ff__engine *engine, const struct ff_advice *advice) {
+    const struct ff_facts *facts = ff__facts(&engine->space, advice->block);
+    struct ff_mask there = facts->tier[advice->tier].resident;
+    if (!ff_mask_empty(&advice->pages))
+        there = ff_mask_and(&there, &advice->pages);
+    if (!engine->watched)
+        return there; /* the backend finds out */
+    struct ff_mask dirty = ff__page_facts(&engine->space, advice->block)->dirty;
+    struct ff_mask clean = ff_mask_minus(&facts->tier[FF_TIER_HOST].resident, &dirty);
+    return ff_mask_minus(&there, &clean);
+}
+
+static enum ff_drop write_back(struct ff__engine *engine, const struct ff_advice *advice,
+                               struct ff__job *job) {
+    struct ff_mask pages = uncopied(engine, advice);
+    if (!engine->writes_back)
+        return FF_DROP_UNSUPPORTED;
+    if (ff_mask_empty(&pages))
+        return FF_DROP_PRESENT;
+    ff__memory_write_back(engine, advice->block, advice->tier, &pages, job);
     return FF_DROPS;
 }
 
@@ -98,6 +122,7 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
     case FF_PASS:
         return ff__memory_pass(engine, advice->tier, advice->block) ? FF_DROPS : FF_DROP_NO_ROOM;
     case FF_WRITE_BACK:
+        return write_back(engine, advice, job);
     case FF_SAMPLE:
     case FF_ACTIONS:
         break;

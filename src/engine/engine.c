@@ -23,6 +23,7 @@ static void set_view(struct ff__engine *engine) {
         .granule = space->granule,
         .by_page = space->by_page,
         .free_pages = space->free_pages,
+        .lending = engine->lending,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
         engine->view.free_roots[tier] = &space->frames[tier].free_count;
@@ -78,6 +79,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->stock = config->stock;
     engine->separate = config->separate;
     engine->peer_links = config->peer_links;
+    engine->writes_back = config->writes_back;
     engine->maps_remotely = config->maps_remotely;
     engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;
@@ -93,6 +95,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
                                  config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
     if (!status)
         status = ff__totals_init(engine, config);
+    if (!status)
+        status = ff__peers_init(engine, config->lend);
     status = engine->late && engine->late_pages && engine->stay && !status
                  ? ff__policies_make(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
@@ -109,6 +113,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__lazy_unmap(engine->late_pages, late_pages_size(engine));
     ff__lazy_unmap(engine->stay, engine->space.block_limit * sizeof *engine->stay);
     ff__totals_fini(engine);
+    ff__peers_fini(engine);
     ff__launch_ids_fini(&engine->launches);
     ff__learning_fini(engine);
     ff__space_fini(&engine->space);

@@ -55,15 +55,17 @@ struct ff__engine_config {
     uint64_t memory; /* bytes a device */
     /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
     uint32_t granule;
-    bool separate;         /* a device does not reach what another one has */
-    bool peer_links;       /* pages go straight from a device to another one */
-    bool maps_remotely;    /* a device can use pages from where they are */
-    uint32_t stock;        /* roots to keep free ahead of need, once there is pressure */
-    uint32_t spare;        /* roots beyond the memory, for when what is there cannot leave */
-    uint32_t shows;        /* the backend's visibility */
-    uint32_t controls;     /* what it lets policies control */
-    uint32_t launch_limit; /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
-    uint64_t fault_ns;     /* what a far fault costs alone; 0: not known */
+    bool separate;               /* a device does not reach what another one has */
+    bool peer_links;             /* pages go straight from a device to another one */
+    bool writes_back;            /* pages can be copied to the host while a device uses them */
+    uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
+    bool maps_remotely;          /* a device can use pages from where they are */
+    uint32_t stock;              /* roots to keep free ahead of need, once there is pressure */
+    uint32_t spare;              /* roots beyond the memory, for when what is there cannot leave */
+    uint32_t shows;              /* the backend's visibility */
+    uint32_t controls;           /* what it lets policies control */
+    uint32_t launch_limit;       /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
+    uint64_t fault_ns;           /* what a far fault costs alone; 0: not known */
     struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint64_t seed;
     bool check;
@@ -124,9 +126,14 @@ struct ff__engine {
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
-    bool separate, peer_links, maps_remotely;
-    bool uses_remote; /* pages have been left where they are, to be used from there */
-    bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
+    bool separate, peer_links, writes_back, maps_remotely;
+    uint16_t
+        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: nobody lends */
+    struct ff_lending lending[FF_TIERS_MAX];
+    struct ff__queue
+        guest_order[FF_TIERS_MAX]; /* blocks in the order in which they came; some have left */
+    bool uses_remote;              /* pages have been left where they are, to be used from there */
+    bool watched; /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
     uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
@@ -202,6 +209,10 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 /* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
  * pre-evicted. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
+
+/* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.
+ * -ENOTSUP: nobody lends here, or there is no such device. */
+int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
 void ff__engine_press(struct ff__engine *engine);

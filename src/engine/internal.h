@@ -97,6 +97,27 @@ void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct f
 void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
                    const struct ff_mask *pages, struct ff__job *job);
 
+/* ---- peers.c ---- */
+
+/* -ENOMEM; ff__peers_fini() may follow. */
+int ff__peers_init(struct ff__engine *engine, const uint64_t lend[FF_TIERS_MAX]);
+void ff__peers_fini(struct ff__engine *engine);
+
+/* What the block has on the tier was evicted to there. */
+static inline bool ff__is_guest(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    return engine->guests && (engine->guests[block] >> tier & 1);
+}
+
+/* A guest's move from the tier has ended. */
+void ff__peers_left(struct ff__engine *engine, const struct ff__move *out);
+
+/* These pages have come to the peer, of so many that memory was taken for. */
+void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
+                      const struct ff_mask *landed, uint32_t taken);
+
+/* A guest is copied to the host: before the copy, and after it, with what has been copied. */
+void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bool begins);
+
 /* ---- memory*.c: whose memory it is, and who has to leave ---- */
 
 /* Adds the way out of these pages, or of the whole block, to the job. Where memory is allocated by
@@ -104,15 +125,13 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
-/* Asks where the block goes. No backend has a peer tier yet: a place policy that names one first is not
- * followed. */
-static inline void ff__memory_place(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    uint32_t tiers[FF_TIERS_MAX];
-    if (engine->place->place &&
-        engine->place->place(engine->place_state, &engine->view, block, tier, tiers) > 0 &&
-        tiers[0] != FF_TIER_HOST)
-        ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
-}
+/* The same for a victim, which goes where the place policy says. */
+bool ff__memory_evict(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, struct ff__job *job);
+
+/* Adds a copy of these pages to the host to the job; they stay. False: the job is full. */
+bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                           const struct ff_mask *pages, struct ff__job *job);
 
 /* Sees to it that there is memory for pages of a block, by eviction if need be; in the job's granule, if the
  * block holds none yet. By page and by leaf, takes pages out of *wanted that find no room, those that `must`

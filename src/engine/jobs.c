@@ -355,11 +355,30 @@ void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
     *unused = ff_mask_minus(unused, leaving);
 }
 
+/* The pages are still there, and the host has the same. */
+static void finish_write_back(struct ff__engine *engine, const struct ff__move *out) {
+    struct ff_facts *facts = ff__facts(&engine->space, out->block);
+    struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
+    uint32_t copied = ff_mask_count(&out->copied);
+    *host = ff_mask_or(host, &out->copied);
+    facts->busy = 0;
+    if (out->guest)
+        ff__peers_copying(engine, out, false);
+    engine->space.stats.pages_out += copied;
+    engine->space.stats.pages_written_back += copied;
+    ff__totals_add(engine, out->block, FF_NONE, &(struct ff_totals){.pages_out = copied});
+}
+
 static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t index) {
     struct ff__space *space = &engine->space;
     struct ff_stats *stats = &space->stats;
     struct ff__move *out = &job->out[index];
     const struct ff_mask *copied = &out->copied, *stayed = &out->left;
+    uint32_t taken = ff_mask_count(&out->pages);
+    if (out->keep) {
+        finish_write_back(engine, out);
+        return;
+    }
     uint32_t block = out->block;
     struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
@@ -373,12 +392,15 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     if (engine->watched)
         ff__engine_count_useless(engine, block, &out->pages);
     ff__memory_left(engine, out);
-
+    if (out->guest)
+        ff__peers_left(engine, out);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    if (out->lends)
+        ff__peers_landed(engine, out, &live, taken);
     uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
     stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
     stats->pages_out += pages_copied;
-    stats->pages_dropped += pages - pages_copied;
+    stats->pages_dropped += out->lends ? 0 : pages - pages_copied;
     ff__totals_add(engine, block, engine->launch[out->from.tier],
                    &(struct ff_totals){.pages_out = pages_copied});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,

@@ -52,9 +52,9 @@ void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_RELEASED, block, tier, NULL});
 }
 
-bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, const struct ff_mask *dead,
-                      struct ff__job *job) {
+static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                  const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
+                  struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff_mask *resident = &facts->tier[tier].resident;
     struct ff__move *out = find_or_add_out(job, block, tier);
@@ -62,12 +62,18 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         return false;
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
     going = ff_mask_minus(&going, &out->pages);
+    if (!ff__peers_place_more(engine, out, &going))
+        return false;
     out->from.frame = ff_facts_frame(facts, tier);
+    out->guest = ff__is_guest(engine, block, tier);
+    if (out->guest)
+        ff__peers_leave(engine, block, tier, &going);
+    else if (is_victim && ff_mask_empty(&out->pages))
+        ff__peers_place(engine, out, &going);
     out->pages = ff_mask_or(&out->pages, &going);
     struct ff_mask staying = ff_mask_minus(resident, &out->pages);
     out->held = ff_mask_and(&out->pages, &facts->tier[FF_TIER_HOST].resident);
     out->whole = ff_mask_empty(&staying);
-    ff__memory_place(engine, block, tier);
     ff_mask_clear(&out->dead);
     if (engine->discard->dead)
         engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
@@ -80,6 +86,34 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         ff__pages_leave(engine, out, &going);
     else
         ff__chunks_leave(engine, out);
+    return true;
+}
+
+bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, const struct ff_mask *dead,
+                      struct ff__job *job) {
+    return leave(engine, block, tier, pages, dead, false, job);
+}
+
+bool ff__memory_evict(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, struct ff__job *job) {
+    return leave(engine, block, tier, pages, NULL, true, job);
+}
+
+bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                           const struct ff_mask *pages, struct ff__job *job) {
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    struct ff__move *out = find_or_add_out(job, block, tier);
+    if (!out)
+        return false;
+    out->from.frame = ff_facts_frame(facts, tier);
+    out->pages = *pages;
+    out->held = ff_mask_and(pages, &facts->tier[FF_TIER_HOST].resident);
+    out->keep = true;
+    out->guest = ff__is_guest(engine, block, tier);
+    if (out->guest)
+        ff__peers_copying(engine, out, true);
+    facts->busy = 1;
     return true;
 }
 
@@ -169,8 +203,9 @@ int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t byt
 }
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
-    engine->pressed[tier] =
-        missing_of(engine, tier) > 0 || engine->space.frames[tier].spare_used > 0;
+    engine->pressed[tier] = missing_of(engine, tier) > 0 ||
+                            engine->space.frames[tier].spare_used > 0 ||
+                            ff__peers_excess(engine, tier) > 0;
     ff__memory_count(engine);
 }
 
@@ -186,6 +221,8 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job) {
     uint32_t granule = granule_of(engine, block, tier, job);
+    if (ff__is_guest(engine, block, tier))
+        ff__peers_adopt(engine, block, tier);
     bool taken = granule == 1 ? ff__pages_take(engine, block, tier, cause, must, wanted, job)
                  : granule == FF_LEAF_PAGES
                      ? ff__leaves_take(engine, block, tier, cause, must, wanted, job)
@@ -201,6 +238,8 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
         return true;
     bool needs_no_more = all_fits(space, tier) && ff__space_excess(space, tier) == 0;
     uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
+    if (missing < ff__peers_excess(engine, tier))
+        missing = ff__peers_excess(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     /* chunks above the capacity are to be empty as a whole */

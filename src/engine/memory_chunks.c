@@ -87,7 +87,7 @@ static void leave_root(struct ff__engine *engine, uint32_t tier, uint32_t root, 
     const struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t leaves = 0;
     if (ff__frame(&engine->space, tier, block) != FF_SPLIT) {
-        ff__memory_leave(engine, block, tier, NULL, NULL, job);
+        ff__memory_evict(engine, block, tier, NULL, job);
         return;
     }
     for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
@@ -95,7 +95,7 @@ static void leave_root(struct ff__engine *engine, uint32_t tier, uint32_t root, 
         leaves |= (uint32_t)(frame != 0 && (frame - 1) / FF_ROOT_LEAVES == root) << leaf;
     }
     struct ff_mask pages = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
-    ff__memory_leave(engine, block, tier, &pages, NULL, job);
+    ff__memory_evict(engine, block, tier, &pages, job);
 }
 
 /* Sends everything in the root away. The driver, too, evicts whole roots: all blocks that share one. */

@@ -29,7 +29,7 @@ static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct
         pages = ff_mask_and(&pages, &named);
     }
     before = out ? emptied_by(engine, out) : 0;
-    if (ff_mask_empty(&pages) || !ff__memory_leave(engine, block, tier, &pages, NULL, job))
+    if (ff_mask_empty(&pages) || !ff__memory_evict(engine, block, tier, &pages, job))
         return 0;
     out = ff__memory_find_out(job, block, tier);
     return (uint32_t)__builtin_popcount(emptied_by(engine, out) & ~before);

@@ -77,13 +77,18 @@ static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__j
     if (found == FF_NONE)
         return 0;
     uint64_t pages = ff_mask_count(&ff__facts(&engine->space, found)->tier[tier].resident);
-    return ff__memory_leave(engine, found, tier, NULL, NULL, job) ? pages : 0;
+    return ff__memory_evict(engine, found, tier, NULL, job) ? pages : 0;
 }
 
 uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_request *request,
                          struct ff__job *job) {
     uint32_t tier = request->tier;
     uint64_t need = request->pages, found = 0, before;
+    uint32_t first;
+    while (found < need && (first = ff__memory_take_passing(engine, request)) != FF_NONE) {
+        found += ff_mask_count(ff_view_resident(&engine->view, tier, first));
+        ff__memory_evict(engine, first, tier, NULL, job);
+    }
     do {
         struct ff_victim items[FF__VICTIMS_MAX];
         struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
@@ -95,7 +100,7 @@ uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_reques
             struct ff_mask pages = leavable(engine, tier, &items[i]);
             if (ff_mask_empty(&pages))
                 continue;
-            if (!ff__memory_leave(engine, items[i].block, tier, &pages, NULL, job))
+            if (!ff__memory_evict(engine, items[i].block, tier, &pages, job))
                 return found;
             found += ff_mask_count(&pages);
         }

@@ -109,11 +109,13 @@ bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block) {
     return true;
 }
 
-/* Takes the oldest one that can leave off the list, and those that hold nothing; FF_NONE: there is none. */
+/* A guest; or takes the oldest one that can leave off the list, and those that hold nothing. FF_NONE: there is none. */
 uint32_t ff__memory_take_passing(struct ff__engine *engine,
                                  const struct ff_evict_request *request) {
     struct ff__passing *passing = &engine->passing[request->tier];
-    uint32_t found = FF_NONE, kept = 0;
+    uint32_t found = ff__peers_guest(engine, request), kept = 0;
+    if (found != FF_NONE)
+        return found;
     for (uint32_t i = 0; i < passing->count; i++) {
         uint32_t block = passing->blocks[i];
         if (found == FF_NONE && block != request->for_block &&

@@ -8,7 +8,8 @@
 bool ff__engine_pages_alone(const struct ff__engine *engine) {
     return engine->space.by_page && engine->space.tier_count == 2 && !engine->check &&
            !engine->events.items && !engine->prefetch->on_fault &&
-           !engine->prefetch->base.on_arrival && !engine->discard->dead && engine->evict->pages;
+           !engine->prefetch->base.on_arrival && !engine->discard->dead && !engine->place->place &&
+           engine->evict->pages;
 }
 
 static void move_out(struct ff__engine *engine, struct ff__page_job *job) {
@@ -59,7 +60,6 @@ static bool make_room(struct ff__engine *engine, struct ff__page_job *job) {
         return false;
     if (next.block != FF_NONE)
         fetch_victim(engine, job, next.block);
-    ff__memory_place(engine, job->victim.block, job->tier);
     engine->evict->pages->on_page_leave(state, job->victim.block, job->victim.page);
     move_out(engine, job);
     return true;

@@ -149,6 +149,8 @@ static void arrive(const struct ff_policy *policy, void *state, const struct ff_
 
 void ff__tell_arrival(struct ff__engine *engine, const struct ff_arrival *arrival) {
     const struct ff_view *view = &engine->view;
+    if (ff__is_guest(engine, arrival->block, arrival->tier))
+        return;
     arrive(&engine->evict->base, engine->evict_state[arrival->tier], view, arrival);
     arrive(&engine->prefetch->base, engine->prefetch_state, view, arrival);
     arrive(&engine->place->base, engine->place_state, view, arrival);
@@ -163,6 +165,8 @@ static void leave(const struct ff_policy *policy, void *state, const struct ff_v
 
 void ff__tell_leave(struct ff__engine *engine, const struct ff_leave *what) {
     const struct ff_view *view = &engine->view;
+    if (ff__is_guest(engine, what->block, what->tier))
+        return;
     leave(&engine->evict->base, engine->evict_state[what->tier], view, what);
     leave(&engine->prefetch->base, engine->prefetch_state, view, what);
     leave(&engine->place->base, engine->place_state, view, what);

@@ -77,6 +77,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE),
         .separate = true,
         .peer_links = true,
+        .writes_back = true,
         .maps_remotely = true,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
@@ -88,6 +89,8 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .system = config->system,
     };
     describe_costs(sim->gpu, &engine);
+    for (uint32_t tier = 1; tier <= config->devices; tier++)
+        engine.lend[tier] = config->lend;
     return ff__engine_init(&sim->engine, &engine, sim->error);
 }
 

@@ -21,6 +21,8 @@ struct ff__sim_config {
     const struct ff__gpu *gpu;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
+    uint64_t
+        lend; /* of these, bytes that other devices' evictions may use, if a place policy sends them there */
     const struct ff__sim_capacity *capacities; /* changes; NULL: none */
     uint32_t capacity_count;
     uint64_t seed;

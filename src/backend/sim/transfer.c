@@ -81,9 +81,28 @@ static uint64_t send_home(struct sim *sim, uint32_t tier, const struct ff_mask *
     return end;
 }
 
+/* A victim goes to another device, or what stays is copied. */
+static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t time) {
+    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
+    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    struct ff__sim_result *counters = counters_at(sim, out->from.tier);
+    uint64_t bytes = (uint64_t)ff_mask_count(&live) * FF_PAGE_SIZE;
+    if (out->lends) {
+        counters->bytes_peer += bytes;
+        ff__sim_left(sim, out->from.tier, out->block);
+        return send_pages(sim, out->from.tier, out->to.tier, &live, time);
+    }
+    out->copied = live;
+    *written = ff_mask_minus(written, &live); /* what is written from now on is dirty again */
+    counters->bytes_out += bytes;
+    return send_home(sim, out->from.tier, &live, time);
+}
+
 static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_t i,
                              uint64_t time) {
     struct ff__move *out = &transfer->moves.out[i];
+    if (out->lends || out->keep)
+        return schedule_copy(sim, out, time);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask dirty = ff_mask_and(&live, written);
@@ -134,7 +153,8 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
 
 /* What leaves a device for another one, as part of the other one's way in. */
 static bool is_fetch(const struct transfer *transfer, uint32_t i) {
-    return transfer->moves.out[i].to.tier != FF_TIER_HOST;
+    const struct ff__move *out = &transfer->moves.out[i];
+    return out->to.tier != FF_TIER_HOST && !out->lends;
 }
 
 /* What goes out makes room for what comes in. Returns when there is. */
@@ -207,7 +227,8 @@ static void observe_moves(struct sim *sim, const struct ff__job *moves) {
     if (!sim->config->observe)
         return;
     for (uint32_t i = 0; i < moves->out_count; i++)
-        observe_move(sim, &moves->out[i], FF_TRACE_EVICT);
+        if (!moves->out[i].keep)
+            observe_move(sim, &moves->out[i], FF_TRACE_EVICT);
     if (moves->has_in)
         observe_move(sim, &moves->in, FF_TRACE_MIGRATE);
 }
@@ -232,7 +253,8 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
     for (uint32_t i = 0; i < transfer->moves.out_count; i++)
-        ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
+        if (!transfer->moves.out[i].keep)
+            ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
     observe_moves(sim, &transfer->moves);
     if (transfer->moves.has_in)
         ff__bulk_changed(sim, device, transfer->moves.in.block);

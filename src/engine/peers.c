@@ -1,0 +1,229 @@
+/* Memory that devices lend to each other: a victim goes to another device that has room for it, instead of to the
+ * host (HUVM, section 4: harvesting idle memory). What lies there is a guest. The device's own policies do
+ * not hear of it; it goes to the host when the device needs the memory itself, without a copy if the host has
+ * one. */
+#include "engine/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define RECLAIM_LOOKS 16u /* guests that are looked at for one that needs no copy; ours */
+
+int ff__peers_init(struct ff__engine *engine, const uint64_t lend[FF_TIERS_MAX]) {
+    uint32_t blocks = engine->space.block_limit, capacity = 1;
+    bool lends = false;
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        lends = lends || lend[tier] > 0;
+    if (!lends || !engine->peer_links)
+        return 0;
+    while (capacity < blocks)
+        capacity *= 2;
+    engine->guests = calloc(blocks, sizeof *engine->guests);
+    int status = engine->guests ? 0 : -ENOMEM;
+    for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++) {
+        engine->lending[tier].limit = lend[tier] / FF_PAGE_SIZE;
+        status = ff__queue_init(&engine->guest_order[tier], capacity, sizeof(uint32_t));
+    }
+    return status;
+}
+
+void ff__peers_fini(struct ff__engine *engine) {
+    for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
+        ff__queue_fini(&engine->guest_order[tier]);
+    free(engine->guests);
+    engine->guests = NULL;
+}
+
+/* ---- what is where ---- */
+
+/* Pages of the block for which the host has the same content. Nobody writes to a guest. */
+static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
+                                const struct ff_mask *pages) {
+    const struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
+    struct ff_mask clean = ff_mask_and(pages, host);
+    if (engine->watched)
+        clean = ff_mask_minus(&clean, &ff__page_facts(&engine->space, block)->dirty);
+    return engine->watched ? ff_mask_count(&clean) : 0;
+}
+
+/* What a block takes on a device: pages, or by chunk whole leaves. */
+static uint64_t pages_for(const struct ff__engine *engine, uint32_t block, uint32_t pages) {
+    return engine->space.by_page ? pages : ff__engine_leaves(engine, block) * FF_LEAF_PAGES;
+}
+
+/* ---- to a peer ---- */
+
+/* What the tier could take of others now, in pages. */
+static uint64_t room_of(const struct ff__engine *engine, uint32_t tier) {
+    const struct ff_lending *lending = &engine->view.lending[tier];
+    uint64_t most = lending->limit > lending->lent ? lending->limit - lending->lent : 0;
+    uint64_t there = ff_view_free_pages(&engine->view, tier);
+    return there < most ? there : most;
+}
+
+/* Takes the memory for pages of the block; false: there is none. */
+static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, uint32_t pages,
+                      struct ff__place *place) {
+    struct ff__space *space = &engine->space;
+    uint64_t need = pages_for(engine, block, pages);
+    bool holds = ff_view_holds(&engine->view, tier, block);
+    if (holds && !ff__is_guest(engine, block, tier))
+        return false; /* the device has a part of the block for itself */
+    if (holds && !space->by_page) {
+        *place = (struct ff__place){tier, ff__frame(space, tier, block)};
+        return place->frame != FF_SPLIT;
+    }
+    if (need > room_of(engine, tier))
+        return false;
+    *place = (struct ff__place){tier, 0};
+    if (space->by_page)
+        ff__space_take(space, tier, need);
+    else
+        place->frame =
+            ff__frames_alloc(&space->frames[tier], ff__engine_leaves(engine, block), block);
+    if (place->frame == FF_NONE)
+        return false;
+    engine->lending[tier].lent += need;
+    return true;
+}
+
+void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going) {
+    uint32_t tiers[FF_TIERS_MAX], from = out->from.tier;
+    if (!engine->place->place)
+        return;
+    uint32_t count =
+        engine->place->place(engine->place_state, &engine->view, out->block, from, tiers);
+    if (count > 0 && tiers[0] != FF_TIER_HOST && !engine->guests)
+        ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
+    if (!engine->guests || out->from.frame == FF_SPLIT)
+        return;
+    for (uint32_t i = 0; i < count && i < FF_TIERS_MAX && tiers[i] != FF_TIER_HOST; i++) {
+        bool is_peer = tiers[i] < engine->space.tier_count && tiers[i] != from;
+        out->lends =
+            is_peer && take_room(engine, tiers[i], out->block, ff_mask_count(going), &out->to);
+        if (out->lends)
+            return;
+    }
+}
+
+/* No more of the block than fits beside what goes there already. */
+bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
+                          const struct ff_mask *going) {
+    return !out->lends || !engine->space.by_page ||
+           take_room(engine, out->to.tier, out->block, ff_mask_count(going), &out->to);
+}
+
+void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
+                      const struct ff_mask *landed, uint32_t taken) {
+    struct ff__space *space = &engine->space;
+    uint32_t block = out->block, tier = out->to.tier, count = ff_mask_count(landed);
+    struct ff_lending *lending = &engine->lending[tier];
+    bool held = ff_view_holds(&engine->view, tier, block);
+    if (space->by_page) {
+        ff__space_give(space, tier, taken - count);
+        lending->lent -= taken - count;
+    } else if (count == 0 && !held) {
+        ff__frames_free(&space->frames[tier], out->to.frame, ff__engine_leaves(engine, block));
+        lending->lent -= pages_for(engine, block, 0);
+    }
+    if (count == 0)
+        return;
+    struct ff_mask *resident = &ff__facts(space, block)->tier[tier].resident;
+    *resident = ff_mask_or(resident, landed);
+    if (held && !ff__is_guest(engine, block,
+                              tier)) { /* meanwhile the device has begun to use the block itself */
+        lending->lent -= count;
+        ff__tell_arrival(
+            engine, &(struct ff_arrival){
+                        .kind = FF_ARRIVAL_SERVED, .block = block, .tier = tier, .pages = landed});
+        return;
+    }
+    lending->removable += count_removable(engine, block, landed);
+    space->stats.pages_lent += count;
+    if (held)
+        return;
+    ff__set_frame(space, tier, block, out->to.frame);
+    engine->guests[block] = (uint16_t)(engine->guests[block] | 1u << tier);
+    ff__queue_push(&engine->guest_order[tier], &block);
+}
+
+/* ---- from a peer ---- */
+
+static void end_visit(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    engine->guests[block] = (uint16_t)(engine->guests[block] & ~(1u << tier));
+}
+
+void ff__peers_left(struct ff__engine *engine, const struct ff__move *out) {
+    uint32_t block = out->block, tier = out->from.tier;
+    struct ff_lending *lending = &engine->lending[tier];
+    bool is_gone = !ff_view_holds(&engine->view, tier, block);
+    lending->lent -= engine->space.by_page ? ff_mask_count(&out->pages)
+                     : is_gone             ? pages_for(engine, block, 0)
+                                           : 0;
+    if (is_gone)
+        end_visit(engine, block, tier);
+}
+
+void ff__peers_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     const struct ff_mask *going) {
+    engine->lending[tier].removable -= count_removable(engine, block, going);
+}
+
+void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bool begins) {
+    struct ff_lending *lending = &engine->lending[out->from.tier];
+    uint32_t copied = ff_mask_count(&out->copied);
+    if (begins) {
+        lending->writing_back += ff_mask_count(&out->pages);
+        return;
+    }
+    lending->writing_back -= ff_mask_count(&out->pages);
+    lending->removable += copied;
+}
+
+void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    const struct ff_mask *resident = ff_view_resident(&engine->view, tier, block);
+    engine->lending[tier].lent -= pages_for(engine, block, ff_mask_count(resident));
+    engine->lending[tier].removable -= count_removable(engine, block, resident);
+    end_visit(engine, block, tier);
+    ff__tell_arrival(
+        engine, &(struct ff_arrival){.kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = tier});
+    ff__tell_arrival(
+        engine, &(struct ff_arrival){
+                    .kind = FF_ARRIVAL_SERVED, .block = block, .tier = tier, .pages = resident});
+}
+
+/* ---- reclaiming ---- */
+
+uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request) {
+    uint32_t found = FF_NONE, block, tier = request->tier;
+    struct ff__queue *order = &engine->guest_order[tier];
+    for (uint32_t i = 0; engine->guests && i < RECLAIM_LOOKS; i++) {
+        if (!ff__queue_pop(order, &block))
+            break;
+        if (!ff__is_guest(engine, block, tier))
+            continue;                  /* it has left */
+        ff__queue_push(order, &block); /* it has not left yet */
+        if (block == request->for_block || !ff__memory_may_leave(engine, tier, block))
+            continue;
+        const struct ff_mask *there = ff_view_resident(&engine->view, tier, block);
+        bool is_removable = count_removable(engine, block, there) == ff_mask_count(there);
+        if (found == FF_NONE || is_removable)
+            found = block;
+        if (is_removable)
+            break;
+    }
+    return found;
+}
+
+uint64_t ff__peers_excess(const struct ff__engine *engine, uint32_t tier) {
+    const struct ff_lending *lending = &engine->lending[tier];
+    return lending->lent > lending->limit ? lending->lent - lending->limit : 0;
+}
+
+int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
+    if (!engine->guests || tier == FF_TIER_HOST || tier >= engine->space.tier_count)
+        return -ENOTSUP;
+    engine->lending[tier].limit = bytes / FF_PAGE_SIZE;
+    ff__memory_count_taken(engine, tier);
+    return 0;
+}
