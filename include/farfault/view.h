@@ -233,9 +233,14 @@ static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t 
 }
 
 /* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for one that
- * takes a whole root: all that have leaves in its root. Returns how many there are. */
+ * takes a whole root: all that have leaves in its root. Returns how many there are; a block of more than 31 leaves is
+ * alone, unless it is split. */
 static inline uint32_t ff_view_root_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
                                           uint32_t blocks[FF_ROOT_LEAVES]) {
+    bool whole = view->blocks[block].page_count > (FF_ROOT_LEAVES - 1) * FF_LEAF_PAGES;
+    blocks[0] = block;
+    if (whole && ff_view_granule(view, tier, block) == FF_BLOCK_PAGES)
+        return 1;
     return ff_view_root_blocks(view, tier, ff_view_root(view, tier, block), blocks);
 }
 
