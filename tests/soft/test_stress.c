@@ -3,7 +3,7 @@
  * Every byte is known, nothing is lost, and no more is resident than the budgets. Then the same while
  * the kernel's answers to the library fail at random.
  *
- * FARFAULT_STRESS_SECONDS sets how long each configuration runs (default: 1; `make stress`: 60). */
+ * FARFAULT_STRESS_SECONDS sets how long each configuration runs (default: 0.5; `make stress`: 60). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -298,7 +298,7 @@ static void *work(void *argument) {
 static double stress_seconds(void) {
     const char *text = getenv("FARFAULT_STRESS_SECONDS");
     double seconds = text ? atof(text) : 0;
-    return seconds > 0 ? seconds : 1;
+    return seconds > 0 ? seconds : 0.5;
 }
 
 static int open_file(int flags) {
@@ -374,9 +374,16 @@ static void stress(const struct ff_config *config, const void *argument) {
     child_close(shared.context);
 }
 
+static uint64_t default_spin_ns(void) {
+    struct ff_config config;
+    ff_config_init(&config);
+    return config.spin_ns;
+}
+
 static struct ff_config stress_config(const char *system) {
     struct ff_config config = child_config(BUDGET);
     config.address_space = 512 * MB;
+    config.spin_ns = default_spin_ns();
     config.devices = 2;
     config.check = true;
     config.system = system;
