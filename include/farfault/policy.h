@@ -34,7 +34,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 8u /* must match exactly until 1.0 */
+#define FF_POLICY_API 9u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -147,8 +147,8 @@ struct ff_fault_advice {
     uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
 };
 
-/* What a piece of advice asks for. No backend writes back or samples on advice yet: such a piece is dropped
- * (FF_DROP_UNSUPPORTED). */
+/* What a piece of advice asks for. No backend writes back on advice yet, and only the simulator samples: such a piece is
+ * dropped (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. Where memory
@@ -157,7 +157,8 @@ enum ff_action {
     FF_USE_REMOTE, /* let `tier` use them from where they are */
     FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
     FF_PASS,   /* the block only passes through `tier`: it is the next to be evicted there */
-    FF_SAMPLE, /* arm samples of the block's range, or cease them with until_ns = 0 */
+    FF_SAMPLE, /* arm samples of the block's range under the running kernel `launch`, or cease them
+                  with until_ns = 0 */
     FF_ACTIONS
 };
 

@@ -45,6 +45,8 @@ static const struct {
     COUNTER(prefetched),
     COUNTER(prefetched_used),
     COUNTER(prefetched_useless),
+    COUNTER(sample_rounds),
+    COUNTER(sample_ns),
 #undef TIMED
 #undef COUNTER
 };

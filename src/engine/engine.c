@@ -246,6 +246,23 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
     ff__engine_take_cancel(engine, advice);
 }
 
+void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler) {
+    engine->sampler = *sampler;
+    memcpy(engine->view.last_uses, sampler->last_uses, sizeof engine->view.last_uses);
+}
+
+void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
+                        const struct ff_sample_round *round, struct ff_advice_list *advice) {
+    const struct ff_view *view = ff__engine_view(engine, now_ns);
+    const struct ff_sample_hooks *prefetch = engine->prefetch->base.samples;
+    const struct ff_sample_hooks *evict = engine->evict->base.samples;
+    if (prefetch)
+        prefetch->on_samples(engine->prefetch_state, view, round, advice);
+    if (evict)
+        evict->on_samples(engine->evict_state[round->tier], view, round, advice);
+    ff__engine_take_cancel(engine, advice);
+}
+
 void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
                       uint32_t count, struct ff_advice_list *advice) {
     const struct ff__space *space = &engine->space;

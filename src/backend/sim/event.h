@@ -7,16 +7,17 @@
 #include <stdbool.h>
 
 enum event_kind {
-    EVENT_KERNEL, /* the device's next kernel starts */
-    EVENT_FAULTS, /* the device's fault buffer has something new */
-    EVENT_DRIVER, /* the driver turns to the next block of its batch */
-    EVENT_REPLAY, /* warps with answered faults try again */
-    EVENT_ARRIVE, /* a transfer's next piece has come, but for the last one */
-    EVENT_FINISH, /* a transfer's last byte has come */
-    EVENT_IDLE,   /* nothing may move over the links any more */
-    EVENT_RETRY,  /* throttled faults are due: the transfer's group */
-    EVENT_ADVICE, /* a policy has come to its advice, which the transfer has */
-    EVENT_HOST,   /* the host goes on */
+    EVENT_KERNEL,  /* the device's next kernel starts */
+    EVENT_FAULTS,  /* the device's fault buffer has something new */
+    EVENT_DRIVER,  /* the driver turns to the next block of its batch */
+    EVENT_REPLAY,  /* warps with answered faults try again */
+    EVENT_ARRIVE,  /* a transfer's next piece has come, but for the last one */
+    EVENT_FINISH,  /* a transfer's last byte has come */
+    EVENT_IDLE,    /* nothing may move over the links any more */
+    EVENT_RETRY,   /* throttled faults are due: the transfer's group */
+    EVENT_SAMPLES, /* the driver has read a range's access counters */
+    EVENT_ADVICE,  /* a policy has come to its advice, which the transfer has */
+    EVENT_HOST,    /* the host goes on */
 };
 
 struct transfer;
@@ -25,7 +26,10 @@ struct event {
     uint64_t time, order; /* ps */
     enum event_kind kind;
     uint32_t number; /* of the device; of EVENT_HOST, of the job */
-    struct transfer *transfer;
+    union {
+        struct transfer *transfer;
+        uint32_t range; /* of EVENT_SAMPLES */
+    };
 };
 
 struct events {

@@ -18,6 +18,7 @@
 #include "backend/sim/launch.h"
 #include "backend/sim/links.h"
 #include "backend/sim/sim.h"
+#include "backend/sim/tracker.h"
 #include "backend/sim/transfer.h"
 
 #include "engine/engine.h"
@@ -39,6 +40,7 @@ struct sim {
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
     uint32_t *generation; /* [block] bumped when pages leave: a TLB entry of before is void */
     bool shows_accesses;  /* some policy watches */
+    bool samples;         /* some policy must see samples: devices have trackers */
     bool pages_alone;     /* untimed: faults can take the engine's short way */
     uint32_t launch_count;
     /* what is counted */
@@ -92,6 +94,14 @@ static inline void ff__sim_observe(struct sim *sim, const struct ff_trace_event 
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
                                 uint32_t number, struct transfer *transfer) {
     struct event event = {.time = time, .kind = kind, .number = number, .transfer = transfer};
+    int status = ff__events_push(&sim->events, event);
+    if (status)
+        ff__sim_fail(sim, status, "events");
+}
+
+static inline void ff__sim_post_range(struct sim *sim, uint64_t time, enum event_kind kind,
+                                      uint32_t number, uint32_t range) {
+    struct event event = {.time = time, .kind = kind, .number = number, .range = range};
     int status = ff__events_push(&sim->events, event);
     if (status)
         ff__sim_fail(sim, status, "events");

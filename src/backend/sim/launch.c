@@ -75,6 +75,8 @@ void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, 
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
     device->current = take_launch(&device->queue);
     device->running = true;
+    if (device->tracker)
+        ff__tracker_launch(device->tracker);
     ff__device_serve(sim, device, device->current.job);
     device->started = device->last_end = time;
     device->stalled = NEVER;
