@@ -93,6 +93,8 @@ struct ff_fault_group {
 struct ff_operand {
     uint32_t range;
     bool reads, writes; /* both, if unknown */
+    bool strided;       /* its index has a fixed stride, as a compiler can tell */
+    uint8_t group; /* operands with one number are indexed by the same variable; 0: not known */
 };
 
 /* A kernel starts or ends on a device. */
@@ -293,6 +295,12 @@ struct ff_policy_env {
     const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
 };
 
+/* What a policy has found out, for people: a line, of a kernel and a range. */
+struct ff_finding {
+    uint32_t launch, range; /* FF_NONE: of none in particular */
+    char text[128];
+};
+
 /* The head of every table. */
 struct ff_policy {
     const char *name;
@@ -309,6 +317,9 @@ struct ff_policy {
     int (*init)(void *state, const struct ff_policy_env *env);
     /* Only after `init` has succeeded. NULL: nothing to release. */
     void (*fini)(void *state);
+
+    /* Finding number `index`, when the work has ended. False: there are no more. NULL: there are none. */
+    bool (*report)(const void *state, uint32_t index, struct ff_finding *finding);
 
     /* The core. NULL: ignored. What on_launch advises is queued. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_launch_event *event,

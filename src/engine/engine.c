@@ -263,6 +263,18 @@ void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
     ff__engine_take_cancel(engine, advice);
 }
 
+bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
+                        struct ff_finding *finding) {
+    const void *const states[FF__SLOTS] = {[FF__PREFETCH] = engine->prefetch_state,
+                                           [FF__EVICT] = engine->evict_state[1],
+                                           [FF__PLACE] = engine->place_state,
+                                           [FF__DISCARD] = engine->discard_state};
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (engine->system.policy[slot]->report)
+            return engine->system.policy[slot]->report(states[slot], index, finding);
+    return false;
+}
+
 void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
                       uint32_t count, struct ff_advice_list *advice) {
     const struct ff__space *space = &engine->space;

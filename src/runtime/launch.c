@@ -16,7 +16,8 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
         *pages += range.page_count;
         ff__context_set_home(context, &range, tier);
         if (operands) /* nobody has said what is read and what written */
-            operands[found++] = (struct ff_operand){range.id, true, true};
+            operands[found++] =
+                (struct ff_operand){.range = range.id, .reads = true, .writes = true};
     }
     return found;
 }

@@ -325,7 +325,8 @@ static void test_launch_advice_and_operands(void **state) {
     struct ff_advice_list list = {.items = items, .capacity = 4};
     open_scripted();
     script.block = add_range(100);
-    const struct ff_operand operand = {engine.space.blocks[script.block].range, true, true};
+    const struct ff_operand operand = {.range = engine.space.blocks[script.block].range,
+                                       .writes = true};
     const struct ff__launch launch = {
         .tier = 2, .begins = true, .identity = 5, .operands = &operand, .operand_count = 1};
     assert_int_equal(ff__engine_launch(&engine, 1, &launch, &list), 0);

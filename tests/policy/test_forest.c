@@ -51,7 +51,7 @@ static void close_bench(struct bench *bench) {
 }
 
 static void launch(struct bench *bench, uint32_t id) {
-    const struct ff_operand operand = {0, true, true};
+    const struct ff_operand operand = {.reads = true, .writes = true};
     const struct ff_launch_event event = {id, 1, true, &operand, 1};
     bench->list.count = 0;
     bench->instance.policy->on_launch(bench->instance.state, &bench->fake.view, &event,
@@ -176,10 +176,61 @@ static void test_record(void **state) {
     launch(&bench, 1);
     assert_int_equal(bench.list.count, 0);
     expect_shape(&bench, 256, 4096);
+    struct ff_finding finding;
+    assert_true(prefetch->base.report(bench.instance.state, 0, &finding));
+    assert_int_equal(finding.launch, 1);
+    assert_int_equal(finding.range, 0);
+    assert_string_equal(
+        finding.text, "linear; launches: profiled 1 (1 rounds), recorded 1, declared 0, similar 0");
+    assert_true(prefetch->base.report(bench.instance.state, 1, &finding));
+    assert_int_equal(finding.range, FF_NONE);
+    assert_string_equal(finding.text,
+                        "3 ranges of launches: profiled 1, recorded 1, declared 0, similar 0");
+    assert_false(prefetch->base.report(bench.instance.state, 2, &finding));
     prefetch->base.range_freed(bench.instance.state, 0);
     prefetch->base.range_added(bench.instance.state, &bench.fake.view, 0);
     launch(&bench, 1);
     expect_sampling(&bench, 0, 1, true);
+    close_bench(&bench);
+}
+
+/* Three ranges of a kernel: one with a fixed stride, two that are indexed by one variable. */
+static void test_guesses(void **state) {
+    (void)state;
+    struct bench bench;
+    static struct ff_range ranges[3];
+    const struct ff_operand operands[3] = {
+        {.range = 0, .strided = true}, {.range = 1, .group = 1}, {.range = 2, .group = 1}};
+    const struct ff_launch_event event = {7, 1, true, operands, 3};
+    open_bench(&bench, &prefetch->base, 1000);
+    for (uint32_t i = 0; i < 3; i++)
+        ranges[i] = bench.fake.range;
+    bench.fake.view.ranges = ranges;
+    instance_set(&bench.instance, "declared", 1);
+    instance_set(&bench.instance, "similar", 1);
+    instance_set(&bench.instance, "record", 1);
+    start_bench(&bench);
+    for (uint32_t i = 1; i < 3; i++)
+        prefetch->base.range_added(bench.instance.state, &bench.fake.view, i);
+    prefetch->base.on_launch(bench.instance.state, &bench.fake.view, &event, &bench.list);
+    expect_shape(&bench, 256, 4096);
+    assert_int_equal(bench.list.count, 1); /* of the second one alone */
+    assert_int_equal(ff__profile_shape(bench.instance.state, 2).leaf_pages, 16);
+    struct ff_sample samples[4];
+    for (uint32_t i = 0; i < 4; i++)
+        samples[i] = (struct ff_sample){.page = (uint16_t)i, .page_count = 1, .rank = i};
+    const struct ff_sample_round round = {
+        .range = 1, .launch = 7, .tier = 1, .items = samples, .count = 4};
+    prefetch->base.samples->on_samples(bench.instance.state, &bench.fake.view, &round, &bench.list);
+    for (uint32_t i = 1; i < 3; i++)
+        assert_int_equal(ff__profile_shape(bench.instance.state, i).leaf_pages, 64);
+    bench.list.count = 0;
+    prefetch->base.on_launch(bench.instance.state, &bench.fake.view, &event, &bench.list);
+    assert_int_equal(bench.list.count, 0); /* all are recorded */
+    struct ff_finding finding;
+    assert_true(prefetch->base.report(bench.instance.state, 3, &finding));
+    assert_string_equal(finding.text,
+                        "6 ranges of launches: profiled 1, recorded 3, declared 1, similar 1");
     close_bench(&bench);
 }
 
@@ -599,11 +650,11 @@ static void test_evict_block(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),       cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_rounds),        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_fixed),         cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_prefetch_twin), cmocka_unit_test(test_evict_twin),
-        cmocka_unit_test(test_evict_block),
+        cmocka_unit_test(test_profile),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_record),
+        cmocka_unit_test(test_guesses),    cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_completion), cmocka_unit_test(test_prefetch_twin),
+        cmocka_unit_test(test_evict_twin), cmocka_unit_test(test_evict_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ struct sim {
     struct ff_stats charged;         /* the engine's counters that are in these already */
     uint32_t *faulted; /* [slot of an execution ID] the ID that last had a fault there, plus one */
     uint32_t faulted_capacity;
+    const char **kernel_names; /* [slot of an execution ID]; only if somebody asks for findings */
+    uint32_t kernel_name_count;
     struct transfer *free_transfers;
     struct recording *recording; /* NULL: not recorded */
     int failure;                 /* the first error; everything ends */
@@ -76,6 +78,14 @@ void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
 
 /* The results at the end: of each job, and of all. */
 void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__sim_result *all);
+
+/* ---- explain.c ---- */
+
+/* Keeps the name of the kernel that starts on the device, if anybody asks what policies have found. */
+void ff__explain_kernel(struct sim *sim, const struct device *device);
+
+/* Tells what they have. */
+void ff__explain_findings(const struct sim *sim);
 
 /* ---- sim.c ---- */
 

@@ -167,6 +167,7 @@ static void close_sim(struct sim *sim) {
         sim->free_transfers = next;
     }
     free(sim->faulted);
+    free(sim->kernel_names);
     free(sim->events.heap);
     free(sim->devices);
     free(sim->jobs);
@@ -190,6 +191,7 @@ static int simulate(const struct ff__sim_config *config, struct ff__sim_job *job
     if (!status) {
         ff__sim_loop(&sim);
         ff__sim_sum_up(&sim, jobs, all);
+        ff__explain_findings(&sim);
         status = sim.failure;
     }
     if (sim.engine.space.block_limit)
@@ -205,6 +207,7 @@ static int record_future(const struct ff__sim_config *config, struct ff__sim_job
     struct ff__sim_result ignored;
     rehearsal.memory = 0;
     rehearsal.observe = NULL;
+    rehearsal.explain = NULL;
     rehearsal.progress = NULL;
     int status = ff__system_parse("demand", &rehearsal.system, error);
     if (!status)

@@ -27,6 +27,10 @@ struct ff__sim_config {
      * other events. NULL: nobody watches. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
+    /* Called for each finding of a policy, at the end. A kernel or array that is not known is "". NULL: nobody asks. */
+    void (*explain)(void *self, const char *kernel, const char *array,
+                    const struct ff_finding *finding);
+    void *explain_self;
     /* Called now and then with the share of the launches done; NULL. */
     void (*progress)(void *self, double share);
     void *progress_self;

@@ -35,8 +35,8 @@ enum param { SLACK = FF__PROFILE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
     [SLACK] =
-        {"slack", FF_PARAM_NS, 0, 0, INT64_C(1000000000),
-         "ranges used so long ago at most are equally recent: the one with most blocks there"},
+        {"slack", FF_PARAM_NS, 100000, 0, INT64_C(1000000000),
+         "ranges used so long ago at most are equally recent: the one with most blocks leaves"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -225,6 +225,7 @@ const struct ff_evict_policy ff__evict_forest = {
             .arena_size = ff__profile_arena_size,
             .params = params,
             .init = init,
+            .report = ff__profile_report,
             .on_launch = ff__profile_on_launch,
             .on_arrival = on_arrival,
             .on_leave = on_leave,

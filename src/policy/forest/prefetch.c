@@ -150,6 +150,7 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .arena_size = ff__profile_arena_size,
             .params = ff__profile_params,
             .init = init,
+            .report = ff__profile_report,
             .on_launch = ff__profile_on_launch,
             .range_added = ff__profile_range_added,
             .range_freed = ff__profile_range_freed,

@@ -3,8 +3,10 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 
-#define RECORDS      65536u /* (kernel, range) that are known, at most; a power of two; ours */
+#define RECORDS      32768u /* (kernel, range) that are known, at most; ours */
+#define PLACES       65536u /* of the hash table; a power of two */
 #define PROBES       16u    /* places of the table that are looked at for one; ours */
 
 #define PAGES(bytes) ((uint32_t)((bytes) / FF_PAGE_SIZE))
@@ -45,7 +47,7 @@ static int fix_shape(struct ff__profile *profile, const struct ff_policy_env *en
 
 size_t ff__profile_arena_size(const int64_t *params) {
     (void)params;
-    return RECORDS * sizeof(struct ff__profile_record);
+    return RECORDS * sizeof(struct ff__profile_record) + PLACES * sizeof(uint32_t);
 }
 
 int ff__profile_start(struct ff__profile *profile, const struct ff_policy_env *env, size_t stride) {
@@ -53,12 +55,15 @@ int ff__profile_start(struct ff__profile *profile, const struct ff_policy_env *e
     profile->ranges = env->range_state;
     profile->stride = stride;
     profile->records = env->arena;
+    profile->index = (uint32_t *)(void *)(profile->records + RECORDS);
     profile->limits = (struct ff__class_limits){(uint32_t)params[FF__PROFILE_LINEAR],
                                                 (uint32_t)params[FF__PROFILE_COVERAGE],
                                                 (uint32_t)params[FF__PROFILE_INTENSITY]};
     profile->threshold = (uint32_t)params[FF__PROFILE_THRESHOLD];
     profile->rounds = (uint32_t)params[FF__PROFILE_ROUNDS];
     profile->record = params[FF__PROFILE_RECORD] != 0;
+    profile->declared = params[FF__PROFILE_DECLARED] != 0;
+    profile->similar = params[FF__PROFILE_SIMILAR] != 0;
     return fix_shape(profile, env);
 }
 
@@ -72,48 +77,86 @@ struct ff__tree_shape ff__profile_shape(const struct ff__profile *profile, uint3
 
 /* ---- records ---- */
 
-/* The record of a kernel and a range, or a free place for it; NULL: there is neither. */
+static const char *const names[FF__CLASSES] = {
+    [FF__CLASS_LOW_COVERAGE] = "low coverage, or no pattern",
+    [FF__CLASS_LINEAR] = "linear",
+    [FF__CLASS_HIGH_INTENSITY] = "high coverage, high intensity",
+    [FF__CLASS_LOW_INTENSITY] = "high coverage, low intensity",
+};
+
+/* The record of a kernel and a range; NULL: there is none. Then *place is where its number can be put, or NULL. */
 static struct ff__profile_record *find_record(const struct ff__profile *profile, uint32_t launch,
-                                              uint32_t serial) {
+                                              uint32_t serial, uint32_t **place) {
     uint64_t mixed = ((uint64_t)launch << 32 | serial) * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t at = (uint32_t)(mixed >> 32);
     for (uint32_t i = 0; i < PROBES; i++) {
-        struct ff__profile_record *record = &profile->records[(at + i) % RECORDS];
-        if (record->serial == 0 || (record->serial == serial && record->launch == launch))
+        *place = &profile->index[((uint32_t)(mixed >> 32) + i) % PLACES];
+        if (**place == 0)
+            return NULL;
+        struct ff__profile_record *record = &profile->records[**place - 1];
+        if (record->serial == serial && record->launch == launch)
             return record;
     }
+    *place = NULL;
     return NULL;
 }
 
-static void count_launch(struct ff__profile_record *record) {
-    record->launches = (uint16_t)(record->launches + (record->launches < UINT16_MAX));
-}
-
-/* What is no longer true of the range under this kernel is replaced. */
-static void record_class(struct ff__profile *profile, uint32_t range,
-                         const struct ff__profile_range *known) {
-    struct ff__profile_record *record = find_record(profile, known->launch, known->serial);
-    if (!record)
+/* What is not true any more of the range under this kernel is replaced. */
+static void record_class(struct ff__profile *profile, uint32_t range, enum ff__source source) {
+    const struct ff__profile_range *known = ff__profile_range(profile, range);
+    uint32_t *place;
+    struct ff__profile_record *record = find_record(profile, known->launch, known->serial, &place);
+    if (!record && (!place || profile->record_count == RECORDS))
         return;
-    profile->record_count += record->serial == 0;
-    *record = (struct ff__profile_record){.launch = known->launch,
-                                          .serial = known->serial,
-                                          .range = range,
-                                          .pattern = known->pattern,
-                                          .rounds = known->rounds,
-                                          .launches = record->launches};
-    count_launch(record);
+    if (!record) {
+        record = &profile->records[profile->record_count++];
+        *place = profile->record_count;
+    }
+    record->launch = known->launch;
+    record->serial = known->serial;
+    record->range = range;
+    record->pattern = known->pattern;
+    record->rounds = source == FF__SOURCE_RECORD ? record->rounds : known->rounds;
+    record->launches[source]++;
 }
 
-/* True: an earlier launch of the kernel has told. */
-static bool recall_class(const struct ff__profile *profile, struct ff__profile_range *known) {
-    struct ff__profile_record *record =
-        profile->record ? find_record(profile, known->launch, known->serial) : NULL;
-    if (!record || record->serial == 0)
-        return false;
-    known->pattern = record->pattern;
+static void set_class(struct ff__profile *profile, uint32_t range, uint8_t pattern,
+                      enum ff__source source) {
+    struct ff__profile_range *known = ff__profile_range(profile, range);
+    known->pattern = pattern;
     known->found = true;
-    count_launch(record);
+    profile->classes[source]++;
+    record_class(profile, range, source);
+}
+
+/* The last finding: how many of the ranges of all launches got a class, and from where. */
+static void report_shares(const struct ff__profile *profile, struct ff_finding *finding) {
+    const uint64_t *classes = profile->classes;
+    *finding = (struct ff_finding){.launch = FF_NONE, .range = FF_NONE};
+    snprintf(finding->text, sizeof finding->text,
+             "%llu ranges of launches: profiled %llu, recorded %llu, declared %llu, similar %llu",
+             (unsigned long long)profile->uses, (unsigned long long)classes[FF__SOURCE_PROFILE],
+             (unsigned long long)classes[FF__SOURCE_RECORD],
+             (unsigned long long)classes[FF__SOURCE_DECLARED],
+             (unsigned long long)classes[FF__SOURCE_SIMILAR]);
+}
+
+bool ff__profile_report(const void *state, uint32_t index, struct ff_finding *finding) {
+    const struct ff__profile *profile = state;
+    if (index == profile->record_count && profile->uses > 0) {
+        report_shares(profile, finding);
+        return true;
+    }
+    if (index >= profile->record_count)
+        return false;
+    const struct ff__profile_record *record = &profile->records[index];
+    const uint32_t *launches = record->launches;
+    finding->launch = record->launch;
+    finding->range = record->range;
+    snprintf(finding->text, sizeof finding->text,
+             "%s; launches: profiled %u (%u rounds), recorded %u, declared %u, similar %u",
+             names[record->pattern], launches[FF__SOURCE_PROFILE], record->rounds,
+             launches[FF__SOURCE_RECORD], launches[FF__SOURCE_DECLARED],
+             launches[FF__SOURCE_SIMILAR]);
     return true;
 }
 
@@ -142,9 +185,36 @@ static void advise_sampling(const struct ff_view *view, uint32_t range, uint32_t
     ff_advice_add(advice, &sample);
 }
 
-static void start_range(const struct ff__profile *profile, const struct ff_view *view,
-                        uint32_t range, const struct ff_launch_event *event,
+/* What is known without samples. */
+static void guess_class(struct ff__profile *profile, uint32_t range,
+                        const struct ff_operand *operand) {
+    const struct ff__profile_range *known = ff__profile_range(profile, range);
+    uint32_t *place;
+    const struct ff__profile_record *record =
+        profile->record ? find_record(profile, known->launch, known->serial, &place) : NULL;
+    if (record)
+        set_class(profile, range, record->pattern, FF__SOURCE_RECORD);
+    else if (profile->declared && operand->strided)
+        set_class(profile, range, FF__CLASS_LINEAR, FF__SOURCE_DECLARED);
+}
+
+/* Whether an operand before this one is sampled for both. */
+static bool is_similar(const struct ff__profile *profile, const struct ff_launch_event *event,
+                       const struct ff_operand *operand) {
+    for (uint32_t i = 0; profile->similar && operand->group && i < event->operand_count; i++) {
+        const struct ff_operand *other = &event->operands[i];
+        if (other->range == operand->range)
+            return false;
+        if (other->group == operand->group && !ff__profile_range(profile, other->range)->found)
+            return true;
+    }
+    return false;
+}
+
+static void start_range(struct ff__profile *profile, const struct ff_view *view,
+                        const struct ff_operand *operand, const struct ff_launch_event *event,
                         struct ff_advice_list *advice) {
+    const uint32_t range = operand->range;
     struct ff__profile_range *known = ff__profile_range(profile, range);
     if (!known->live)
         return;
@@ -152,7 +222,10 @@ static void start_range(const struct ff__profile *profile, const struct ff_view 
     known->pattern = FF__CLASS_LOW_COVERAGE;
     known->rounds = 0;
     known->found = false;
-    if (!recall_class(profile, known))
+    known->group = operand->group;
+    profile->uses++;
+    guess_class(profile, range, operand);
+    if (!known->found && !is_similar(profile, event, operand))
         advise_sampling(view, range, event->launch, event->tier, true, advice);
 }
 
@@ -162,9 +235,11 @@ void ff__profile_on_launch(void *state, const struct ff_view *view,
     struct ff__profile *profile = state;
     bool none = profile->fixed.span_pages > 0 || !event->begins;
     for (uint32_t i = 0; !none && event->operands && i < event->operand_count; i++)
-        start_range(profile, view, event->operands[i].range, event, advice);
-    for (uint32_t range = 0; !none && !event->operands && range < profile->range_end; range++)
-        start_range(profile, view, range, event, advice);
+        start_range(profile, view, &event->operands[i], event, advice);
+    for (uint32_t range = 0; !none && !event->operands && range < profile->range_end; range++) {
+        const struct ff_operand unknown = {.range = range, .reads = true, .writes = true};
+        start_range(profile, view, &unknown, event, advice);
+    }
 }
 
 /* ---- samples ---- */
@@ -178,6 +253,17 @@ static enum ff__class classify(const struct ff__profile *profile, const struct f
     return ff__classify(&profile->limits, &pages, round->items, round->count);
 }
 
+/* To the operands of the launch that are indexed by the same variable. Their leaves are completed by their next faults. */
+static void spread_class(struct ff__profile *profile, uint32_t range) {
+    const struct ff__profile_range *known = ff__profile_range(profile, range);
+    for (uint32_t i = 0; profile->similar && known->group && i < profile->range_end; i++) {
+        const struct ff__profile_range *other = ff__profile_range(profile, i);
+        if (other->live && !other->found && other->group == known->group &&
+            other->launch == known->launch)
+            set_class(profile, i, known->pattern, FF__SOURCE_SIMILAR);
+    }
+}
+
 bool ff__profile_samples(struct ff__profile *profile, const struct ff_view *view,
                          const struct ff_sample_round *round, struct ff_advice_list *advice,
                          struct ff__tree_shape *before) {
@@ -186,12 +272,12 @@ bool ff__profile_samples(struct ff__profile *profile, const struct ff_view *view
     if (late || profile->fixed.span_pages > 0)
         return false;
     *before = ff__profile_shape(profile, round->range);
-    known->pattern = (uint8_t)classify(profile, view, round);
+    uint8_t pattern = (uint8_t)classify(profile, view, round);
     known->rounds++;
-    if (known->pattern == FF__CLASS_LOW_COVERAGE && known->rounds < profile->rounds)
+    if (pattern == FF__CLASS_LOW_COVERAGE && known->rounds < profile->rounds)
         return false;
-    known->found = true;
-    record_class(profile, round->range, known);
+    set_class(profile, round->range, pattern, FF__SOURCE_PROFILE);
+    spread_class(profile, round->range);
     advise_sampling(view, round->range, round->launch, round->tier, false, advice);
-    return known->pattern != FF__CLASS_LOW_COVERAGE;
+    return pattern != FF__CLASS_LOW_COVERAGE;
 }
