@@ -59,7 +59,7 @@ struct ff_sample_round {
 };
 
 struct ff_sample_hooks {
-    /* What it advises is carried out at once. */
+    /* What it advises is queued; but samples are armed and ceased at once. */
     void (*on_samples)(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice);
 };

@@ -47,6 +47,7 @@ static const struct {
     COUNTER(prefetched_useless),
     COUNTER(sample_rounds),
     COUNTER(sample_ns),
+    COUNTER(tracker_bytes),
 #undef TIMED
 #undef COUNTER
 };

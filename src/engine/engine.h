@@ -300,7 +300,7 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 /* Who samples from now on. */
 void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler);
 
-/* Shows a round of samples to the policies that have hooks for it. Their advice is to be carried out now. */
+/* Shows a round of samples to the policies that have hooks for it. What they advise is to be queued. */
 void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
                         const struct ff_sample_round *round, struct ff_advice_list *advice);
 

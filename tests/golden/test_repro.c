@@ -71,10 +71,26 @@ static void test_deepum(void **state) {
     check(&ff__repro_deepum, published);
 }
 
+static void keep_first(json_t *list, size_t count) {
+    while (json_array_size(list) > count)
+        json_array_remove(list, count);
+}
+
+/* Two programs at the lowest pressure. */
+static void test_forest(void **state) {
+    (void)state;
+    json_t *published;
+    assert_int_equal(ff__repro_published("forest", &published), 0);
+    keep_first(json_object_get(published, "programs"), 2);
+    keep_first(json_object_get(published, "pressures"), 1);
+    check(&ff__repro_forest, published);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uvmsmart),
         cmocka_unit_test(test_deepum),
+        cmocka_unit_test(test_forest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

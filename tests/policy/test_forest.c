@@ -543,8 +543,9 @@ static uint32_t twin_range(const struct evictor *e, const struct ff_mask *left,
             continue;
         }
         bool new_i = e->range_used[i] + slack > now, new_best = e->range_used[best] + slack > now;
-        bool older = new_i && new_best ? blocks_there(e, there, i) > blocks_there(e, there, best)
-                                       : e->range_used[i] < e->range_used[best];
+        bool older = slack > 0 && new_i && new_best
+                         ? blocks_there(e, there, i) > blocks_there(e, there, best)
+                         : e->range_used[i] < e->range_used[best];
         best = older ? i : best;
     }
     return best;

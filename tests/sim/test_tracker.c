@@ -237,6 +237,7 @@ static void test_rounds(void **state) {
     struct ff__sim_result r = run(&stream, WATCHED, 0);
     assert_int_equal(watch.seen_count, 6);
     assert_int_equal(r.sample_rounds, 6);
+    assert_int_equal(r.tracker_bytes, 147);
     assert_int_equal(r.sample_ns, 6 * (gpu.sample_ns + 1024 * gpu.sample_page_ns));
     for (uint32_t i = 0; i < 6; i++) {
         const struct seen *seen = &watch.seen[i];

@@ -8,7 +8,14 @@ static bool track_piece(struct sim *sim, struct device *device, struct front *fr
     const uint64_t end = piece->start + piece->bytes;
     bool begins = front->used.inside == 0, interrupts = false;
     for (uint64_t at = piece->start, next; at < end; at = next) {
-        uint64_t page = at / FF_PAGE_SIZE;
+        uint64_t page = at / FF_PAGE_SIZE, whole = (end - at) / FF_PAGE_SIZE;
+        if (at % FF_PAGE_SIZE == 0 && whole > 0) {
+            next = at + whole * FF_PAGE_SIZE;
+            interrupts |= ff__tracker_use(sim, device, page, (uint32_t)whole,
+                                          FF_PAGE_SIZE / FF__ACCESS_BYTES * readers, time);
+            begins = false;
+            continue;
+        }
         next = (page + 1) * FF_PAGE_SIZE < end ? (page + 1) * FF_PAGE_SIZE : end;
         uint32_t bytes = front->rest + (uint32_t)(next - at), uses = bytes / FF__ACCESS_BYTES;
         front->rest = bytes % FF__ACCESS_BYTES;
@@ -16,7 +23,7 @@ static bool track_piece(struct sim *sim, struct device *device, struct front *fr
             uses = 1;
         begins = false;
         if (uses > 0)
-            interrupts |= ff__tracker_use(sim, device, page, uses * readers, time);
+            interrupts |= ff__tracker_use(sim, device, page, 1, uses * readers, time);
     }
     return interrupts;
 }

@@ -67,6 +67,7 @@ struct ff__sim_result {
                                          page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
     uint64_t sample_rounds, sample_ns; /* rounds of samples; the driver's time for them */
+    uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
     uint64_t laps;                     /* rounds, if the program has such */

@@ -121,24 +121,38 @@ static bool look_at(struct sim *sim, const struct device *device, uint32_t range
     return true;
 }
 
-bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t uses,
-                     uint64_t time) {
+/* Pages that are used before the range is looked at; the last one may be that. */
+static uint32_t pages_until_look(const struct tracked *tracked, uint32_t uses, uint32_t pages) {
+    uint32_t most = (tracked->left + uses - 1) / uses;
+    return pages < most ? pages : most;
+}
+
+static void count_pages(struct tracked *tracked, uint32_t *used, uint32_t pages, uint32_t uses) {
+    const uint32_t timer = tracked->timer;
+    for (uint32_t i = 0; i < pages; i++)
+        used[i] = timer + (i + 1) * uses;
+    tracked->timer += pages * uses;
+    tracked->left = tracked->left > pages * uses ? tracked->left - pages * uses : 0;
+}
+
+bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t pages,
+                     uint32_t uses, uint64_t time) {
     struct tracker *tracker = device->tracker;
     uint32_t range = sim->engine.space.blocks[page / FF_BLOCK_PAGES].range;
     struct tracked *tracked = &tracker->ranges[range];
+    bool interrupts = false;
     if (tracked->number != device->current.number)
         ask_for_row(sim, device, range);
     if (tracked->row == FF_NONE)
         return false;
     tracker->range_used[range] = ff__sim_ns(time);
-    if (uses == 0)
-        return false;
-    tracked->timer += uses;
-    tracker->page_used[page] = tracked->timer;
-    if (tracked->left <= uses)
-        return look_at(sim, device, range, time);
-    tracked->left -= uses;
-    return false;
+    for (uint32_t done = 0, some; uses > 0 && done < pages; done += some) {
+        some = pages_until_look(tracked, uses, pages - done);
+        count_pages(tracked, &tracker->page_used[page + done], some, uses);
+        if (tracked->left == 0)
+            interrupts |= look_at(sim, device, range, time);
+    }
+    return interrupts;
 }
 
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,

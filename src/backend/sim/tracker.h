@@ -78,10 +78,10 @@ void ff__trackers_attach(struct sim *sim);
 /* A kernel starts. */
 void ff__tracker_launch(struct tracker *tracker);
 
-/* So many uses of the page at that time, in ps; 0: an access that faults, which is a use of the range alone until the page
- * has come. True: they have interrupted. */
-bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t uses,
-                     uint64_t time);
+/* So many uses of each of these pages of a range, one page after the other, at that time, in ps; 0: an access that faults,
+ * which is a use of the range alone until the page has come. True: they have interrupted. */
+bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t pages,
+                     uint32_t uses, uint64_t time);
 
 /* These pages of the block have come. */
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,

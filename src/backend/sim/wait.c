@@ -56,7 +56,7 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
         return false;
     }
     if (device->tracker)
-        ff__tracker_use(sim, device, wait->page, 1, time);
+        ff__tracker_use(sim, device, wait->page, 1, 1, time);
     if (!wait->write && end > warp->data)
         warp->data = end;
     warp->missing &= others;

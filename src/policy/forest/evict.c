@@ -102,7 +102,7 @@ static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
     const uint64_t *used = view->last_uses[hunt->forest->tier].range;
     const uint64_t slack = hunt->forest->slack_ns;
     bool a_recent = used[a] + slack > view->now_ns, b_recent = used[b] + slack > view->now_ns;
-    if (a_recent && b_recent)
+    if (slack > 0 && a_recent && b_recent)
         return range_at(hunt->forest, a)->blocks > range_at(hunt->forest, b)->blocks;
     return used[a] < used[b];
 }

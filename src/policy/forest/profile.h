@@ -106,8 +106,9 @@ struct ff__profile {
     struct ff__tree_shape fixed; /* span_pages 0: the shape depends on the class */
     uint32_t threshold, rounds;
     bool record, declared, similar;
-    uint64_t uses; /* ranges of launches, one by one: `classes` of them have got a class */
-    uint64_t classes[FF__SOURCES];
+    uint64_t uses; /* ranges that launches use: all launches' together */
+    uint64_t
+        classes[FF__SOURCES]; /* of these, those whose class was found, by where it came from */
 };
 
 /* Hooks, for states that begin with a struct ff__profile and range states that begin with a struct ff__profile_range of
