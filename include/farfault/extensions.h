@@ -42,15 +42,16 @@ struct ff_access_hooks {
 
 /* ---- samples of use, in rounds ---- */
 
-/* When a page or leaf was last used, and how often in the round. */
+/* When a page or leaf was last used, and how often. */
 struct ff_sample {
     uint32_t block;
     uint16_t page, page_count; /* the pages it speaks for */
-    uint32_t rank;             /* of its last use in the round: 0 is the oldest */
-    uint32_t count;
+    uint32_t rank;             /* of its last use among the round's: 0 is the oldest */
+    uint32_t count;            /* 0: not known */
 };
 
-/* A round of samples of one range under one kernel. */
+/* A round of samples of one range under one kernel: what was used since the samples were armed, each page or leaf once,
+ * in any order. */
 struct ff_sample_round {
     uint32_t range, launch, tier;
     const struct ff_sample *items;
@@ -58,6 +59,7 @@ struct ff_sample_round {
 };
 
 struct ff_sample_hooks {
+    /* What it advises is queued; but samples are armed and ceased at once. */
     void (*on_samples)(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice);
 };

@@ -94,6 +94,8 @@ struct ff_fault_group {
 struct ff_operand {
     uint32_t range;
     bool reads, writes; /* both, if unknown */
+    bool strided;       /* its index has a fixed stride, as a compiler can tell */
+    uint8_t group; /* operands with one number are indexed by the same variable; 0: not known */
 };
 
 /* A kernel starts or ends on a device. */
@@ -150,8 +152,8 @@ struct ff_fault_advice {
     uint32_t granule;
 };
 
-/* What a piece of advice asks for. No live backend writes back yet, and none samples on advice: such a piece is dropped
- * (FF_DROP_UNSUPPORTED). */
+/* What a piece of advice asks for. Only the simulator writes back, and samples, on advice yet: elsewhere such a piece is
+ * dropped (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
@@ -162,7 +164,8 @@ enum ff_action {
     FF_USE_REMOTE, /* let `tier` use them from where they are */
     FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
     FF_PASS,   /* the block only passes through `tier`: it is the next to be evicted there */
-    FF_SAMPLE, /* arm samples of the block's range, or cease them with until_ns = 0 */
+    FF_SAMPLE, /* arm samples of the block's range under the running kernel `launch`, or cease them
+                  with until_ns = 0 */
     FF_ACTIONS
 };
 
@@ -299,6 +302,12 @@ struct ff_policy_env {
     const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
 };
 
+/* What a policy has found out, for people: a line, of a kernel and a range. */
+struct ff_finding {
+    uint32_t launch, range; /* FF_NONE: of none in particular */
+    char text[128];
+};
+
 /* The head of every table. */
 struct ff_policy {
     const char *name;
@@ -315,6 +324,9 @@ struct ff_policy {
     int (*init)(void *state, const struct ff_policy_env *env);
     /* Only after `init` has succeeded. NULL: nothing to release. */
     void (*fini)(void *state);
+
+    /* Finding number `index`, when the work has ended. False: there are no more. NULL: there are none. */
+    bool (*report)(const void *state, uint32_t index, struct ff_finding *finding);
 
     /* The core. NULL: ignored. What on_launch advises is queued. */
     void (*on_launch)(void *state, const struct ff_view *view, const struct ff_launch_event *event,

@@ -116,6 +116,17 @@ struct ff_lending {
     uint64_t removable, writing_back; /* of these: the host has the same; is getting it */
 };
 
+/* When ranges and their pages were last used on a tier, as far as the backend tracks that (FF_SEES_SAMPLES); both NULL
+ * where it does not. An arrival counts as a use. The numbers of the pages of a range can be compared with each other, and
+ * mean nothing else. 0: no use is known. */
+struct ff_last_uses {
+    const uint64_t *range; /* [range] time in ns */
+    const uint32_t *page;  /* [block * FF_BLOCK_PAGES + page]; may have FF_PAGE_UNUSED set */
+};
+
+#define FF_PAGE_UNUSED                                                                             \
+    0x80000000u /* the number is that of its arrival; it has not been used since */
+
 struct ff_forecast_hooks;
 
 /* The policy that predicts next uses; no hooks: there is none. */
@@ -157,6 +168,7 @@ struct ff_view {
     const struct ff_lending *lending;      /* [tier] */
     const struct ff_totals *range_totals;  /* [range] */
     const struct ff_totals *launch_totals; /* [ff_launch_slot(execution ID)]; of the latest ID */
+    struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
 };
 
 static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {

@@ -39,6 +39,7 @@ enum ff__option {
     FF__OPTION_JOBS,
     FF__OPTION_UNTIMED,
     FF__OPTION_SETTLE,
+    FF__OPTION_EXPLAIN,
     FF__OPTION_OUTPUT,
     FF__OPTION_FORMAT,
     /* the predictor */

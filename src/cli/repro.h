@@ -19,7 +19,8 @@ struct ff__repro {
     int (*run)(const struct ff__repro_plan *plan, json_t *tables);
 };
 
-extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh;
+extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh,
+    ff__repro_forest;
 
 /* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
 int ff__repro_published(const char *name, json_t **out);

@@ -1,10 +1,12 @@
 #include "cli/simulate.h"
 
 #include "base/error.h"
+#include "report/text.h"
 #include "trace/model/replay.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the trace of a run ---- */
@@ -39,6 +41,17 @@ static int end_trace(const struct ff__simulation *simulation, struct watcher *wa
     return status ? ff__fail(error, status, "%s: %s", simulation->trace, strerror(-status)) : 0;
 }
 
+/* ---- what policies have found ---- */
+
+static void note_finding(void *self, const char *kernel, const char *array,
+                         const struct ff_finding *finding) {
+    struct ff__simulated *out = self;
+    char *longer = ff__text("%s  %s %s: %s\n", out->findings ? out->findings : "", kernel, array,
+                            finding->text);
+    free(out->findings);
+    out->findings = longer;
+}
+
 /* ---- the run ---- */
 
 int ff__subject_open(const struct ff__subject *subject, struct ff__workload **out,
@@ -48,7 +61,7 @@ int ff__subject_open(const struct ff__subject *subject, struct ff__workload **ou
 }
 
 static int run(const struct ff__simulation *simulation, struct ff__workload *workload,
-               struct ff__sim_result *result, struct ff_error *error) {
+               struct ff__simulated *out, struct ff_error *error) {
     struct watcher watcher = {0};
     struct ff__sim_config config = {
         .gpu = simulation->gpu,
@@ -59,15 +72,17 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .check = simulation->check,
         .untimed = simulation->untimed,
         .settles = simulation->settles,
+        .explain = simulation->explains ? note_finding : NULL,
+        .explain_self = out,
     };
     if (!simulation->trace)
-        return ff__sim_run(&config, workload, result, error);
+        return ff__sim_run(&config, workload, &out->result, error);
     config.observe = watch;
     config.observer = &watcher;
     int status = start_trace(simulation, &watcher, error);
     if (status)
         return status;
-    status = ff__sim_run(&config, workload, result, error);
+    status = ff__sim_run(&config, workload, &out->result, error);
     return end_trace(simulation, &watcher, status, error);
 }
 
@@ -77,7 +92,7 @@ void ff__simulate(const struct ff__simulation *simulation, struct ff__simulated 
     *out = (struct ff__simulated){0};
     int status = ff__subject_open(&simulation->subject, &workload, &error);
     if (!status) {
-        status = run(simulation, workload, &out->result, &error);
+        status = run(simulation, workload, out, &error);
         ff__workload_close(workload);
     }
     out->good = status == 0;

@@ -21,7 +21,7 @@ struct ff__simulation {
     const struct ff__system *system;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
-    bool check, untimed, settles;
+    bool check, untimed, settles, explains;
     const char *trace; /* a file to be written; NULL: none */
 };
 
@@ -29,6 +29,7 @@ struct ff__simulated {
     bool good;
     char reason[sizeof((struct ff_error *)0)->message]; /* why not */
     struct ff__sim_result result;
+    char *findings; /* of the policies, a line each, to be freed; NULL: there are none */
 };
 
 /* Opens the workload and runs it; may be called from any thread. */

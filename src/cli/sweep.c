@@ -119,6 +119,7 @@ static void run_cell(void *self, unsigned cell) {
         .check = sweep->check,
         .untimed = sweep->untimed,
         .settles = sweep->settles,
+        .explains = sweep->explains,
         .trace = in_memory ? NULL : sweep->trace,
     };
     ff__simulate(&simulation, &sweep->cells[cell]);
@@ -154,8 +155,12 @@ static int finish(const struct ff__sweep *sweep, unsigned count) {
     return failed ? FF__EXIT_FAILURE : 0;
 }
 
+static unsigned cell_count(const struct ff__sweep *sweep) {
+    return sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+}
+
 int ff__sweep_run(struct ff__sweep *sweep) {
-    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    unsigned count = cell_count(sweep);
     sweep->cells = ff__must(calloc(count, sizeof *sweep->cells));
     const struct ff__pool pool = {
         .count = count,
@@ -170,6 +175,8 @@ int ff__sweep_run(struct ff__sweep *sweep) {
 }
 
 void ff__sweep_free(struct ff__sweep *sweep) {
+    for (unsigned i = 0; sweep->cells && i < cell_count(sweep); i++)
+        free(sweep->cells[i].findings);
     for (unsigned i = 0; i < sweep->budget_count; i++)
         free(sweep->budgets[i].text);
     free(sweep->budgets);

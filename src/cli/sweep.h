@@ -28,7 +28,7 @@ struct ff__sweep {
     unsigned budget_count;
     uint64_t seed;
     unsigned devices, jobs;
-    bool check, untimed, settles;
+    bool check, untimed, settles, explains;
     const char *json, *trace; /* NULL: none */
     unsigned line_count;
     struct ff__simulated *cells;

@@ -45,6 +45,9 @@ static const struct {
     COUNTER(prefetched),
     COUNTER(prefetched_used),
     COUNTER(prefetched_useless),
+    COUNTER(sample_rounds),
+    COUNTER(sample_ns),
+    COUNTER(tracker_bytes),
 #undef TIMED
 #undef COUNTER
 };

@@ -48,6 +48,8 @@ static const struct argp_option options_of_sweeps[] = {
            "faster"),
     OPTION("settle", SETTLE, NULL,
            "extrapolate training iterations that are in steady state instead of simulating them"),
+    OPTION("explain", EXPLAIN, NULL,
+           "also list what the systems' policies have found, such as the classes of forest"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -276,6 +278,8 @@ static int read_quantities(const struct ff__options *options, struct ff__sweep *
         status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_SETTLE, &sweep->settles);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_EXPLAIN, &sweep->explains);
     return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
 }
 

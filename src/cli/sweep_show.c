@@ -55,6 +55,15 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
     ff__table_cell(table, "%s", "");
 }
 
+static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    char size[FF__QUANTITY];
+    if (simulated->findings)
+        printf("%s, %s:\n%s\n", place.system_name,
+               place.memory ? ff__size_text(size, place.memory) : "-", simulated->findings);
+}
+
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu) {
     char size[FF__QUANTITY];
     struct ff__table table;
@@ -74,6 +83,8 @@ void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned g
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
     putchar('\n');
+    for (unsigned line = 0; line < sweep->line_count; line++)
+        show_findings(sweep, ff__sweep_cell(sweep, workload, gpu, line));
     fflush(stdout);
 }
 

@@ -106,6 +106,20 @@ static enum ff_drop use_remote(struct ff__engine *engine, const struct ff_advice
     return FF_DROPS;
 }
 
+/* A kernel that does not run any more is not sampled. */
+static enum ff_drop sample(const struct ff__engine *engine, const struct ff_advice *advice) {
+    const struct ff__sampler *sampler = &engine->sampler;
+    uint32_t tier = advice->tier, range = engine->space.blocks[advice->block].range;
+    uint32_t running = engine->launch[tier];
+    if (!sampler->sample)
+        return FF_DROP_UNSUPPORTED;
+    if (running == FF_NONE || (advice->launch != FF_NONE && advice->launch != running))
+        return FF_DROP_INVALID;
+    return sampler->sample(sampler->self, tier, range, running, advice->until_ns > 0)
+               ? FF_DROPS
+               : FF_DROP_UNSUPPORTED;
+}
+
 /* What the piece leads to; FF_DROPS: it is not dropped. */
 static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advice,
                         struct ff__job *job) {
@@ -124,6 +138,7 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
     case FF_WRITE_BACK:
         return write_back(engine, advice, job);
     case FF_SAMPLE:
+        return sample(engine, advice);
     case FF_ACTIONS:
         break;
     }
@@ -139,7 +154,8 @@ static enum ff_drop check(const struct ff__engine *engine, const struct ff_advic
         return FF_DROP_UNSUPPORTED;
     if (advice->generation > 0 && advice->generation < engine->cancel_below)
         return FF_DROP_CANCELLED;
-    return ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
+    bool moves = advice->action != FF_SAMPLE;
+    return moves && ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
 }
 
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,

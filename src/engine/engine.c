@@ -240,6 +240,35 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
     ff__engine_take_cancel(engine, advice);
 }
 
+void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler) {
+    engine->sampler = *sampler;
+    memcpy(engine->view.last_uses, sampler->last_uses, sizeof engine->view.last_uses);
+}
+
+void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
+                        const struct ff_sample_round *round, struct ff_advice_list *advice) {
+    const struct ff_view *view = ff__engine_view(engine, now_ns);
+    const struct ff_sample_hooks *prefetch = engine->prefetch->base.samples;
+    const struct ff_sample_hooks *evict = engine->evict->base.samples;
+    if (prefetch)
+        prefetch->on_samples(engine->prefetch_state, view, round, advice);
+    if (evict)
+        evict->on_samples(engine->evict_state[round->tier], view, round, advice);
+    ff__engine_take_cancel(engine, advice);
+}
+
+bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
+                        struct ff_finding *finding) {
+    const void *const states[FF__SLOTS] = {[FF__PREFETCH] = engine->prefetch_state,
+                                           [FF__EVICT] = engine->evict_state[1],
+                                           [FF__PLACE] = engine->place_state,
+                                           [FF__DISCARD] = engine->discard_state};
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (engine->system.policy[slot]->report)
+            return engine->system.policy[slot]->report(states[slot], index, finding);
+    return false;
+}
+
 void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
                       uint32_t count, struct ff_advice_list *advice) {
     const struct ff__space *space = &engine->space;

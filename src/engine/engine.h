@@ -82,6 +82,15 @@ struct ff__late {
     bool queued;
 };
 
+/* What a backend that shows FF_SEES_SAMPLES gives the engine. */
+struct ff__sampler {
+    void *self;
+    /* Samples of a range's use on a tier are wanted under the running kernel `launch`, or not any more. False: it
+     * cannot give them. */
+    bool (*sample)(void *self, uint32_t tier, uint32_t range, uint32_t launch, bool wanted);
+    struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
+};
+
 /* Why a block stays whoever wants its memory; only where time is real. */
 struct ff__stay {
     uint64_t served_ns;  /* when pages of it last came for a fault, */
@@ -142,8 +151,9 @@ struct ff__engine {
     struct ff_totals *range_totals;    /* [range] */
     struct ff_totals *launch_totals;   /* [slot of an execution ID] */
     struct ff__launch_ids launches;
-    struct ff__queue events; /* to the correlator; only if a policy learns, like the next */
-    uint32_t *freed;         /* [range] how often it has been freed */
+    struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
+    uint32_t *freed;            /* [range] how often it has been freed */
+    struct ff__sampler sampler; /* all zero: nobody samples */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
@@ -302,6 +312,18 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
 #define FF__ACCESSES_MAX 256u
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
+
+/* Who samples from now on. */
+void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler);
+
+/* Shows a round of samples to the policies that have hooks for it. What they advise is to be queued. */
+void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
+                        const struct ff_sample_round *round, struct ff_advice_list *advice);
+
+/* Finding number `index` of the first policy that reports any: of those of prefetching, eviction (on the first device),
+ * placing and discarding. False: there are no more. */
+bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
+                        struct ff_finding *finding);
 
 /* ---- learning: learning.c ---- */
 

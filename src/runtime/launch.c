@@ -15,8 +15,9 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
             continue;
         *pages += range.page_count;
         ff__context_set_home(context, &range, tier);
-        if (operands) /* it is not known what is read and what written */
-            operands[found++] = (struct ff_operand){range.id, true, true};
+        if (operands) /* nobody has said what is read and what written */
+            operands[found++] =
+                (struct ff_operand){.range = range.id, .reads = true, .writes = true};
     }
     return found;
 }

@@ -163,5 +163,6 @@ void ff__script_elements(struct ff__script *script, const char *name, uint64_t n
     ff__kernel_set(kernel, name, ff__ceil_div(n, FF__ELEMENT_CTA), FF__ELEMENT_CTA / FF__WARP,
                    step);
     kernel->argument[0] = n;
+    kernel->known = ff__known_strided(script->workload->array_count);
     ff__kernel_seal(kernel);
 }

@@ -56,6 +56,15 @@ void ff__kernel_set(struct ff__kernel *kernel, const char *name, uint64_t ctas, 
                     bool (*step)(const struct ff__workload *, const struct ff__kernel *, uint32_t,
                                  uint32_t, uint32_t, struct ff__step *));
 
+/* Arrays as bits. */
+#define FF__ARRAY(array) (UINT64_C(1) << (array))
+
+/* The kernel has all of the first `count` arrays, with fixed strides. */
+static inline struct ff__kernel_known ff__known_strided(uint32_t count) {
+    const uint64_t all = FF__ARRAY(count) - 1;
+    return (struct ff__kernel_known){.uses = all, .strided = all};
+}
+
 /* The identity is that of the name and all arguments, as DeepUM's execution IDs are. */
 void ff__kernel_seal(struct ff__kernel *kernel);
 

@@ -72,6 +72,13 @@ static inline uint64_t ff__operand_runs(const struct ff__operand *operand) {
     return runs;
 }
 
+/* What a compiler can tell of the arrays of a kernel, as bits by array; all zero: nothing is said. */
+struct ff__kernel_known {
+    uint64_t uses;    /* it has no other arrays */
+    uint64_t strided; /* of these: their index has a fixed stride */
+    uint64_t alike;   /* of these: they are indexed by one variable, whose stride is not fixed */
+};
+
 /* Two kinds. Warp by warp: `step` says what each does. Or in bulk, `step` NULL, for kernels of which
  * only the data and the time matter: all operands are gone through together, each in its order and at
  * its share of the time, which is that of the work at the device's peak rates. */
@@ -83,6 +90,7 @@ struct ff__kernel {
     /* Step `index` of a warp. False: the warp has ended before it. */
     bool (*step)(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out);
+    struct ff__kernel_known known;      /* of a kernel warp by warp */
     const struct ff__operand *operands; /* in bulk; they live as long as the workload */
     uint32_t operand_count;
     double flops, traffic; /* operations and bytes of device memory that take as long at its peak */

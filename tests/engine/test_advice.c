@@ -187,6 +187,57 @@ static void test_unsupported(void **state) {
     close_engine();
 }
 
+/* ---- samples ---- */
+
+static struct {
+    uint32_t calls, tier, range, launch;
+    bool wanted, refuses;
+} sampled;
+
+static bool note_sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, bool wanted) {
+    assert_ptr_equal(self, &sampled);
+    sampled.calls++;
+    sampled.tier = tier;
+    sampled.range = range;
+    sampled.launch = launch;
+    sampled.wanted = wanted;
+    return !sampled.refuses;
+}
+
+/* The backend is told which range, under the running kernel; a busy block is no reason to wait. */
+static void test_sample(void **state) {
+    (void)state;
+    const struct ff__sampler sampler = {.self = &sampled, .sample = note_sample};
+    memset(&sampled, 0, sizeof sampled);
+    open_engine("demand", 2);
+    ff__engine_set_sampler(&engine, &sampler);
+    add_range(100);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_advice sample = {
+        .action = FF_SAMPLE, .block = block, .tier = 1, .launch = FF_NONE, .until_ns = 1};
+    expect_drop(&sample, FF_DROP_INVALID); /* no kernel runs */
+    assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
+    assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
+    struct ff__job other;
+    assert_int_equal(ff__engine_advise(&engine, 1000, &sample, &other), FF__JOB_NONE);
+    carry_out(&job);
+    assert_int_equal(sampled.range, engine.space.blocks[block].range);
+    assert_int_equal(sampled.tier, 1);
+    assert_int_equal(sampled.launch, engine.launch[1]);
+    assert_true(sampled.wanted);
+    sample.until_ns = 0;
+    sample.launch = engine.launch[1];
+    assert_int_equal(advise(&sample), FF__JOB_NONE);
+    assert_false(sampled.wanted);
+    sample.launch++;
+    expect_drop(&sample, FF_DROP_INVALID);
+    assert_int_equal(sampled.calls, 2);
+    sampled.refuses = true;
+    sample.launch = FF_NONE;
+    expect_drop(&sample, FF_DROP_UNSUPPORTED);
+    close_engine();
+}
+
 /* ---- policies ---- */
 
 /* Advises and cancels at launches; is shown batches; knows ranges. */
@@ -274,7 +325,8 @@ static void test_launch_advice_and_operands(void **state) {
     struct ff_advice_list list = {.items = items, .capacity = 4};
     open_scripted();
     script.block = add_range(100);
-    const struct ff_operand operand = {engine.space.blocks[script.block].range, true, true};
+    const struct ff_operand operand = {.range = engine.space.blocks[script.block].range,
+                                       .writes = true};
     const struct ff__launch launch = {
         .tier = 2, .begins = true, .identity = 5, .operands = &operand, .operand_count = 1};
     assert_int_equal(ff__engine_launch(&engine, 1, &launch, &list), 0);
@@ -374,6 +426,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_pass),
         cmocka_unit_test(test_use_remote),
         cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_sample),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_launch_advice_and_operands),
         cmocka_unit_test(test_batch),

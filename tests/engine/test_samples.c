@@ -95,7 +95,7 @@ static void test_period(void **state) {
     uint32_t blocks[2] = {add_range(100), add_range(100)};
     for (uint32_t i = 0; i < 5; i++) {
         struct ff_advice_list list = {.items = items, .capacity = 8};
-        const struct ff_operand operand = {engine.space.blocks[blocks[i % 2]].range, true, true};
+        const struct ff_operand operand = {.range = engine.space.blocks[blocks[i % 2]].range};
         const struct ff__launch launch = {
             .tier = 1, .begins = true, .identity = i % 2, .operands = &operand, .operand_count = 1};
         assert_int_equal(ff__engine_launch(&engine, 1000, &launch, &list), 0);

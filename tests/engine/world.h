@@ -43,6 +43,8 @@ struct world {
     uint32_t outside; /* a block that is busy without a job, or FF_NONE */
     struct ff_mask outside_pages;
     struct ff__learning_step learning; /* events that have been learned from, but not published */
+    uint64_t range_used[WINDOWS];      /* last uses, as policies see them */
+    uint32_t page_used[WINDOWS * FF_BLOCK_PAGES];
     uint64_t faults, prefetched, refused, launches;
 };
 
@@ -155,6 +157,13 @@ struct world_shape {
     uint32_t granule;
 };
 
+static inline bool world_sample(void *self, uint32_t tier, uint32_t range, uint32_t launch,
+                                bool wanted) {
+    struct world *world = self;
+    log_number(world, tier ^ range ^ launch ^ wanted);
+    return below(world, 8) > 0;
+}
+
 static inline void world_open(struct world *world, const struct world_shape *shape) {
     struct ff_error error = {""};
     memset(world, 0, sizeof *world);
@@ -166,9 +175,10 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .memory = shape->roots * BLOCK_BYTES,
         .granule = shape->granule,
         .stock = 1,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
+        .controls =
+            FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_FUTURE,
+                 FF_SEES_FUTURE | FF_SEES_SAMPLES,
         .seed = shape->seed,
         .check = true,
         .future = world_future(),
@@ -176,6 +186,10 @@ static inline void world_open(struct world *world, const struct world_shape *sha
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&world->engine, &config, &error))
         fail_msg("%s: %s", shape->system, error.message);
+    struct ff__sampler sampler = {.self = world, .sample = world_sample};
+    for (uint32_t tier = 1; tier <= shape->devices; tier++)
+        sampler.last_uses[tier] = (struct ff_last_uses){world->range_used, world->page_used};
+    ff__engine_set_sampler(&world->engine, &sampler);
     fake_open(&world->fake, &world->engine.space, shape->seed);
     world->random = ff__random_seeded(shape->seed);
     world->now_ns = 1000;
@@ -554,6 +568,34 @@ static inline void step_show(struct world *world) {
         prefetch(world, &items[i]);
 }
 
+/* A round of samples of some range, under any launch, and new numbers of last uses; nothing of it need be true. */
+static inline void step_samples(struct world *world) {
+    struct ff_sample samples[64];
+    struct ff_advice items[16];
+    struct ff_advice_list list = {.items = items, .capacity = 1 + below(world, 16)};
+    if (world->range_count == 0)
+        return;
+    uint32_t range = world->ranges[below(world, world->range_count)];
+    const struct ff_range *r = &space_of(world)->ranges[range];
+    struct ff_sample_round round = {.range = range,
+                                    .tier = 1 + below(world, space_of(world)->tier_count - 1),
+                                    .items = samples,
+                                    .count = below(world, 65)};
+    uint32_t running = world->engine.launch[round.tier];
+    round.launch = below(world, 4) ? running : below(world, 6);
+    for (uint32_t i = 0; i < round.count; i++) {
+        uint32_t block = r->first_block + below(world, r->block_count);
+        uint32_t page = below(world, space_of(world)->blocks[block].page_count);
+        samples[i] =
+            (struct ff_sample){.block = block, .page = (uint16_t)page, .page_count = 1, .rank = i};
+        world->page_used[block * FF_BLOCK_PAGES + page] = below(world, UINT32_MAX);
+    }
+    world->range_used[range] = below(world, 2) ? world->now_ns : below(world, UINT32_MAX);
+    ff__engine_samples(&world->engine, world->now_ns, &round, &list);
+    for (uint32_t i = 0; i < list.count; i++)
+        prefetch(world, &items[i]);
+}
+
 /* Writes absent pages of an idle block past the device, in two steps: as ff_mem_write() does. */
 static inline void step_outside(struct world *world) {
     struct ff__space *space = space_of(world);
@@ -682,9 +724,9 @@ static inline void step_world(struct world *world) {
         {25, step_evict},    {10, step_discard},        {20, step_preevict},
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
-        {20, step_show},     {6, step_capacity},
+        {20, step_show},     {6, step_capacity},        {20, step_samples},
     };
-    uint32_t choice = below(world, 961), i = 0;
+    uint32_t choice = below(world, 981), i = 0;
     while (choice >= steps[i].weight)
         choice -= steps[i++].weight;
     steps[i].step(world);

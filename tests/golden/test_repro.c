@@ -148,11 +148,27 @@ static void test_hlsh(void **state) {
     json_decref(check("hlsh", ff__repro_hlsh_sim, published));
 }
 
+static void keep_first(json_t *list, size_t count) {
+    while (json_array_size(list) > count)
+        json_array_remove(list, count);
+}
+
+/* Two programs at the lowest pressure. */
+static void test_forest(void **state) {
+    (void)state;
+    json_t *published;
+    assert_int_equal(ff__repro_published("forest", &published), 0);
+    keep_first(json_object_get(published, "programs"), 2);
+    keep_first(json_object_get(published, "pressures"), 1);
+    json_decref(check("forest", ff__repro_forest.run, published));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uvmsmart),
         cmocka_unit_test(test_deepum),
         cmocka_unit_test(test_hlsh),
+        cmocka_unit_test(test_forest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

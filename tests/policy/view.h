@@ -70,7 +70,7 @@ struct instance {
     int64_t params[FF_PARAMS_MAX];
     const char *text; /* text parameters; NULL: all are empty */
     bool virtual_time;
-    void *state, *block_state, *arena;
+    void *state, *block_state, *range_state, *arena;
 };
 
 static inline void instance_init(struct instance *instance, const struct ff_policy *policy) {
@@ -93,12 +93,15 @@ static inline void instance_open(struct instance *instance, const struct ff_view
     const struct ff_policy *policy = instance->policy;
     instance->state = fake_zeroed(policy->state_size);
     instance->block_state = fake_zeroed(policy->block_state_size * view->block_limit);
+    instance->range_state = fake_zeroed(policy->range_state_size * view->block_limit);
     size_t arena_size = policy->arena_size ? policy->arena_size(instance->params) : 0;
     instance->arena = fake_zeroed(arena_size);
     struct ff_policy_env env = {.tier_count = view->tier_count,
                                 .tier = tier,
                                 .block_limit = view->block_limit,
+                                .range_limit = view->block_limit,
                                 .block_state = instance->block_state,
+                                .range_state = instance->range_state,
                                 .arena = instance->arena,
                                 .arena_size = arena_size,
                                 .params = instance->params,
@@ -123,6 +126,7 @@ static inline void instance_close(struct instance *instance) {
         instance->policy->fini(instance->state);
     free(instance->state);
     free(instance->block_state);
+    free(instance->range_state);
     free(instance->arena);
 }
 

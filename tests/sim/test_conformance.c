@@ -67,6 +67,14 @@ static void test_policies(void **state) {
     }
 }
 
+/* Halves of systems that see different things, together. */
+static void test_mixed(void **state) {
+    (void)state;
+    check_system("deepum:evict=forest");
+    check_system("specforest:evict=predicted");
+    check_system("hlsh:evict=forest,slack=0ns");
+}
+
 /* What is learned in the background takes effect at a fixed instant: the same results, whatever the
  * machine is busy with. */
 static void test_learning(void **state) {
@@ -86,6 +94,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_systems),
         cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_mixed),
         cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

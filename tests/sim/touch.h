@@ -12,6 +12,9 @@ struct toucher {
     struct ff__engine engine;
     struct ff__job job; /* the last fault's */
     uint64_t now_ns, misses;
+    /* of the range and its pages, in touches */
+    uint64_t range_used;
+    uint32_t *page_used;
 };
 
 struct toucher_shape {
@@ -31,9 +34,10 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .devices = 1,
         .memory = shape->memory * FF_PAGE_SIZE,
         .granule = shape->by_page ? 1 : FF_BLOCK_PAGES,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
+        .controls =
+            FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (shape->future ? FF_SEES_FUTURE : 0u),
+                 FF_SEES_SAMPLES | (shape->future ? FF_SEES_FUTURE : 0u),
         .seed = 1,
         .virtual_time = true,
         .future = shape->future,
@@ -42,7 +46,12 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&toucher->engine, &config, &error))
         fail_msg("%s: %s", shape->system, error.message);
+    toucher->page_used = calloc(blocks * FF_BLOCK_PAGES, sizeof *toucher->page_used);
+    assert_non_null(toucher->page_used);
+    const struct ff__sampler sampler = {.last_uses[1] = {&toucher->range_used, toucher->page_used}};
+    ff__engine_set_sampler(&toucher->engine, &sampler);
     assert_int_equal(ff__engine_range_add(&toucher->engine, shape->pages, 0, 1, &range), 0);
+    assert_int_equal(range, 0);
 }
 
 static inline void touch_close(struct toucher *toucher) {
@@ -50,6 +59,7 @@ static inline void touch_close(struct toucher *toucher) {
     if (ff__engine_check(&toucher->engine, &error))
         fail_msg("%s", error.message);
     ff__engine_fini(&toucher->engine);
+    free(toucher->page_used);
 }
 
 static inline bool touch_has(const struct toucher *toucher, uint64_t page) {
@@ -119,6 +129,8 @@ static inline bool touch(struct toucher *toucher, uint64_t page, bool write) {
     if (missing)
         touch_fault(toucher, page, write);
     toucher->misses += missing;
+    toucher->range_used = toucher->now_ns;
+    toucher->page_used[page] = (uint32_t)toucher->now_ns;
     touch_plan(toucher);
     return missing;
 }

@@ -58,12 +58,16 @@ static void check_program(const struct ff__workload *workload) {
         assert_false(allocated[i]);
 }
 
-static void check_step(const struct ff__workload *workload, const struct ff__step *step) {
+static void check_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
+                       const struct ff__step *step) {
     assert_true(step->instructions > 0);
     assert_true(step->page_count <= FF__STEP_PAGES);
     assert_true(step->page_count ? step->sectors > 0 && step->sectors <= 1024 : !step->sectors);
     for (uint32_t i = 0; i < step->page_count; i++) {
-        array_of(workload, step->page[i]);
+        uint32_t array = array_of(workload, step->page[i]);
+        if (kernel->known.uses && !(kernel->known.uses >> array & 1))
+            fail_msg("%s: %s uses %s and does not say so", workload->name, kernel->name,
+                     workload->arrays[array].name);
         for (uint32_t k = 0; k < i; k++)
             assert_int_not_equal(step->page[i], step->page[k]);
     }
@@ -72,6 +76,11 @@ static void check_step(const struct ff__workload *workload, const struct ff__ste
 /* All steps of some warps spread over the launch, its first and its last among them. */
 static void check_launch(const struct ff__workload *workload, const struct ff__kernel *kernel) {
     uint64_t warps = (uint64_t)kernel->ctas * kernel->warps, some = warps < 40 ? warps : 40;
+    const struct ff__kernel_known *known = &kernel->known;
+    assert_int_equal((known->strided | known->alike) & ~known->uses, 0);
+    assert_int_equal(known->strided & known->alike, 0);
+    if (known->uses >> workload->array_count)
+        fail_msg("%s: %s has more arrays than there are", workload->name, kernel->name);
     for (uint64_t i = 0; i < some; i++) {
         uint64_t warp = some > 1 ? i * (warps - 1) / (some - 1) : 0;
         struct ff__step step;
@@ -81,7 +90,7 @@ static void check_launch(const struct ff__workload *workload, const struct ff__k
                 assert_false(kernel->step(workload, kernel, cta, lane, index + 1, &step));
                 break;
             }
-            check_step(workload, &step);
+            check_step(workload, kernel, &step);
         }
     }
 }

@@ -11,10 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LANES      32u
-#define LANE_BYTES 4u
-#define HORIZON    16u /* steps in which nothing is shared */
-#define NOWHERE    UINT64_MAX
+#define HORIZON 16u /* steps in which nothing is shared */
+#define NOWHERE UINT64_MAX
 
 /* ---- the front ---- */
 
@@ -185,6 +183,7 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
                  last = start + ff__nest_span(operand) - 1;
         bulk->fronts[i] = (struct front){.size = (double)ff__nest_size(operand),
                                          .cursor.position = NOWHERE,
+                                         .used.position = NOWHERE,
                                          .first = (uint32_t)(start / FF_BLOCK_SIZE),
                                          .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }
@@ -193,7 +192,7 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
 void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     const struct ff__kernel *kernel = &device->current.kernel;
     const struct ff__gpu *gpu = sim->gpu;
-    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * LANES * LANE_BYTES;
+    uint64_t window = (uint64_t)gpu->sms * gpu->warps_per_sm * FF__ACCESS_BYTES;
     uint64_t bytes = 1, shared = 1;
     double seconds = kernel->flops / gpu->flops;
     if (kernel->traffic / gpu->memory_rate > seconds)
@@ -238,6 +237,8 @@ static void stop(struct sim *sim, struct device *device) {
     bulk->stop += !bulk->faulted;
     uint64_t missing = ff__bulk_raise(sim, device);
     if (missing == 0) {
+        if (device->tracker)
+            ff__bulk_track(sim, device, bulk->step + 1);
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->step++;
         bulk->faulted = bulk->raised = false;
@@ -250,6 +251,12 @@ uint64_t ff__bulk_run(struct sim *sim, struct device *device, uint64_t until) {
     struct bulk *bulk = &device->bulk;
     while (!bulk->waits && bulk->step < bulk->steps && bulk->time < until) {
         uint64_t last = reach(bulk, until), at = first_stop(sim, device, last);
+        if (device->tracker) { /* after an interrupt the driver may want to do something */
+            uint64_t interrupt = ff__bulk_track(sim, device, at);
+            last = interrupt < at ? interrupt : last;
+            at = interrupt;
+            until = ff__events_next(&sim->events);
+        }
         bulk->time += (uint64_t)((double)(at - bulk->step) * bulk->ps_per_step);
         bulk->faulted = bulk->faulted && at == bulk->step;
         bulk->raised = bulk->raised && at == bulk->step;

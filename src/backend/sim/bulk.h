@@ -7,11 +7,15 @@
 struct device;
 struct sim;
 
+#define FF__ACCESS_BYTES 128u /* that a warp accesses at a time: a float a lane */
+
 /* Of an operand of a kernel in bulk. */
 struct front {
     double size;          /* bytes */
     uint64_t clear;       /* up to this position all is known to be in place; 0: nothing is known */
     struct cursor cursor; /* where looking ended last */
+    struct cursor used;   /* where what the tracker has seen ends */
+    uint32_t rest;        /* bytes of it that have not made a whole access */
     uint32_t first, last; /* blocks that it lies in */
     uint32_t step_first,
         step_last; /* that the step was seen to lie in when its faults were raised */
@@ -56,6 +60,9 @@ void ff__bulk_wake(struct device *device, uint64_t time);
 void ff__bulk_left(struct sim *sim, struct device *device, uint32_t block);
 /* Some have come, or their faults have been answered. */
 void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block);
+/* Has the device's tracker see the accesses of the steps up to `last`, or up to the first one in which a range is
+ * interrupted. Returns the step that it came to. */
+uint64_t ff__bulk_track(struct sim *sim, struct device *device, uint64_t last);
 /* Raises the faults of the step that the kernel has come to. Returns how many pages the step is short of;
  * once they have been counted, at least one. */
 uint64_t ff__bulk_raise(struct sim *sim, struct device *device);

@@ -32,6 +32,9 @@ int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
     device->touched = ff__lazy_map(blocks * sizeof *device->touched);
     device->touched_by = ff__lazy_map(blocks * sizeof *device->touched_by);
     device->bulk.asked = ff__lazy_map(blocks * sizeof *device->bulk.asked);
+    device->tracker = sim->samples ? calloc(1, sizeof *device->tracker) : NULL;
+    if (sim->samples && (!device->tracker || ff__tracker_open(sim, device->tracker)))
+        return -ENOMEM;
     bool good = device->batch.faults && device->touched && device->touched_by && device->bulk.asked;
     int status = good ? ff__sms_init(sim, device) : -ENOMEM;
     return status ? status
@@ -45,6 +48,9 @@ void ff__device_fini(struct sim *sim, struct device *device) {
     ff__lazy_unmap(device->touched, blocks * sizeof *device->touched);
     ff__lazy_unmap(device->touched_by, blocks * sizeof *device->touched_by);
     ff__lazy_unmap(device->bulk.asked, blocks * sizeof *device->bulk.asked);
+    if (device->tracker)
+        ff__tracker_close(device->tracker);
+    free(device->tracker);
     free(device->bulk.fronts);
     free(device->batch.faults);
     free(device->buffer.faults);

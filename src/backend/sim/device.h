@@ -95,6 +95,7 @@ struct device {
     struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
     uint32_t prefetching;    /* prefetches and pre-evictions under way */
+    struct tracker *tracker; /* NULL: no policy must see samples */
     /* accesses that the policies have not seen yet */
     struct ff_access *accesses;
     uint32_t access_count;

@@ -15,6 +15,7 @@ enum event_kind {
     EVENT_FINISH,   /* a transfer's last byte has come */
     EVENT_IDLE,     /* nothing may move over the links any more */
     EVENT_RETRY,    /* throttled faults are due: the transfer's group */
+    EVENT_SAMPLES,  /* the driver has read a range's access counters */
     EVENT_ADVICE,   /* a policy has come to its advice, which the transfer has */
     EVENT_HOST,     /* the host goes on */
     EVENT_CAPACITY, /* a device has more or less memory from now on */
@@ -27,7 +28,10 @@ struct event {
     enum event_kind kind;
     uint32_t
         number; /* of the device; of EVENT_HOST, of the job; of EVENT_CAPACITY, of the change */
-    struct transfer *transfer;
+    union {
+        struct transfer *transfer;
+        uint32_t range; /* of EVENT_SAMPLES */
+    };
 };
 
 struct events {

@@ -68,6 +68,10 @@ struct ff__gpu {
     uint64_t replay_ns;
     uint64_t remote_ns; /* latency of a remote access; its bytes take their share of the link */
     uint64_t remote_bytes;
+    /* the access time tracker, where a policy must see samples: accesses to a range between two interrupts; the driver's
+     * time for one, and for each page of the range */
+    uint32_t sample_interval;
+    uint64_t sample_ns, sample_page_ns;
     struct ff__link_model in, out; /* host to device and back, at the same time */
     struct ff__link_model peer;    /* between devices */
 };

@@ -59,6 +59,9 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(replay_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(remote_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(remote_bytes, WHOLE, 0, 0x1p21, ANY),
+    NUMBER(sample_interval, COUNT, 1, 1 << 24, ANY),
+    NUMBER(sample_ns, WHOLE, 0, SECOND, ANY),
+    NUMBER(sample_page_ns, WHOLE, 0, SECOND, ANY),
     {0},
 };
 

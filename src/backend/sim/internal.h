@@ -18,6 +18,7 @@
 #include "backend/sim/launch.h"
 #include "backend/sim/links.h"
 #include "backend/sim/sim.h"
+#include "backend/sim/tracker.h"
 #include "backend/sim/transfer.h"
 
 #include "engine/engine.h"
@@ -39,6 +40,7 @@ struct sim {
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
     uint32_t *generation; /* [block] bumped when pages leave: a TLB entry of before is void */
     bool shows_accesses;  /* some policy watches */
+    bool samples;         /* some policy must see samples: devices have trackers */
     bool pages_alone;     /* untimed: faults can take the engine's short way */
     uint32_t launch_count;
     /* what is counted */
@@ -46,6 +48,8 @@ struct sim {
     struct ff_stats charged;         /* the engine's counters that are in these already */
     uint32_t *faulted; /* [slot of an execution ID] the ID that last had a fault there, plus one */
     uint32_t faulted_capacity;
+    const char **kernel_names; /* [slot of an execution ID]; only if somebody asks for findings */
+    uint32_t kernel_name_count;
     struct transfer *free_transfers;
     struct recording *recording; /* NULL: not recorded */
     int failure;                 /* the first error; everything ends */
@@ -75,6 +79,14 @@ void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
 /* The results at the end: of each job, and of all. */
 void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__sim_result *all);
 
+/* ---- explain.c ---- */
+
+/* Keeps the name of the kernel that starts on the device, if anybody asks what policies have found. */
+void ff__explain_kernel(struct sim *sim, const struct device *device);
+
+/* Tells what they have. */
+void ff__explain_findings(const struct sim *sim);
+
 /* ---- sim.c ---- */
 
 /* Remembers the first failure. */
@@ -92,6 +104,14 @@ static inline void ff__sim_observe(struct sim *sim, const struct ff_trace_event 
 static inline void ff__sim_post(struct sim *sim, uint64_t time, enum event_kind kind,
                                 uint32_t number, struct transfer *transfer) {
     struct event event = {.time = time, .kind = kind, .number = number, .transfer = transfer};
+    int status = ff__events_push(&sim->events, event);
+    if (status)
+        ff__sim_fail(sim, status, "events");
+}
+
+static inline void ff__sim_post_range(struct sim *sim, uint64_t time, enum event_kind kind,
+                                      uint32_t number, uint32_t range) {
+    struct event event = {.time = time, .kind = kind, .number = number, .range = range};
     int status = ff__events_push(&sim->events, event);
     if (status)
         ff__sim_fail(sim, status, "events");

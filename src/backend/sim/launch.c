@@ -1,7 +1,8 @@
 /* Launches: queued on their device, started in order, and ended. */
 #include "backend/sim/internal.h"
 
-#define ADVICE_MAX 64u /* of one launch */
+#define ADVICE_MAX   64u /* of one launch */
+#define OPERANDS_MAX 64u
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,11 +61,53 @@ static void take_notes(struct sim *sim, struct device *device) {
 
 /* ---- kernels ---- */
 
-void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, uint64_t time,
-                     bool begins) {
+/* What the kernel has in bulk: every operand, and an array may come several times. */
+static uint32_t operands_in_bulk(const struct job *job, const struct ff__kernel *kernel,
+                                 struct ff_operand out[OPERANDS_MAX]) {
+    uint32_t count = 0;
+    for (; count < kernel->operand_count && count < OPERANDS_MAX; count++) {
+        const struct ff__operand *operand = &kernel->operands[count];
+        out[count] = (struct ff_operand){.range = job->ranges[operand->array],
+                                         .reads = !operand->write,
+                                         .writes = operand->write,
+                                         .strided = ff__operand_runs(operand) == 1};
+    }
+    return count;
+}
+
+static uint32_t operands_known(const struct job *job, const struct ff__kernel_known *known,
+                               struct ff_operand out[OPERANDS_MAX]) {
+    uint32_t count = 0;
+    for (uint64_t left = known->uses; left; left &= left - 1) {
+        uint32_t array = (uint32_t)__builtin_ctzll(left);
+        out[count++] = (struct ff_operand){.range = job->ranges[array],
+                                           .reads = true,
+                                           .writes = true,
+                                           .strided = known->strided >> array & 1,
+                                           .group = known->alike >> array & 1};
+    }
+    return count;
+}
+
+/* More operands than there is room for are as good as none that are known. */
+static uint32_t find_operands(const struct job *job, const struct ff__kernel *kernel,
+                              struct ff_operand out[OPERANDS_MAX]) {
+    if (kernel->step)
+        return operands_known(job, &kernel->known, out);
+    return kernel->operand_count <= OPERANDS_MAX ? operands_in_bulk(job, kernel, out) : 0;
+}
+
+void ff__launch_tell(struct sim *sim, struct device *device, const struct ff__kernel *kernel,
+                     uint64_t time, bool begins) {
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
-    const struct ff__launch launch = {.tier = device->tier, .begins = begins, .identity = identity};
+    struct ff_operand operands[OPERANDS_MAX];
+    uint32_t count = begins ? find_operands(device->job, kernel, operands) : 0;
+    const struct ff__launch launch = {.tier = device->tier,
+                                      .begins = begins,
+                                      .identity = kernel->identity,
+                                      .operands = count > 0 ? operands : NULL,
+                                      .operand_count = count};
     if (!ff__engine_can_tell(&sim->engine))
         ff__engine_learn_all(&sim->engine);
     int status = ff__engine_launch(&sim->engine, ff__sim_ns(time), &launch, &advice);
@@ -77,6 +120,8 @@ void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, 
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
     device->current = take_launch(&device->queue);
     device->running = true;
+    if (device->tracker)
+        ff__tracker_launch(device->tracker);
     ff__device_serve(sim, device, device->current.job);
     device->started = device->last_end = time;
     device->stalled = NEVER;
@@ -90,7 +135,8 @@ void ff__launch_start(struct sim *sim, struct device *device, uint64_t time) {
                                    .ctas = kernel->ctas,
                                    .warps = kernel->warps};
     ff__sim_observe(sim, &event);
-    ff__launch_tell(sim, device, kernel->identity, time, true);
+    ff__launch_tell(sim, device, kernel, time, true);
+    ff__explain_kernel(sim, device);
     if (ff__is_bulk(device))
         ff__bulk_start(sim, device, time);
     else
@@ -112,7 +158,7 @@ void ff__launch_end(struct sim *sim, struct device *device) {
                                    .device = device->tier - 1,
                                    .identity = device->current.kernel.identity};
     ff__sim_observe(sim, &event);
-    ff__launch_tell(sim, device, device->current.kernel.identity, end, false);
+    ff__launch_tell(sim, device, &device->current.kernel, end, false);
     take_notes(sim, device);
     if (device->queue.count > 0)
         expect_kernel(sim, device, end);

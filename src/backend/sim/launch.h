@@ -35,8 +35,8 @@ void ff__launch_queue(struct sim *sim, struct device *device, const struct launc
                       uint64_t time);
 
 /* Tells the policies that a kernel starts or has ended, and queues their advice. */
-void ff__launch_tell(struct sim *sim, struct device *device, uint64_t identity, uint64_t time,
-                     bool begins);
+void ff__launch_tell(struct sim *sim, struct device *device, const struct ff__kernel *kernel,
+                     uint64_t time, bool begins);
 
 /* The device's next kernel starts; the current one has ended. */
 void ff__launch_start(struct sim *sim, struct device *device, uint64_t time);

@@ -31,6 +31,9 @@ static void handle(struct sim *sim, struct device *device, const struct event *e
     case EVENT_RETRY:
         ff__serve_retry(sim, event->transfer, event->time);
         break;
+    case EVENT_SAMPLES:
+        ff__tracker_round(sim, device, event->range, event->time);
+        break;
     case EVENT_ADVICE:
     default:
         ff__prefetch_due(sim, event->transfer, event->time);

@@ -46,6 +46,14 @@ static bool policy_watches(const struct ff__system *system) {
     return prefetch->base.accesses || evict->base.accesses;
 }
 
+/* What its policies must see. */
+static uint32_t needs(const struct ff__system *system) {
+    uint32_t all = 0;
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        all |= system->policy[slot]->sees;
+    return all;
+}
+
 static struct ff_link_cost cost_of(const struct ff__link_model *link) {
     uint64_t ns = ff__link_ns(link, FF_BLOCK_SIZE);
     return (struct ff_link_cost){(uint64_t)link->latency_ns,
@@ -69,6 +77,7 @@ static void describe_costs(const struct ff__gpu *gpu, struct ff__engine_config *
 static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
     const struct ff__sim_config *config = sim->config;
     uint64_t memory = config->memory ? config->memory : space;
+    bool can_sample = !config->untimed; /* interrupts take time */
     struct ff__engine_config engine = {
         .base = 0,
         .address_space = space,
@@ -79,9 +88,10 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .peer_links = true,
         .writes_back = true,
         .maps_remotely = true,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
+                    (can_sample ? FF_CONTROLS_SAMPLING : 0u),
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (future ? FF_SEES_FUTURE : 0u),
+                 (future ? FF_SEES_FUTURE : 0u) | (can_sample ? FF_SEES_SAMPLES : 0u),
         .seed = config->seed,
         .check = config->check,
         .virtual_time = true,
@@ -114,6 +124,8 @@ static int open_devices(struct sim *sim) {
         status = ff__device_init(sim, &sim->devices[i], i + 1);
         ff__device_serve(sim, &sim->devices[i], &sim->jobs[0]); /* what no job has */
     }
+    if (!status && sim->samples)
+        ff__trackers_attach(sim);
     return status;
 }
 
@@ -125,6 +137,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     size_t blocks = sim->engine.space.block_limit, devices = sim->config->devices;
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system);
+    sim->samples = needs(&sim->config->system) & FF_SEES_SAMPLES;
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
@@ -144,7 +157,8 @@ static void close_sim(struct sim *sim) {
     size_t blocks = sim->engine.space.block_limit;
     struct event event;
     while (ff__events_pop(&sim->events, &event))
-        if (event.kind != EVENT_ARRIVE) /* the transfer's end is in the queue, too */
+        if (event.kind != EVENT_ARRIVE && /* the transfer's end is in the queue, too */
+            event.kind != EVENT_SAMPLES)
             free(event.transfer);
     for (uint32_t i = 0; sim->devices && i < sim->config->devices; i++)
         ff__device_fini(sim, &sim->devices[i]);
@@ -157,6 +171,7 @@ static void close_sim(struct sim *sim) {
         sim->free_transfers = next;
     }
     free(sim->faulted);
+    free(sim->kernel_names);
     free(sim->events.heap);
     free(sim->devices);
     free(sim->jobs);
@@ -180,18 +195,12 @@ static int simulate(const struct ff__sim_config *config, struct ff__sim_job *job
     if (!status) {
         ff__sim_loop(&sim);
         ff__sim_sum_up(&sim, jobs, all);
+        ff__explain_findings(&sim);
         status = sim.failure;
     }
     if (sim.engine.space.block_limit)
         close_sim(&sim);
     return status;
-}
-
-static uint32_t needs(const struct ff__system *system) {
-    uint32_t all = 0;
-    for (int slot = 0; slot < FF__SLOTS; slot++)
-        all |= system->policy[slot]->sees;
-    return all;
 }
 
 /* Who needs the future gets that of a fully resident run. */
@@ -202,6 +211,7 @@ static int record_future(const struct ff__sim_config *config, struct ff__sim_job
     struct ff__sim_result ignored;
     rehearsal.memory = 0;
     rehearsal.observe = NULL;
+    rehearsal.explain = NULL;
     rehearsal.progress = NULL;
     int status = ff__system_parse("demand", &rehearsal.system, error);
     if (!status)

@@ -37,6 +37,10 @@ struct ff__sim_config {
      * other events. NULL: not wanted. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
+    /* Called for each finding of a policy, at the end. A kernel or array that is not known is "". NULL: nobody asks. */
+    void (*explain)(void *self, const char *kernel, const char *array,
+                    const struct ff_finding *finding);
+    void *explain_self;
     /* Called now and then with the share of the launches done; NULL. */
     void (*progress)(void *self, double share);
     void *progress_self;
@@ -72,6 +76,8 @@ struct ff__sim_result {
         demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
                                          page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
+    uint64_t sample_rounds, sample_ns; /* rounds of samples; the driver's time for them */
+    uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
     uint64_t iterations;               /* of the program, if it has iterations */

@@ -69,6 +69,7 @@ static void sum_up_job(const struct sim *sim, const struct job *job, struct ff__
     out->time_ns = ff__sim_ns(out->time_ps);
     out->kernels = sim->engine.launches.given;
     out->table_bytes = arena_used(&sim->engine);
+    out->tracker_bytes = sim->samples ? job->device_count * ff__tracker_bytes(1) : 0;
 }
 
 void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__sim_result *all) {

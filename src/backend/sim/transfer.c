@@ -233,11 +233,19 @@ static void observe_moves(struct sim *sim, const struct ff__job *moves) {
         observe_move(sim, &moves->in, FF_TRACE_MIGRATE);
 }
 
+static void note_arrival(struct sim *sim, const struct transfer *transfer,
+                         const struct ff_mask *pages, uint64_t time) {
+    struct device *device = &sim->devices[transfer->device];
+    if (device->tracker)
+        ff__tracker_arrived(sim, device, transfer->moves.in.block, pages, time);
+}
+
 void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t time) {
     struct ff_mask pages = next_piece(sim, transfer);
     const struct ff__move piece = {
         .block = transfer->moves.in.block, .to = transfer->moves.in.to, .pages = pages};
     ff__engine_arrive(&sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
+    note_arrival(sim, transfer, &pages, time);
     ff__bulk_changed(sim, &sim->devices[transfer->device], piece.block);
     if (sim->config->observe)
         observe_move(sim, &piece, FF_TRACE_MIGRATE);
@@ -256,8 +264,10 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
         if (!transfer->moves.out[i].keep)
             ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
     observe_moves(sim, &transfer->moves);
-    if (transfer->moves.has_in)
+    if (transfer->moves.has_in) {
+        note_arrival(sim, transfer, &transfer->moves.in.pages, time);
         ff__bulk_changed(sim, device, transfer->moves.in.block);
+    }
     if (transfer->moves.has_in && (cause != TRANSFER_OF_BATCH || sim->model->wakes_at_end))
         ff__sms_wake(sim, device, transfer->moves.in.block, &transfer->moves.in.pages, time);
     job->host_transfers -= cause == TRANSFER_OF_HOST;

@@ -259,7 +259,7 @@ static void run_kernel(struct sim *sim, struct device *device, const struct ff__
                         .lanes = calloc(slots, sizeof *turn.lanes),
                         .warp_count = (uint64_t)kernel->ctas * kernel->warps};
     if (turn.lanes)
-        ff__launch_tell(sim, device, kernel->identity, sim->now, true);
+        ff__launch_tell(sim, device, kernel, sim->now, true);
     else
         ff__sim_fail(sim, -ENOMEM, "a launch");
     while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
@@ -267,7 +267,7 @@ static void run_kernel(struct sim *sim, struct device *device, const struct ff__
     ff__prefetch_learn(sim, sim->now);
     take_turns(&turn);
     touch_all(&turn);
-    ff__launch_tell(sim, device, kernel->identity, sim->now, false);
+    ff__launch_tell(sim, device, kernel, sim->now, false);
     free(turn.lanes);
 }
 

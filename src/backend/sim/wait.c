@@ -55,6 +55,8 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
     } else {
         return false;
     }
+    if (device->tracker)
+        ff__tracker_use(sim, device, wait->page, 1, 1, time);
     if (!wait->write && end > warp->data)
         warp->data = end;
     warp->missing &= others;

@@ -43,6 +43,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
         ff__kernel_set(&out->kernel, "Convolution2D_kernel",
                        ff__ceil_div(*n, 32) * ff__ceil_div(*n, 8), 8, step);
         out->kernel.argument[N] = *n;
+        out->kernel.known = ff__known_strided(ARRAYS);
         ff__kernel_seal(&out->kernel);
     }
     ff__script_synchronize(&script);

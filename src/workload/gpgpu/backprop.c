@@ -148,6 +148,7 @@ static void launch(const struct ff__workload *workload, uint32_t which, struct f
     else
         ff__kernel_set(kernel, "bpnn_adjust_weights_cuda", n / 16, 8, adjust);
     kernel->argument[0] = n;
+    kernel->known = ff__known_strided(ARRAYS);
     ff__kernel_seal(kernel);
 }
 

@@ -140,11 +140,19 @@ static bool advance(const struct ff__workload *workload, const struct ff__kernel
 
 /* ---- the program ---- */
 
+static const struct ff__kernel_known
+    known_of_expand = {.uses = FF__ARRAY(ARRAYS) - 1,
+                       .strided = FF__ARRAY(MASK) | FF__ARRAY(NODES),
+                       .alike = FF__ARRAY(VISITED) | FF__ARRAY(COST) | FF__ARRAY(UPDATING)},
+    known_of_advance = {.uses = FF__ARRAY(UPDATING) | FF__ARRAY(MASK) | FF__ARRAY(VISITED),
+                        .strided = FF__ARRAY(UPDATING) | FF__ARRAY(MASK) | FF__ARRAY(VISITED)};
+
 static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, which % 2 ? "Kernel2" : "Kernel",
                    ff__ceil_div(model->graph.nodes, CTA_THREADS), CTA_THREADS / FF__WARP,
                    which % 2 ? advance : expand);
+    out->kernel.known = which % 2 ? known_of_advance : known_of_expand;
     ff__kernel_seal(&out->kernel);
     out->kernel.argument[LEVEL] = which / 2;
 }

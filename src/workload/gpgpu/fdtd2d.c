@@ -153,6 +153,7 @@ static void launch(const struct ff__workload *workload, uint64_t which, struct f
                    8, kernels[which % 3].step);
     out->kernel.argument[N] = n;
     out->kernel.argument[TIME] = which / 3;
+    out->kernel.known = ff__known_strided(ARRAYS);
     ff__kernel_seal(&out->kernel);
 }
 

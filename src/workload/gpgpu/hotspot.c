@@ -86,6 +86,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
     out->kernel.argument[PYRAMID] = model->pyramid;
     out->kernel.argument[DEPTH] = left < model->pyramid ? left : model->pyramid;
     out->kernel.argument[SOURCE] = which % 2;
+    out->kernel.known = ff__known_strided(ARRAYS);
     ff__kernel_seal(&out->kernel);
 }
 

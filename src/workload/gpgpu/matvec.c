@@ -77,5 +77,9 @@ void ff__matvec_launch(const struct ff__workload *workload, const struct ff__mat
     out->kernel.argument[TRANSPOSED] = product->transposed;
     out->kernel.argument[IN] = product->in;
     out->kernel.argument[OUT] = product->out;
+    out->kernel.known.strided = FF__ARRAY(product->in) | FF__ARRAY(product->out);
+    out->kernel.known.uses = out->kernel.known.strided | FF__ARRAY(0);
+    if (product->transposed) /* threads that are neighbours read neighbours */
+        out->kernel.known.strided |= FF__ARRAY(0);
     ff__kernel_seal(&out->kernel);
 }

@@ -59,6 +59,7 @@ static void launch(uint64_t n, uint64_t which, struct ff__action *out) {
     out->kernel.argument[N] = n;
     out->kernel.argument[PIECES] = pieces;
     out->kernel.argument[LOWER] = lower;
+    out->kernel.known.uses = out->kernel.known.alike = FF__ARRAY(REFERENCE) | FF__ARRAY(SCORES);
     ff__kernel_seal(&out->kernel);
 }
 

@@ -63,6 +63,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
     out->kernel.argument[DEPTH] = left < model->pyramid ? left : model->pyramid;
     out->kernel.argument[ROW] = row;
     out->kernel.argument[SOURCE] = which % 2;
+    out->kernel.known = ff__known_strided(ARRAYS);
     ff__kernel_seal(&out->kernel);
 }
 

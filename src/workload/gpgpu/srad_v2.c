@@ -107,12 +107,14 @@ static bool diffuse(const struct ff__workload *workload, const struct ff__kernel
     }
 }
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct ff__workload *workload, uint64_t which, struct ff__action *out) {
+    const struct model *model = workload->data;
     uint64_t width = model->n / SIDE;
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, which ? "srad_cuda_2" : "srad_cuda_1", width * width, 8,
                    which ? diffuse : derive);
     out->kernel.argument[N] = model->n;
+    out->kernel.known = ff__known_strided(workload->array_count);
     ff__kernel_seal(&out->kernel);
 }
 
@@ -129,7 +131,7 @@ static void iterate(struct ff__script *script, const struct model *model) {
         out->offset = turn * model->n * 4;
         out->bytes = corner * 4;
     } else if (turn < corner + 2) {
-        launch(model, turn - corner, out);
+        launch(script->workload, turn - corner, out);
     } else {
         out->kind = FF__ACTION_SYNCHRONIZE;
     }

@@ -110,6 +110,12 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
         ff__kernel_set(kernel, "Kernel1", ctas, 1, relax);
     else
         ff__kernel_set(kernel, "Kernel2", ctas, 1, settle);
+    const uint64_t by_node = FF__ARRAY(UPDATING) | FF__ARRAY(SHORTEST);
+    kernel->known = (struct ff__kernel_known){.uses = by_node, .strided = by_node};
+    if (which % 2)
+        kernel->known = (struct ff__kernel_known){.uses = FF__ARRAY(ARRAYS) - 1,
+                                                  .strided = FF__ARRAY(VERTICES),
+                                                  .alike = FF__ARRAY(EDGES) | FF__ARRAY(WEIGHTS)};
     ff__kernel_seal(kernel);
     kernel->argument[ROUND] = which ? (which - 1) / 2 : 0;
 }

@@ -106,6 +106,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
     out->kernel.argument[NY] = model->ny;
     out->kernel.argument[NZ] = model->nz;
     out->kernel.argument[SOURCE] = which % 2;
+    out->kernel.known = ff__known_strided(ARRAYS);
     ff__kernel_seal(&out->kernel);
 }
 

@@ -1,0 +1,238 @@
+/* Forest's eviction (ISCA 2025): of the range that was used longest ago, the page that was used longest ago, with its leaf.
+ * Where memory is allocated by the block, the block that has this page.
+ *
+ * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait for a page of one of them,
+ * all the others are older, and the one that is oldest then is often small and used all the time. So ranges whose last uses
+ * are at most `slack` ago are taken to be equally recent, and of these the one with most blocks loses a page (ours: the
+ * sources do not say when the driver reads the order; slack=0 is their letter).
+ *
+ * A block remembers how old its oldest page was when its pages were last looked at. Pages only become younger, and those
+ * that come are the youngest: the number is never too young, and most blocks need no second look. */
+#include "policy/common/evictor.h"
+#include "policy/forest/profile.h"
+#include "policy/registry.h"
+
+struct range {
+    struct ff__profile_range profile;
+    uint32_t blocks; /* that have something on the tier */
+    uint32_t passed; /* number of the last pick that found nothing more in it */
+};
+
+struct block {
+    bool held;       /* something of it has come to the tier */
+    uint32_t oldest; /* no page of it was used before; 0: not known */
+};
+
+struct forest {
+    struct ff__profile profile;
+    struct block *blocks;
+    uint32_t tier, picks;
+    uint64_t slack_ns;
+};
+
+enum param { SLACK = FF__PROFILE_PARAMS, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    FF__PROFILE_ROWS,
+    [SLACK] =
+        {"slack", FF_PARAM_NS, 100000, 0, INT64_C(1000000000),
+         "ranges used so long ago at most are equally recent: the one with most blocks leaves"},
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct forest *forest = state;
+    forest->blocks = env->block_state;
+    forest->tier = env->tier;
+    forest->slack_ns = (uint64_t)env->params[SLACK];
+    return ff__profile_start(&forest->profile, env, sizeof(struct range));
+}
+
+/* ---- what is there ---- */
+
+static struct range *range_at(const struct forest *forest, uint32_t range) {
+    return (struct range *)ff__profile_range(&forest->profile, range);
+}
+
+static void range_freed(void *state, uint32_t range) {
+    *range_at(state, range) = (struct range){0};
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ((struct forest *)state)->blocks[block] = (struct block){0};
+}
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    struct forest *forest = state;
+    struct block *block = &forest->blocks[arrival->block];
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED || block->held)
+        return;
+    *block = (struct block){.held = true};
+    range_at(forest, view->blocks[arrival->block].range)->blocks++;
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct forest *forest = state;
+    struct block *block = &forest->blocks[leave->block];
+    if (leave->kind != FF_LEAVE_RELEASED || !block->held)
+        return;
+    block->held = false;
+    range_at(forest, view->blocks[leave->block].range)->blocks--;
+}
+
+/* ---- the oldest page ---- */
+
+/* An answer in the making. */
+struct hunt {
+    struct forest *forest;
+    struct ff__naming naming;
+};
+
+static struct ff_mask named_of(const struct hunt *hunt, uint32_t block) {
+    const struct ff_victim_list *victims = hunt->naming.victims;
+    struct ff_mask none = {{0}};
+    for (uint32_t i = 0; i < victims->count; i++)
+        if (victims->items[i].block == block)
+            return victims->items[i].pages;
+    return none;
+}
+
+/* Whether range a goes before range b. */
+static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
+    const struct ff_view *view = hunt->naming.view;
+    const uint64_t *used = view->last_uses[hunt->forest->tier].range;
+    const uint64_t slack = hunt->forest->slack_ns;
+    bool a_recent = used[a] + slack > view->now_ns, b_recent = used[b] + slack > view->now_ns;
+    if (slack > 0 && a_recent && b_recent)
+        return range_at(hunt->forest, a)->blocks > range_at(hunt->forest, b)->blocks;
+    return used[a] < used[b];
+}
+
+/* The range used longest ago that may have something left; FF_NONE: there is none. */
+static uint32_t oldest_range(const struct hunt *hunt) {
+    const struct forest *forest = hunt->forest;
+    uint32_t oldest = FF_NONE;
+    for (uint32_t i = 0; i < forest->profile.range_end; i++) {
+        const struct range *range = range_at(forest, i);
+        if (range->blocks > 0 && range->passed != forest->picks &&
+            (oldest == FF_NONE || is_older(hunt, i, oldest)))
+            oldest = i;
+    }
+    return oldest;
+}
+
+/* A page, and its use. Uses of pages are below FF_PAGE_UNUSED, and so is that of no page above all others. */
+struct candidate {
+    struct ff_page page;
+    uint32_t use;
+};
+
+/* By block, what has been named goes as a whole, and who gets the memory stays. */
+static bool can_go(const struct hunt *hunt, uint32_t block) {
+    const struct ff_view *view = hunt->naming.view;
+    if (!hunt->forest->blocks[block].held || !ff_view_evictable(view, hunt->forest->tier, block))
+        return false;
+    struct ff_mask named = named_of(hunt, block);
+    return view->by_page || (block != hunt->naming.request->for_block && ff_mask_empty(&named));
+}
+
+/* Looks at all pages of a block, and takes one that is older than the candidate. */
+static void look(const struct hunt *hunt, uint32_t block, struct candidate *best) {
+    const struct ff_view *view = hunt->naming.view;
+    const uint32_t tier = hunt->forest->tier;
+    const uint32_t *used = &view->last_uses[tier].page[(size_t)block * FF_BLOCK_PAGES];
+    const struct ff_mask *resident = ff_view_resident(view, tier, block);
+    struct ff_mask named = named_of(hunt, block);
+    uint32_t oldest = FF_PAGE_UNUSED;
+    FF_MASK_FOR_EACH_PAGE(resident, page) {
+        uint32_t use = used[page] & ~FF_PAGE_UNUSED;
+        oldest = use < oldest ? use : oldest;
+        if (use < best->use && !ff_mask_test(&named, page))
+            *best = (struct candidate){{block, page}, use};
+    }
+    hunt->forest->blocks[block].oldest = oldest;
+}
+
+/* Most blocks need no look once the one that seems to be the oldest has had it. */
+static struct candidate oldest_page(const struct hunt *hunt, uint32_t range) {
+    const struct ff_range *r = &hunt->naming.view->ranges[range];
+    const struct block *blocks = hunt->forest->blocks;
+    const uint32_t first = r->first_block, end = first + r->block_count;
+    struct candidate best = {{FF_NONE, 0}, FF_PAGE_UNUSED};
+    uint32_t seems = FF_NONE;
+    for (uint32_t i = first; i < end; i++)
+        if ((seems == FF_NONE || blocks[i].oldest < blocks[seems].oldest) && can_go(hunt, i))
+            seems = i;
+    if (seems != FF_NONE)
+        look(hunt, seems, &best);
+    for (uint32_t i = first; i < end && seems != FF_NONE; i++)
+        if (i != seems && blocks[i].oldest < best.use && can_go(hunt, i))
+            look(hunt, i, &best);
+    return best;
+}
+
+/* ---- victims ---- */
+
+/* The page's leaf, as far as it is there. */
+static struct ff_mask leaf_of(const struct hunt *hunt, struct ff_page page) {
+    const struct ff_view *view = hunt->naming.view;
+    const struct ff_mask *resident = ff_view_resident(view, hunt->forest->tier, page.block);
+    uint32_t range = view->blocks[page.block].range;
+    uint32_t leaf_pages = ff__profile_shape(&hunt->forest->profile, range).leaf_pages;
+    uint32_t first = page.page & -leaf_pages;
+    struct ff_mask leaf = ff_mask_of_run(first, first + leaf_pages);
+    return view->by_page ? ff_mask_and(&leaf, resident) : *resident;
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_victim_list *victims) {
+    struct forest *forest = state;
+    struct hunt hunt = {forest, ff__naming_of(view, request, victims)};
+    uint32_t range;
+    forest->picks++;
+    while (!ff__naming_done(&hunt.naming) && (range = oldest_range(&hunt)) != FF_NONE) {
+        struct candidate oldest = oldest_page(&hunt, range);
+        if (oldest.page.block == FF_NONE) {
+            range_at(forest, range)->passed = forest->picks;
+            continue;
+        }
+        struct ff_mask leaf = leaf_of(&hunt, oldest.page),
+                       named = named_of(&hunt, oldest.page.block);
+        leaf = ff_mask_minus(&leaf, &named);
+        ff__name(&hunt.naming, oldest.page.block, &leaf);
+    }
+}
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    struct forest *forest = state;
+    struct ff__tree_shape before;
+    ff__profile_samples(&forest->profile, view, round, advice, &before);
+}
+
+static const struct ff_sample_hooks samples = {.on_samples = on_samples};
+
+const struct ff_evict_policy ff__evict_forest = {
+    .base =
+        {
+            .name = "forest",
+            .summary = "the least recently used range's oldest page, with its leaf (Forest)",
+            .api = FF_POLICY_API,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
+            .controls = FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+            .state_size = sizeof(struct forest),
+            .block_state_size = sizeof(struct block),
+            .range_state_size = sizeof(struct range),
+            .arena_size = ff__profile_arena_size,
+            .params = params,
+            .init = init,
+            .report = ff__profile_report,
+            .on_launch = ff__profile_on_launch,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .range_added = ff__profile_range_added,
+            .range_freed = range_freed,
+            .block_freed = block_freed,
+            .samples = &samples,
+        },
+    .pick = pick,
+};
