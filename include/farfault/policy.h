@@ -159,7 +159,7 @@ enum ff_action {
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
                  granules of the block's (ff_view_granule): of a block in 64 KiB the leaves of these
                  pages; of a block in 2 MiB no part */
-    FF_WRITE_BACK, /* copy them to the host and keep them: until somebody writes, they can go without
+    FF_WRITE_BACK, /* copy them to the host and keep them: until they are written to, they can go without
                       a copy. No pages named: what of the block has no copy */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
     FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
@@ -338,8 +338,6 @@ struct ff_policy {
     void (*range_added)(void *state, const struct ff_view *view, uint32_t range);
     void (*range_freed)(void *state, uint32_t range);
     void (*block_freed)(void *state, uint32_t block);
-    /* The execution ID will be another kernel's: forget what is known of it. */
-    void (*launch_freed)(void *state, uint32_t launch);
 
     /* Extensions. NULL: it has none. */
     const struct ff_access_hooks *accesses;
@@ -367,7 +365,7 @@ struct ff_prefetch_policy {
 struct ff_evict_policy {
     struct ff_policy base;
     /* Names victims, best first. Required. If 2 MiB are wanted (request->granule), the engine takes the
-     * first block that can leave with all that have leaves in its root, and empties the root. Otherwise it
+     * first block that can leave with all that have leaves in its chunk, and empties the chunk. Otherwise it
      * takes what is named in turn until there is enough room, and asks again while there is not. It
      * falls back on the lowest evictable block if a fault waits and no block named can leave. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,

@@ -9,8 +9,8 @@
 
 #define FF_NONE UINT32_MAX /* no block, range, launch, tier or frame */
 
-/* Memory of a device is allocated in roots of 2 MiB and leaves of 64 KiB. */
-#define FF_ROOT_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
+/* Memory of a device is allocated in chunks of 2 MiB and leaves of 64 KiB. */
+#define FF_CHUNK_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
 
 /* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
  * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
@@ -151,15 +151,15 @@ struct ff_view {
     /* The granule is one page: an eviction may free a part of a block, and several moves of one block
      * may be under way. Otherwise memory is allocated by chunk, and moves of a block are one at a time. */
     bool by_page;
-    const uint32_t *free_roots[FF_TIERS_MAX];  /* by tier; by chunk: free 2 MiB roots, */
-    const uint32_t *free_leaves[FF_TIERS_MAX]; /* and all free leaves, those of free roots too */
+    const uint32_t *free_chunks[FF_TIERS_MAX]; /* by tier; by chunk: free 2 MiB chunks, */
+    const uint32_t *free_leaves[FF_TIERS_MAX]; /* and all free leaves, those of free chunks too */
     const uint64_t *free_pages;                /* [tier]; by page: free pages */
-    /* By tier; by chunk: which blocks hold the memory. A root is 2 MiB of it; see ff_view_root_blocks() */
-    const uint32_t *root_used[FF_TIERS_MAX]; /* [root] a bit for each leaf that is in use */
+    /* By tier; by chunk: which blocks hold the memory. A chunk is 2 MiB of it; see ff_view_chunk_blocks() */
+    const uint32_t *chunk_used[FF_TIERS_MAX]; /* [chunk] a bit for each leaf that is in use */
     const uint32_t
-        *leaf_owner[FF_TIERS_MAX]; /* [root * FF_ROOT_LEAVES + leaf] the block that holds it */
+        *leaf_owner[FF_TIERS_MAX]; /* [chunk * FF_CHUNK_LEAVES + leaf] the block that holds it */
     const uint32_t
-        *leaf_frame[FF_TIERS_MAX];   /* [block * FF_ROOT_LEAVES + leaf] of a split block: 1 +
+        *leaf_frame[FF_TIERS_MAX];   /* [block * FF_CHUNK_LEAVES + leaf] of a split block: 1 +
                                                  the frame that the leaf holds, or 0 */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
@@ -200,7 +200,7 @@ static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t t
     if (view->by_page)
         return view->free_pages[tier];
     return view->granule == FF_LEAF_PAGES ? (uint64_t)*view->free_leaves[tier] * FF_LEAF_PAGES
-                                          : (uint64_t)*view->free_roots[tier] * FF_BLOCK_PAGES;
+                                          : (uint64_t)*view->free_chunks[tier] * FF_BLOCK_PAGES;
 }
 
 /* What is free on the tier: pages by page, 2 MiB by chunk. */
@@ -216,23 +216,23 @@ static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier
     return frame == FF_SPLIT ? FF_LEAF_PAGES : FF_BLOCK_PAGES;
 }
 
-/* By chunk: the root in which the block, which holds memory on the tier, lies; if it is split, the root
+/* By chunk: the chunk in which the block, which holds memory on the tier, lies; if it is split, the chunk
  * of the first leaf that it holds. */
-static inline uint32_t ff_view_root(const struct ff_view *view, uint32_t tier, uint32_t block) {
+static inline uint32_t ff_view_chunk(const struct ff_view *view, uint32_t tier, uint32_t block) {
     uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
-    for (size_t leaf = (size_t)block * FF_ROOT_LEAVES; frame == FF_SPLIT; leaf++)
+    for (size_t leaf = (size_t)block * FF_CHUNK_LEAVES; frame == FF_SPLIT; leaf++)
         if (view->leaf_frame[tier][leaf] != 0)
             frame = view->leaf_frame[tier][leaf] - 1;
-    return frame / FF_ROOT_LEAVES;
+    return frame / FF_CHUNK_LEAVES;
 }
 
-/* By chunk: the blocks that hold leaves of the root, in the order of their first leaf there. Returns how
+/* By chunk: the blocks that hold leaves of the chunk, in the order of their first leaf there. Returns how
  * many there are. */
-static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t tier, uint32_t root,
-                                           uint32_t blocks[FF_ROOT_LEAVES]) {
-    const uint32_t *owner = view->leaf_owner[tier] + (size_t)root * FF_ROOT_LEAVES;
-    uint32_t used = view->root_used[tier][root], count = 0;
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+static inline uint32_t ff_view_chunk_blocks(const struct ff_view *view, uint32_t tier,
+                                            uint32_t chunk, uint32_t blocks[FF_CHUNK_LEAVES]) {
+    const uint32_t *owner = view->leaf_owner[tier] + (size_t)chunk * FF_CHUNK_LEAVES;
+    uint32_t used = view->chunk_used[tier][chunk], count = 0;
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         if (!(used >> leaf & 1))
             continue;
         uint32_t known = count; /* only the leaves of a split block may be apart */
@@ -245,15 +245,15 @@ static inline uint32_t ff_view_root_blocks(const struct ff_view *view, uint32_t 
 }
 
 /* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for one that
- * takes a whole root: all that have leaves in its root. Returns how many there are; a block of more than 31 leaves is
+ * takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a block of more than 31 leaves is
  * alone, unless it is split. */
-static inline uint32_t ff_view_root_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
-                                          uint32_t blocks[FF_ROOT_LEAVES]) {
-    bool whole = view->blocks[block].page_count > (FF_ROOT_LEAVES - 1) * FF_LEAF_PAGES;
+static inline uint32_t ff_view_chunk_mates(const struct ff_view *view, uint32_t tier,
+                                           uint32_t block, uint32_t blocks[FF_CHUNK_LEAVES]) {
+    bool whole = view->blocks[block].page_count > (FF_CHUNK_LEAVES - 1) * FF_LEAF_PAGES;
     blocks[0] = block;
     if (whole && ff_view_granule(view, tier, block) == FF_BLOCK_PAGES)
         return 1;
-    return ff_view_root_blocks(view, tier, ff_view_root(view, tier, block), blocks);
+    return ff_view_chunk_blocks(view, tier, ff_view_chunk(view, tier, block), blocks);
 }
 
 /* Whether the block holds memory on the tier. */

@@ -31,7 +31,7 @@ struct ff__pipeline;
 
 struct ff__tier_description {
     uint64_t memory;  /* bytes; 0: not limited, as the host */
-    uint32_t spare;   /* roots beyond that, for when what is there cannot leave */
+    uint32_t spare;   /* chunks beyond that, for when what is there cannot leave */
     uint32_t granule; /* pages in which it is allocated; 0: FF_BLOCK_PAGES */
 };
 
@@ -111,7 +111,7 @@ struct ff__submission {
 struct ff__fault {
     uint64_t address;
     bool write;
-    int32_t thread; /* who faulted, 0 if the backend cannot tell */
+    int32_t thread; /* that faulted, 0 if the backend cannot tell */
 };
 
 struct ff__backend {

@@ -9,7 +9,7 @@
 #define RETRY_NS  1000000u /* between tries of a move that failed */
 #define TRIES_MAX 10u      /* of a move that nobody waits for, or that another may replace */
 
-/* ---- those who are told ---- */
+/* ---- the observer ---- */
 
 static void tell(struct ff__pipeline *pipeline, const struct ff__move *move, bool arrive) {
     const struct ff__observer *observer = &pipeline->observer;

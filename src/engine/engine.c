@@ -26,9 +26,9 @@ static void set_view(struct ff__engine *engine) {
         .lending = engine->lending,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        engine->view.free_roots[tier] = &space->frames[tier].free_count;
+        engine->view.free_chunks[tier] = &space->frames[tier].free_count;
         engine->view.free_leaves[tier] = &space->frames[tier].free_leaves;
-        engine->view.root_used[tier] = space->frames[tier].used;
+        engine->view.chunk_used[tier] = space->frames[tier].used;
         engine->view.leaf_owner[tier] = space->frames[tier].owner;
         engine->view.leaf_frame[tier] = space->frames[tier].leaf_frame;
         engine->view.capacity[tier] = space->capacity[tier];
@@ -76,7 +76,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->evict = (const void *)config->system.policy[FF__EVICT];
     engine->place = (const void *)config->system.policy[FF__PLACE];
     engine->discard = (const void *)config->system.policy[FF__DISCARD];
-    engine->stock = config->stock;
+    engine->reserve = config->reserve;
     engine->separate = config->separate;
     engine->peer_links = config->peer_links;
     engine->writes_back = config->writes_back;

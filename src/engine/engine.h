@@ -3,7 +3,7 @@
  *
  * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
  * and fills in a job; the caller has the backend carry it out (every `out`, and `in` after them),
- * without any lock; `finish` makes it true. The outcome of its moves says until then that nothing is left: who
+ * without any lock; `finish` makes it true. The outcome of its moves says until then that nothing is left; the caller that
  * carries the job out says what is. */
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
@@ -27,14 +27,15 @@ enum ff__job_status {
     FF__JOB_DROPPED, /* advice that does not fit */
 };
 
-#define FF__OUTS_MAX (FF_ROOT_LEAVES + FF_TIERS_MAX) /* who shares a root, and the peers */
+#define FF__OUTS_MAX (FF_CHUNK_LEAVES + FF_TIERS_MAX) /* blocks that share a chunk, and peers */
 
 struct ff__job {
     bool has_in;
-    bool took_root; /* `in` got a whole root from evicted blocks and may have to give back a part */
+    bool
+        took_chunk; /* `in` got a whole chunk from evicted blocks and may have to give back a part */
     uint64_t owed;  /* by page: pages of `in` whose memory the outs free */
-    uint64_t stocked; /* pages that the outs free for the stock */
-    uint32_t granule; /* in which `in` would have memory allocated; 0: the device's own */
+    uint64_t preevicted; /* pages that the outs free for the reserve */
+    uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
     uint64_t retry_ns;
     uint64_t begun_ns;   /* when the first of its faults was to be served */
@@ -60,8 +61,8 @@ struct ff__engine_config {
     bool writes_back;            /* pages can be copied to the host while a device uses them */
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
     bool maps_remotely;          /* a device can use pages from where they are */
-    uint32_t stock;              /* roots to keep free ahead of need, once there is pressure */
-    uint32_t spare;              /* roots beyond the memory, for when what is there cannot leave */
+    uint32_t reserve;            /* chunks to keep free ahead of need, once there is pressure */
+    uint32_t spare;              /* chunks beyond the memory, for when what is there cannot leave */
     uint32_t shows;              /* the backend's visibility */
     uint32_t controls;           /* what it lets policies control */
     uint32_t launch_limit;       /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
@@ -91,7 +92,7 @@ struct ff__sampler {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
-/* Why a block stays whoever wants its memory; only where time is real. */
+/* Why a block is not evicted although its memory is wanted; only where time is real. */
 struct ff__stay {
     uint64_t served_ns;  /* when pages of it last came for a fault, */
     uint32_t page;       /* the first of which was this one */
@@ -129,31 +130,31 @@ struct ff__engine {
     uint32_t refused_count;            /* blocks that could not leave */
     uint32_t unused_count;             /* faults that were, it seems, served in vain */
     uint64_t unused_ns;                /* when the last was */
-    uint64_t grace_ns;                 /* how long who has come may stay */
+    uint64_t grace_ns;                 /* how long a block that has arrived is protected */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
-    uint32_t stock;
+    uint32_t reserve;
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
     bool separate, peer_links, writes_back, maps_remotely;
     uint16_t
-        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: nobody lends */
+        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     struct ff_lending lending[FF_TIERS_MAX];
     struct ff__queue
         guest_order[FF_TIERS_MAX]; /* blocks in the order in which they came; some have left */
     bool uses_remote;              /* pages have been left where they are, to be used from there */
     bool watched; /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
-    bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: restock */
-    uint64_t restocking[FF_TIERS_MAX]; /* pages that are leaving for the stock */
-    uint32_t launch[FF_TIERS_MAX];     /* execution ID running on the device, FF_NONE */
-    struct ff_link_cost *links;        /* [from * tier_count + to] */
-    struct ff_totals *range_totals;    /* [range] */
-    struct ff_totals *launch_totals;   /* [slot of an execution ID] */
+    bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
+    uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
+    uint32_t launch[FF_TIERS_MAX];      /* execution ID running on the device, FF_NONE */
+    struct ff_link_cost *links;         /* [from * tier_count + to] */
+    struct ff_totals *range_totals;     /* [range] */
+    struct ff_totals *launch_totals;    /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */
-    struct ff__sampler sampler; /* all zero: nobody samples */
+    struct ff__sampler sampler; /* all zero: nothing samples */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
@@ -194,8 +195,8 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
 /* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
-int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                       struct ff__job *job);
+int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                        struct ff__job *job);
 
 /* By page: makes these pages of a job's way in true, ahead of the others; they are no part of the job
  * any more. */
@@ -206,7 +207,7 @@ void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
  * If something has not left, nothing must have come. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 
-/* Keeps a block whose faults have been served on its device until those who wait for them have been
+/* Keeps a block whose faults have been served on its device until the threads that wait for them have been
  * told, where that is not the same moment. If nothing else can leave, it does. */
 static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
     ff__facts(&engine->space, block)->pinned = pinned;
@@ -221,7 +222,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.
- * -ENOTSUP: nobody lends here, or there is no such device. */
+ * -ENOTSUP: no device lends here, or there is no such device. */
 int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
@@ -242,10 +243,10 @@ struct ff__page_job {
     bool held, back;             /* the host has its content; it was evicted before */
     bool victim_written, copied; /* the victim was dirty; the host got its content */
     bool evicts;                 /* there was no room: */
-    struct ff_page victim;       /* who has left */
+    struct ff_page victim;       /* that has left */
 };
 
-/* Whether this engine can serve faults so: memory by the page, one device, nobody to ask but the
+/* Whether this engine can serve faults so: memory by the page, one device, no policy to ask but the
  * eviction policy. The caller never has anything under way. */
 bool ff__engine_pages_alone(const struct ff__engine *engine);
 
@@ -313,7 +314,7 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 
-/* Who samples from now on. */
+/* Sets what samples from now on. */
 void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler);
 
 /* Shows a round of samples to the policies that have hooks for it. What they advise is to be queued. */

@@ -1,5 +1,5 @@
 /* The threads that handle faults: a leader and its followers. At most one of them, the leader, waits for faults. It
- * gives the leadership up before it serves what it has read, and whoever finds no work next takes it.
+ * gives the leadership up before it serves what it has read, and the next worker without work takes it.
  *
  * To wake a follower costs more than to serve a group of a few pages. So one is woken only when what it would do
  * takes longer than that: to serve groups that wait, or to lead while this thread serves a large one. */

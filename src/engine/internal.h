@@ -75,7 +75,7 @@ void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_li
 int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config);
 void ff__totals_fini(struct ff__engine *engine);
 
-/* To those of the block's range, and of the execution ID (FF_NONE: nobody's). */
+/* To those of the block's range, and of the execution ID (FF_NONE: of none). */
 void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
                     const struct ff_totals *more);
 
@@ -90,7 +90,7 @@ void ff__job_clear(struct ff__job *job);
 /* Pages that a touch from the tier finds in place. */
 struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
+/* Takes out the pages that are inactive, or that move already, which only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted);
 
 /* Makes the way in of these pages, for which there is memory, part of the job. */
@@ -118,7 +118,7 @@ void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
 /* A guest is copied to the host: before the copy, and after it, with what has been copied. */
 void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bool begins);
 
-/* ---- memory*.c: whose memory it is, and who has to leave ---- */
+/* ---- memory*.c: which block holds what memory, and which has to leave ---- */
 
 /* Adds the way out of these pages, or of the whole block, to the job. Where memory is allocated by
  * the block and some pages stay, the block keeps it. `dead` may be NULL. False: the job is full. */
@@ -141,7 +141,7 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      struct ff__job *job);
 
 /* Adds a pre-eviction to the job if free memory is short. */
-bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
+bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
 
 /* What was held for a way out, and is not for the way in of the same job, is free again. What is left of the move
  * is still there. */
@@ -153,7 +153,7 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);
 /* The block has come for a fault, on this page first: it stays for a while, if need be. */
 void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page);
 
-/* When somebody may leave who may not now; 0: that depends on jobs. */
+/* When a block may leave that may not now; 0: that depends on jobs. */
 uint64_t ff__memory_retry(const struct ff__engine *engine);
 
 /* Whether the block, or these pages of it, could leave the tier now. */

@@ -7,9 +7,9 @@ void ff__job_clear(struct ff__job *job) {
     job->launch = FF_NONE;
     job->generation = 0;
     job->begun_ns = 0;
-    job->has_in = job->took_root = false;
+    job->has_in = job->took_chunk = false;
     job->out_count = 0;
-    job->retry_ns = job->owed = job->stocked = 0;
+    job->retry_ns = job->owed = job->preevicted = 0;
     job->granule = 0;
     job->in.status = 0;
     ff_mask_clear(&job->in.left);
@@ -159,7 +159,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     *coming = ff_mask_or(coming, pages);
 }
 
-/* Takes pages out that nobody needs, or that move already, which only single pages of a block do. */
+/* Takes out the pages that are inactive, or that move already, which only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
     const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
     *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
@@ -298,7 +298,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
         return later ? FF__JOB_LATER : FF__JOB_NONE;
     }
     ff__engine_view(engine, now_ns);
-    /* who uses a page has a use for it */
+    /* a page that is used is not inactive */
     facts->inactive = ff_mask_minus(&facts->inactive, &absent.faulted);
     struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
     if (!ff_mask_empty(&job->remote)) {
@@ -330,13 +330,13 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
     return FF__JOB_RUN;
 }
 
-int ff__engine_restock(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                       struct ff__job *job) {
+int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                        struct ff__job *job) {
     ff__job_clear(job);
     if (!engine->pressed[tier])
         return FF__JOB_NONE;
     ff__engine_view(engine, now_ns);
-    if (ff__memory_restock(engine, tier, job))
+    if (ff__memory_preevict(engine, tier, job))
         return FF__JOB_RUN;
     engine->pressed[tier] = false;
     return FF__JOB_NONE;
@@ -465,8 +465,8 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
     ff__engine_view(engine, now_ns);
     for (uint32_t i = 0; i < job->out_count; i++)
         finish_out(engine, job, i);
-    if (job->stocked > 0)
-        engine->restocking[job->out[0].from.tier] -= job->stocked;
+    if (job->preevicted > 0)
+        engine->preevicting[job->out[0].from.tier] -= job->preevicted;
     if (job->has_in) {
         leave_out_missed(job);
         ff__memory_arrived(engine, job);

@@ -48,13 +48,13 @@ static void join_order(struct ff__launch_ids *ids, uint32_t slot) {
 
 /* ---- slots ---- */
 
-/* The ID of the slot's next owner. After 4095 owners it begins anew: of so long ago nobody knows anything. */
+/* The ID of the slot's next owner. After 4095 owners it begins anew: nothing is known of so long ago. */
 static uint32_t next_id(uint32_t id) {
     uint32_t next = id + FF_LAUNCH_SLOTS;
     return next < NONE_LEFT ? next : ff_launch_slot(id);
 }
 
-/* A slot for a new identity: one that nobody had, or the oldest one's. */
+/* A slot for a new identity: an unused one, or the oldest one's. */
 static int take_slot(struct ff__launch_ids *ids, uint64_t identity, uint32_t *slot) {
     bool is_full = ids->count == ids->limit;
     *slot = is_full ? ids->oldest : ids->count;

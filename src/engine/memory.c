@@ -1,4 +1,4 @@
-/* Memory of the devices: who holds it, and how it changes hands.
+/* Memory of the devices: which block holds what, and how that changes.
  *
  * A device allocates it by chunk (memory_chunks.c) or by page (memory_pages.c); a block on a device of chunks may
  * be split, and take single leaves (memory_leaves.c). */
@@ -154,9 +154,9 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 /* ---- how much is free ---- */
 
 /* How many pages to keep free. */
-static uint64_t stock_of(const struct ff__engine *engine, uint32_t tier) {
+static uint64_t reserve_of(const struct ff__engine *engine, uint32_t tier) {
     return engine->evict->reserve ? engine->evict->reserve(engine->evict_state[tier], &engine->view)
-                                  : (uint64_t)engine->stock * FF_BLOCK_PAGES;
+                                  : (uint64_t)engine->reserve * FF_BLOCK_PAGES;
 }
 
 /* Whether more is allocated than is meant to be. */
@@ -164,11 +164,11 @@ static bool is_over(const struct ff__engine *engine, uint32_t tier) {
     return engine->space.frames[tier].spare_used > 0 || ff__space_excess(&engine->space, tier) > 0;
 }
 
-/* How many pages the stock lacks, or the device has too many, that are not on their way out already. */
+/* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
-    uint64_t stock = stock_of(engine, tier) + ff__space_excess(&engine->space, tier),
-             there = ff_view_free_pages(&engine->view, tier) + engine->restocking[tier];
-    return there < stock ? stock - there : 0;
+    uint64_t reserve = reserve_of(engine, tier) + ff__space_excess(&engine->space, tier),
+             there = ff_view_free_pages(&engine->view, tier) + engine->preevicting[tier];
+    return there < reserve ? reserve - there : 0;
 }
 
 /* Whether everything that the device uses finds room there at the same time. */
@@ -232,7 +232,7 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     return taken;
 }
 
-bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
+bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     struct ff__space *space = &engine->space;
     if (ff__chunks_empty_spare(engine, tier, job))
         return true;
@@ -246,9 +246,9 @@ bool ff__memory_restock(struct ff__engine *engine, uint32_t tier, struct ff__job
     uint32_t granule =
         ff__space_excess(space, tier) > 0 && !space->by_page ? FF_BLOCK_PAGES : space->granule;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing, granule};
-    job->stocked = granule == 1               ? ff__pages_evict(engine, &request, job)
-                   : granule == FF_LEAF_PAGES ? ff__leaves_evict(engine, &request, job)
-                                              : ff__chunks_evict(engine, &request, job);
-    engine->restocking[tier] += job->stocked;
-    return job->stocked > 0;
+    job->preevicted = granule == 1               ? ff__pages_evict(engine, &request, job)
+                      : granule == FF_LEAF_PAGES ? ff__leaves_evict(engine, &request, job)
+                                                 : ff__chunks_evict(engine, &request, job);
+    engine->preevicting[tier] += job->preevicted;
+    return job->preevicted > 0;
 }

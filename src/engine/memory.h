@@ -1,4 +1,4 @@
-/* What the files of device memory share: who holds it (memory.c), who stays (memory_stay.c), and its ways of
+/* What the files of device memory share: which block holds what (memory.c), which stay (memory_stay.c), and the ways of
  * allocation: by chunk (memory_chunks.c), there also by leaf (memory_leaves.c), and by page
  * (memory_pages.c). */
 #ifndef FF_ENGINE_MEMORY_H
@@ -17,7 +17,7 @@ void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, u
 void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
 /* How many of the free pages the taker may have. A prefetch leaves what the policy reserves for faults, unless
- * nobody will ever have to leave. */
+ * no block will ever have to leave. */
 uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                              enum ff_evict_cause cause, uint64_t free_pages);
 
@@ -36,7 +36,7 @@ bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32
 /* The same of a block that a policy has named. */
 bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block);
 
-/* Who leaves before any victim of the policy: a guest, or the oldest that only passes through, which is taken off
+/* The block that leaves before any victim of the policy: a guest, or the oldest that only passes through, which is taken off
  * the list of those. FF_NONE: there is none. */
 uint32_t ff__memory_take_passing(struct ff__engine *engine, const struct ff_evict_request *request);
 
@@ -101,7 +101,7 @@ void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job);
 void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        const struct ff_mask *resident);
 
-/* Whether nobody can leave for the request, however long one waits for jobs to finish: every root has a block
+/* Whether no block can leave for the request, however many jobs finish: every chunk has a block
  * that could not, or where leaves are wanted, all its blocks could not. A system call that has one half of its buffer
  * pinned and waits for the other would wait for ever. */
 bool ff__chunks_none_can_leave(const struct ff__engine *engine,

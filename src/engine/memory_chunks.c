@@ -12,31 +12,31 @@ static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const 
     return count > 0;
 }
 
-/* Whether every block in the root could leave now. */
-static bool root_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t root,
-                           bool held_too) {
-    uint32_t owners[FF_ROOT_LEAVES];
-    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
+/* Whether every block in the chunk could leave now. */
+static bool chunk_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t chunk,
+                            bool held_too) {
+    uint32_t owners[FF_CHUNK_LEAVES];
+    uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
     return all_evictable(engine, tier, owners, count, held_too);
 }
 
-/* When the policy names nobody who can go, and somebody must, it is the lowest root that can. */
-static uint32_t any_root(const struct ff__engine *engine, uint32_t tier) {
+/* If the policy names no victim that can leave, and one must: the lowest chunk that can. */
+static uint32_t any_chunk(const struct ff__engine *engine, uint32_t tier) {
     for (int held_too = 0; held_too < 2; held_too++)
-        for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++)
-            if (root_evictable(engine, tier, root, held_too))
-                return root;
+        for (uint32_t chunk = 0; chunk < ff__frames_end(&engine->space.frames[tier]); chunk++)
+            if (chunk_evictable(engine, tier, chunk, held_too))
+                return chunk;
     return FF_NONE;
 }
 
 bool ff__chunks_none_can_leave(const struct ff__engine *engine,
                                const struct ff_evict_request *request) {
-    uint32_t owners[FF_ROOT_LEAVES], tier = request->tier;
+    uint32_t owners[FF_CHUNK_LEAVES], tier = request->tier;
     const struct ff__frames *frames = &engine->space.frames[tier];
     if (engine->refused_count == 0)
         return false;
-    for (uint32_t root = 0; root < ff__frames_end(frames); root++) {
-        uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners), stuck = 0;
+    for (uint32_t chunk = 0; chunk < ff__frames_end(frames); chunk++) {
+        uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners), stuck = 0;
         for (uint32_t i = 0; i < count; i++)
             stuck += owners[i] == request->for_block || ff__memory_is_refused(engine, owners[i]);
         bool whole = request->granule == FF_BLOCK_PAGES;
@@ -46,86 +46,86 @@ bool ff__chunks_none_can_leave(const struct ff__engine *engine,
     return true;
 }
 
-/* The first spare root whose blocks can all leave; FF_NONE: none. */
+/* The first spare chunk whose blocks can all leave; FF_NONE: none. */
 static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
     const struct ff__frames *frames = &engine->space.frames[tier];
-    for (uint32_t root = frames->root_count; root < ff__frames_end(frames); root++)
-        if (root_evictable(engine, tier, root, false))
-            return root;
+    for (uint32_t chunk = frames->chunk_count; chunk < ff__frames_end(frames); chunk++)
+        if (chunk_evictable(engine, tier, chunk, false))
+            return chunk;
     return FF_NONE;
 }
 
-/* Whether the root of the block can be emptied. */
+/* Whether the chunk of the block can be emptied. */
 static bool mates_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
-    uint32_t mates[FF_ROOT_LEAVES];
-    uint32_t count = ff_view_root_mates(&engine->view, tier, block, mates);
+    uint32_t mates[FF_CHUNK_LEAVES];
+    uint32_t count = ff_view_chunk_mates(&engine->view, tier, block, mates);
     return all_evictable(engine, tier, mates, count, false);
 }
 
-/* The root that is to go: that of the first of the policy's victims who can go with all who share its root.
- * FF_NONE: nobody can. */
-static uint32_t choose_root(struct ff__engine *engine, const struct ff_evict_request *request) {
+/* The chunk that is to go: that of the first of the policy's victims that can leave with all blocks in its chunk.
+ * FF_NONE: none can. */
+static uint32_t choose_chunk(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_victim items[FF__VICTIMS_MAX];
     struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
     uint32_t tier = request->tier, passing = ff__memory_take_passing(engine, request);
     if (passing != FF_NONE && mates_evictable(engine, tier, passing))
-        return ff_view_root(&engine->view, tier, passing);
+        return ff_view_chunk(&engine->view, tier, passing);
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
         if (block != request->for_block && ff__memory_is_victim(engine, tier, block) &&
             mates_evictable(engine, tier, block))
-            return ff_view_root(&engine->view, tier, block);
+            return ff_view_chunk(&engine->view, tier, block);
     }
     bool must = request->cause == FF_EVICT_FOR_FAULT || ff__space_excess(&engine->space, tier) > 0;
-    return must ? any_root(engine, tier) : FF_NONE;
+    return must ? any_chunk(engine, tier) : FF_NONE;
 }
 
-/* What the block has in the root leaves. */
-static void leave_root(struct ff__engine *engine, uint32_t tier, uint32_t root, uint32_t block,
-                       struct ff__job *job) {
+/* What the block has in the chunk leaves. */
+static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk, uint32_t block,
+                        struct ff__job *job) {
     const struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t leaves = 0;
     if (ff__frame(&engine->space, tier, block) != FF_SPLIT) {
         ff__memory_evict(engine, block, tier, NULL, job);
         return;
     }
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t frame = *ff__frames_leaf(frames, block, leaf);
-        leaves |= (uint32_t)(frame != 0 && (frame - 1) / FF_ROOT_LEAVES == root) << leaf;
+        leaves |= (uint32_t)(frame != 0 && (frame - 1) / FF_CHUNK_LEAVES == chunk) << leaf;
     }
     struct ff_mask pages = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
     ff__memory_evict(engine, block, tier, &pages, job);
 }
 
-/* Sends everything in the root away. The driver, too, evicts whole roots: all blocks that share one. */
-static void empty_root(struct ff__engine *engine, uint32_t tier, uint32_t root,
-                       struct ff__job *job) {
-    uint32_t owners[FF_ROOT_LEAVES];
-    uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
+/* Sends everything in the chunk away. The driver, too, evicts whole chunks: all blocks that share one. */
+static void empty_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk,
+                        struct ff__job *job) {
+    uint32_t owners[FF_CHUNK_LEAVES];
+    uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
     for (uint32_t i = 0; i < count; i++)
-        leave_root(engine, tier, root, owners[i], job);
+        leave_chunk(engine, tier, chunk, owners[i], job);
 }
 
-/* Returns the root that will be empty, or FF_NONE. */
-static uint32_t evict_root(struct ff__engine *engine, const struct ff_evict_request *request,
-                           struct ff__job *job) {
-    uint32_t root = choose_root(engine, request);
-    if (root != FF_NONE)
-        empty_root(engine, request->tier, root, job);
-    return root;
+/* Returns the chunk that will be empty, or FF_NONE. */
+static uint32_t evict_chunk(struct ff__engine *engine, const struct ff_evict_request *request,
+                            struct ff__job *job) {
+    uint32_t chunk = choose_chunk(engine, request);
+    if (chunk != FF_NONE)
+        empty_chunk(engine, request->tier, chunk, job);
+    return chunk;
 }
 
 bool ff__chunks_empty_spare(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
-    uint32_t root = spare_to_empty(engine, tier);
-    if (root != FF_NONE)
-        empty_root(engine, tier, root, job);
-    return root != FF_NONE;
+    uint32_t chunk = spare_to_empty(engine, tier);
+    if (chunk != FF_NONE)
+        empty_chunk(engine, tier, chunk, job);
+    return chunk != FF_NONE;
 }
 
 uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
                           struct ff__job *job) {
-    return evict_root(engine, request, job) == FF_NONE ? 0 : FF_BLOCK_PAGES;
+    return evict_chunk(engine, request, job) == FF_NONE ? 0 : FF_BLOCK_PAGES;
 }
 
 bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -136,19 +136,19 @@ bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
         return true;
     uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
     uint64_t free_pages = (uint64_t)frames->free_count * FF_BLOCK_PAGES;
-    if (leaves < FF_ROOT_LEAVES || ff__memory_free_for(engine, tier, block, cause, free_pages) > 0)
+    if (leaves < FF_CHUNK_LEAVES || ff__memory_free_for(engine, tier, block, cause, free_pages) > 0)
         frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count,
                                            FF_BLOCK_PAGES};
-        uint32_t root = evict_root(engine, &request, job);
-        if (root != FF_NONE)
-            frame = ff__frames_take_root(frames, root, block);
+        uint32_t chunk = evict_chunk(engine, &request, job);
+        if (chunk != FF_NONE)
+            frame = ff__frames_take_chunk(frames, chunk, block);
         else if (cause == FF_EVICT_FOR_FAULT && ff__chunks_none_can_leave(engine, &request))
             frame = ff__frames_alloc_spare(frames, leaves, block);
         if (frame == FF_NONE)
             return false;
-        job->took_root = root != FF_NONE;
+        job->took_chunk = chunk != FF_NONE;
     }
     ff__memory_hold(engine, block, tier, frame);
     return true;
@@ -177,7 +177,7 @@ void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool
                           &facts->tier[out->from.tier].resident);
     else if (out->whole && all_left)
         ff__frames_free_owner(&engine->space.frames[out->from.tier],
-                              out->from.frame / FF_ROOT_LEAVES, out->block);
+                              out->from.frame / FF_CHUNK_LEAVES, out->block);
     facts->busy = 0;
 }
 
@@ -187,10 +187,10 @@ static void settle_run(struct ff__engine *engine, const struct ff__job *job) {
     bool nothing_came = ff_mask_empty(&in->pages);
     if (nothing_came && in->whole) {
         ff__memory_release(engine, in->block, in->to.tier);
-        ff__frames_free_owner(frames, in->to.frame / FF_ROOT_LEAVES, in->block);
-    } else if (!nothing_came && job->took_root) {
-        ff__frames_trim_root(frames, in->to.frame / FF_ROOT_LEAVES,
-                             ff__engine_leaves(engine, in->block));
+        ff__frames_free_owner(frames, in->to.frame / FF_CHUNK_LEAVES, in->block);
+    } else if (!nothing_came && job->took_chunk) {
+        ff__frames_trim_chunk(frames, in->to.frame / FF_CHUNK_LEAVES,
+                              ff__engine_leaves(engine, in->block));
     }
 }
 

@@ -1,5 +1,5 @@
 /* Memory by leaf, of blocks that are split, on a device of chunks: a block takes only the leaves of 64 KiB that its
- * pages need, of roots that several blocks share. It takes more as more pages come, and gives back those
+ * pages need, of chunks that several blocks share. It takes more as more pages come, and gives back those
  * whose pages have all left. */
 #include "base/leaves.h"
 #include "engine/memory.h"
@@ -76,9 +76,9 @@ uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_reque
 /* The first block, by address in the device's memory, that can make room; FF_NONE: none can. */
 static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32_t for_block,
                           bool held_too) {
-    uint32_t owners[FF_ROOT_LEAVES];
-    for (uint32_t root = 0; root < ff__frames_end(&engine->space.frames[tier]); root++) {
-        uint32_t count = ff_view_root_blocks(&engine->view, tier, root, owners);
+    uint32_t owners[FF_CHUNK_LEAVES];
+    for (uint32_t chunk = 0; chunk < ff__frames_end(&engine->space.frames[tier]); chunk++) {
+        uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
         for (uint32_t i = 0; i < count; i++)
             if (owners[i] != for_block && ff__memory_may_leave(engine, tier, owners[i]) &&
                 (held_too || !ff__memory_is_held(engine, owners[i])))
@@ -87,7 +87,7 @@ static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32
     return FF_NONE;
 }
 
-/* When the policy names nobody who can go, and a fault waits. */
+/* If the policy names no victim that can leave, and a fault waits. */
 static uint32_t evict_any(struct ff__engine *engine, uint32_t tier, uint32_t for_block,
                           struct ff__job *job) {
     uint32_t block = any_block(engine, tier, for_block, false);
@@ -137,7 +137,7 @@ static void give_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier
     pass_on(engine, block, tier, leaves, job);
 }
 
-/* Takes leaves beyond the device's memory, if nobody can leave, or what is left of the spare roots in use. */
+/* Takes leaves beyond the device's memory, if no block can leave, or what is left of the spare chunks in use. */
 static uint32_t take_spare(struct ff__engine *engine, const struct ff_evict_request *request,
                            uint32_t lacking, uint32_t must) {
     struct ff__frames *frames = &engine->space.frames[request->tier];
@@ -201,7 +201,7 @@ void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
                        const struct ff_mask *resident) {
     struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t used = ff__leaves_of(resident);
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;
         if (*place == 0)
             continue;

@@ -64,7 +64,7 @@ static struct ff_mask leavable(const struct ff__engine *engine, uint32_t tier,
     return ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
 }
 
-/* When the policy names nobody, and somebody must leave, it is the lowest block. */
+/* If the policy names no victim, and one must leave: the lowest block. */
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     uint32_t pinned = FF_NONE, found = FF_NONE;
     for (uint32_t block = 0; block < engine->space.block_limit && found == FF_NONE; block++) {

@@ -1,17 +1,18 @@
-/* Who stays on a device for now, and who leaves first: refusals of the kernel, blocks that have only just
+/* Which blocks stay on a device for now, and which leave first: refusals of the kernel, blocks that have only just
  * come, and what advice says. */
 #include "engine/memory.h"
 
 #define MILLISECOND   UINT64_C(1000000)
-#define REFUSAL_FIRST MILLISECOND         /* ours: how long who could not leave is let alone, */
+#define REFUSAL_FIRST MILLISECOND /* ours: how long a block that could not leave is let alone, */
 #define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
-#define GRACE_FIRST   (MILLISECOND / 20)  /* ours: how long who has come may stay, once blocks */
-#define GRACE_MAX     (20 * MILLISECOND)  /* take each other's memory; doubled likewise */
+#define GRACE_FIRST                                                                                \
+    (MILLISECOND / 20) /* ours: how long an arrived block is protected, once blocks */
+#define GRACE_MAX     (20 * MILLISECOND) /* take each other's memory; doubled likewise */
 #define GRACE_LASTS   (100 * MILLISECOND)
-#define UNUSED_WITHIN (2 * MILLISECOND) /* ours: who is back by then has hardly been used, */
+#define UNUSED_WITHIN (2 * MILLISECOND) /* ours: a block that is back by then was hardly used, */
 #define UNUSED_MANY   16u               /* and so many of them are no chance */
 
-/* ---- who stays for now ---- */
+/* ---- blocks that stay for now ---- */
 
 /* Blocks that the kernel has pinned, or the program has locked, cannot leave; when that ends is not
  * told, so they are tried again, less and less often. */
@@ -36,8 +37,8 @@ bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block) {
 }
 
 /* Threads that need more blocks at a time than there is room for would take them from each other
- * before anybody has used his own: a page that was served is faulted on again at once. So once that
- * is seen again and again, who has come may stay for a while, longer as long as it goes on. */
+ * before any thread has used its own: a page that was served is faulted on again at once. So once that
+ * is seen again and again, arriving blocks are protected for a while, and for longer as long as it goes on. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages) {
     const struct ff__stay *stay = &engine->stay[block];
@@ -86,7 +87,7 @@ bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32
     return ff__memory_may_leave(engine, tier, block) && !ff_mask_empty(&going);
 }
 
-/* ---- who is kept, and who only passes ---- */
+/* ---- blocks that are kept, and that only pass ---- */
 
 void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns) {
     engine->stay[block].keep_ns = until_ns;

@@ -36,7 +36,7 @@ void ff__peers_fini(struct ff__engine *engine) {
 
 /* ---- what is where ---- */
 
-/* Pages of the block for which the host has the same content. Nobody writes to a guest. */
+/* Pages of the block for which the host has the same content. A guest is never written to. */
 static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
                                 const struct ff_mask *pages) {
     const struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;

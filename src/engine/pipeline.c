@@ -14,8 +14,9 @@
 #define FAULT_QUEUE    1024u
 #define PREFETCH_QUEUE 4096u
 #define ADVICE_A_STEP  64u
-#define PROGRESS_NS    10000000u /* who waits for jobs to finish looks around this often, in case */
-#define TROUBLE_NS     1000000u  /* between tries of what has failed */
+#define PROGRESS_NS                                                                                \
+    10000000u /* a thread that waits for jobs to finish looks again this often, in case */
+#define TROUBLE_NS 1000000u /* between tries of what has failed */
 
 /* ---- carrying out jobs ---- */
 
@@ -26,7 +27,7 @@ static bool pressed(const struct ff__engine *engine) {
     return false;
 }
 
-/* Wakes whom this job gives something to do. The lock is held. */
+/* Wakes the threads that this job gives something to do. The lock is held. */
 static void notify(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->progress);
     if (pipeline->migration_sleeps && pressed(pipeline->engine))
@@ -93,7 +94,7 @@ static void delay(struct ff__pipeline *pipeline, const struct ff_fault_group *gr
     pthread_cond_signal(&pipeline->work);
 }
 
-/* Whether some who faulted still wait: their pages have not come, but could. */
+/* Whether some faulting threads still wait: their pages have not come, but could. */
 static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                         const struct ff__job *job) {
     struct ff_mask missed = ff_mask_and(&job->in.left, &group->faulted);
@@ -241,14 +242,14 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     return true;
 }
 
-static bool step_restock(struct ff__pipeline *pipeline) {
+static bool step_preevict(struct ff__pipeline *pipeline) {
     struct ff__job job;
     struct ff__engine *engine = pipeline->engine;
     bool worked = false;
     pthread_mutex_lock(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
         uint64_t now = pipeline->backend->now(pipeline->self);
-        worked = ff__engine_restock(engine, now, tier, &job) == FF__JOB_RUN;
+        worked = ff__engine_preevict(engine, now, tier, &job) == FF__JOB_RUN;
         if (worked)
             run_job(pipeline, &job);
     }
@@ -309,7 +310,7 @@ static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_due(pipeline) && !step_prefetches(pipeline) && !step_restock(pipeline))
+            !step_due(pipeline) && !step_prefetches(pipeline) && !step_preevict(pipeline))
             sleep_until_work(pipeline);
     pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;

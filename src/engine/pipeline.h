@@ -48,7 +48,7 @@ struct ff__flight {
     struct ff__flight *next, **link;
 };
 
-/* Who is told what happens, such as a recording; from any thread, and from handlers of signals. */
+/* What is told of all that happens, such as a recording; from any thread, and from handlers of signals. */
 struct ff__observer {
     void *user;
 
@@ -82,7 +82,7 @@ struct ff__pipeline {
     pthread_mutex_t lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
-    pthread_cond_t follow;       /* for followers: there is a group, or nobody leads */
+    pthread_cond_t follow;       /* for followers: there is a group, or no leader */
     pthread_cond_t work;         /* for the migration thread */
     pthread_cond_t news;         /* for the correlator */
     pthread_cond_t room;         /* for launches: the queue of events was full */
@@ -102,7 +102,7 @@ struct ff__pipeline {
     uint32_t fault_workers, followers; /* threads; of these, those that sleep */
     bool led;                          /* one waits for faults */
     uint64_t group_ns;                 /* what it takes to serve a group, a moving average */
-    bool cannot_read;                  /* faults: somebody has been told */
+    bool cannot_read;                  /* faults: it has been logged */
     pthread_t threads[FF__FAULT_WORKERS_MAX + 3];
     uint32_t thread_count;
 };
@@ -140,13 +140,13 @@ void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument
 /* Whether the calling thread is one of the pipeline's. */
 bool ff__pipeline_is_inside(const struct ff__pipeline *pipeline);
 
-/* Takes a block off all devices, as far as it can leave, waiting for whoever is busy with it. `dead`
+/* Takes a block off all devices, as far as it can leave, waiting for jobs on it. `dead`
  * as in ff__engine_evict. `close`: all of it, and keeps everybody else from it until its range is
  * removed. Within a call. */
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
                         bool close);
 
-/* Waits until nobody is at work on the block. The lock is held. */
+/* Waits until no job is at work on the block. The lock is held. */
 void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 
 /* Sleeps on a condition, at the longest that long. The lock is held. */
@@ -166,7 +166,7 @@ void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all);
 /* A thread that handles faults, until the pipeline stops. */
 void *ff__fault_worker(void *pipeline);
 
-/* The calling thread will be busy, or asleep, for long: if nobody leads, wakes a follower, which will. The lock is
+/* The calling thread will be busy, or asleep, for long: if there is no leader, wakes a follower, which will lead. The lock is
  * held. */
 void ff__fault_workers_promote(struct ff__pipeline *pipeline);
 
@@ -175,8 +175,8 @@ void ff__fault_workers_promote(struct ff__pipeline *pipeline);
 /* Serves a fault in the thread that has met it. Returns when the page is there. -EFAULT: no such block. */
 int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__fault *fault);
 
-/* Marks a block busy that is not, for a caller who will write to the host's copy of it, and touches no
- * memory meanwhile that might fault. Takes out of *pages those that are on a device. False: somebody is at work
+/* Marks a block busy that is not, for a caller that will write to the host's copy of it, and touches no
+ * memory meanwhile that might fault. Takes out of *pages those that are on a device. False: a job is at work
  * on the block. */
 bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages);
 

@@ -49,7 +49,7 @@ static int open_engine(struct ff_context *context, struct ff_error *error) {
     struct ff__engine_config engine = {.seed = config->seed, .check = config->check};
     ff__engine_configure(&engine, &context->description);
     uint64_t reserve = (engine.memory >> FF_BLOCK_SHIFT) / RESERVE_SHARE;
-    engine.stock = reserve < RESERVE_MAX ? (uint32_t)reserve : RESERVE_MAX;
+    engine.reserve = reserve < RESERVE_MAX ? (uint32_t)reserve : RESERVE_MAX;
     int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
     if (!status)
         status = ff__system_parse(config->system, &engine.system, error);

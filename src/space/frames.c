@@ -7,84 +7,84 @@
 
 #define ALL_LEAVES UINT32_MAX
 
-static size_t per_root_size(const struct ff__frames *frames) {
-    return ((size_t)frames->root_count + frames->spare_count) * sizeof(uint32_t);
+static size_t per_chunk_size(const struct ff__frames *frames) {
+    return ((size_t)frames->chunk_count + frames->spare_count) * sizeof(uint32_t);
 }
 
 static size_t leaf_frame_size(const struct ff__frames *frames) {
-    return (size_t)frames->block_limit * FF_ROOT_LEAVES * sizeof(uint32_t);
+    return (size_t)frames->block_limit * FF_CHUNK_LEAVES * sizeof(uint32_t);
 }
 
-int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count,
+int ff__frames_init(struct ff__frames *frames, uint32_t chunk_count, uint32_t spare_count,
                     uint32_t block_limit) {
     memset(frames, 0, sizeof *frames);
-    frames->root_count = root_count;
+    frames->chunk_count = chunk_count;
     frames->spare_count = spare_count;
-    frames->free_leaves = root_count * FF_ROOT_LEAVES;
+    frames->free_leaves = chunk_count * FF_CHUNK_LEAVES;
     frames->block_limit = block_limit;
-    size_t per_root = per_root_size(frames);
-    frames->used = ff__lazy_map(per_root);
-    frames->owner = ff__lazy_map(per_root * FF_ROOT_LEAVES);
+    size_t per_chunk = per_chunk_size(frames);
+    frames->used = ff__lazy_map(per_chunk);
+    frames->owner = ff__lazy_map(per_chunk * FF_CHUNK_LEAVES);
     frames->leaf_frame = ff__lazy_map(leaf_frame_size(frames));
-    frames->free = ff__lazy_map(per_root);
-    frames->partial = ff__lazy_map(per_root);
-    frames->partial_at = ff__lazy_map(per_root);
+    frames->free = ff__lazy_map(per_chunk);
+    frames->partial = ff__lazy_map(per_chunk);
+    frames->partial_at = ff__lazy_map(per_chunk);
     if (!frames->used || !frames->owner || !frames->leaf_frame || !frames->free ||
         !frames->partial || !frames->partial_at) {
         ff__frames_fini(frames);
         return -ENOMEM;
     }
-    for (uint32_t root = root_count; root > 0; root--)
-        frames->free[frames->free_count++] = root - 1;
+    for (uint32_t chunk = chunk_count; chunk > 0; chunk--)
+        frames->free[frames->free_count++] = chunk - 1;
     return 0;
 }
 
 void ff__frames_fini(struct ff__frames *frames) {
-    size_t per_root = per_root_size(frames);
-    ff__lazy_unmap(frames->used, per_root);
-    ff__lazy_unmap(frames->owner, per_root * FF_ROOT_LEAVES);
+    size_t per_chunk = per_chunk_size(frames);
+    ff__lazy_unmap(frames->used, per_chunk);
+    ff__lazy_unmap(frames->owner, per_chunk * FF_CHUNK_LEAVES);
     ff__lazy_unmap(frames->leaf_frame, leaf_frame_size(frames));
-    ff__lazy_unmap(frames->free, per_root);
-    ff__lazy_unmap(frames->partial, per_root);
-    ff__lazy_unmap(frames->partial_at, per_root);
+    ff__lazy_unmap(frames->free, per_chunk);
+    ff__lazy_unmap(frames->partial, per_chunk);
+    ff__lazy_unmap(frames->partial_at, per_chunk);
     memset(frames, 0, sizeof *frames);
 }
 
-/* ---- the two lists of roots with room ---- */
+/* ---- the two lists of chunks with room ---- */
 
-static void partial_add(struct ff__frames *frames, uint32_t root) {
-    frames->partial_at[root] = frames->partial_count;
-    frames->partial[frames->partial_count++] = root;
+static void partial_add(struct ff__frames *frames, uint32_t chunk) {
+    frames->partial_at[chunk] = frames->partial_count;
+    frames->partial[frames->partial_count++] = chunk;
 }
 
-static void partial_remove(struct ff__frames *frames, uint32_t root) {
-    uint32_t at = frames->partial_at[root];
+static void partial_remove(struct ff__frames *frames, uint32_t chunk) {
+    uint32_t at = frames->partial_at[chunk];
     uint32_t last = frames->partial[--frames->partial_count];
     frames->partial[at] = last;
     frames->partial_at[last] = at;
 }
 
 static void settle_withheld(struct ff__frames *frames) {
-    uint32_t end = frames->root_count, before = frames->withheld;
+    uint32_t end = frames->chunk_count, before = frames->withheld;
     while (frames->withheld < frames->to_withhold && frames->free_count > 0)
         frames->free[end - ++frames->withheld] = frames->free[--frames->free_count];
     while (frames->withheld > frames->to_withhold)
         frames->free[frames->free_count++] = frames->free[end - frames->withheld--];
-    frames->free_leaves += before * FF_ROOT_LEAVES;
-    frames->free_leaves -= frames->withheld * FF_ROOT_LEAVES;
+    frames->free_leaves += before * FF_CHUNK_LEAVES;
+    frames->free_leaves -= frames->withheld * FF_CHUNK_LEAVES;
 }
 
 static bool is_partial(uint32_t used) {
     return used != 0 && used != ALL_LEAVES;
 }
 
-/* Changes which leaves of a root are used and keeps it on the right list. */
-static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
-    uint32_t before = frames->used[root];
+/* Changes which leaves of a chunk are used and keeps it on the right list. */
+static void set_used(struct ff__frames *frames, uint32_t chunk, uint32_t used) {
+    uint32_t before = frames->used[chunk];
     frames->leaves_used += (uint32_t)__builtin_popcount(used);
     frames->leaves_used -= (uint32_t)__builtin_popcount(before);
-    frames->used[root] = used;
-    if (root >= frames->root_count) { /* on neither list: it is to be empty again */
+    frames->used[chunk] = used;
+    if (chunk >= frames->chunk_count) { /* on neither list: it is to be empty again */
         frames->spare_used += used != 0;
         frames->spare_used -= before != 0;
         return;
@@ -92,17 +92,17 @@ static void set_used(struct ff__frames *frames, uint32_t root, uint32_t used) {
     frames->free_leaves += (uint32_t)__builtin_popcount(before);
     frames->free_leaves -= (uint32_t)__builtin_popcount(used);
     if (is_partial(before) && !is_partial(used))
-        partial_remove(frames, root);
+        partial_remove(frames, chunk);
     if (!is_partial(before) && is_partial(used))
-        partial_add(frames, root);
+        partial_add(frames, chunk);
     if (used == 0 && before != 0) {
-        frames->free[frames->free_count++] = root;
+        frames->free[frames->free_count++] = chunk;
         settle_withheld(frames);
     }
 }
 
 static uint32_t leaf_run(uint32_t first, uint32_t leaves) {
-    uint32_t run = leaves == FF_ROOT_LEAVES ? ALL_LEAVES : (1u << leaves) - 1;
+    uint32_t run = leaves == FF_CHUNK_LEAVES ? ALL_LEAVES : (1u << leaves) - 1;
     return run << first;
 }
 
@@ -111,27 +111,27 @@ static uint32_t find_run(uint32_t used, uint32_t leaves) {
     uint32_t starts = ~used; /* bit i: a run of the length tried so far starts at i */
     for (uint32_t length = 1; length < leaves; length++)
         starts &= ~used >> length;
-    return starts ? (uint32_t)__builtin_ctz(starts) : FF_ROOT_LEAVES;
+    return starts ? (uint32_t)__builtin_ctz(starts) : FF_CHUNK_LEAVES;
 }
 
-static uint32_t hand_out(struct ff__frames *frames, uint32_t root, uint32_t first, uint32_t leaves,
+static uint32_t hand_out(struct ff__frames *frames, uint32_t chunk, uint32_t first, uint32_t leaves,
                          uint32_t block) {
-    uint32_t frame = root * FF_ROOT_LEAVES + first;
+    uint32_t frame = chunk * FF_CHUNK_LEAVES + first;
     for (uint32_t i = 0; i < leaves; i++)
         frames->owner[frame + i] = block;
-    set_used(frames, root, frames->used[root] | leaf_run(first, leaves));
+    set_used(frames, chunk, frames->used[chunk] | leaf_run(first, leaves));
     return frame;
 }
 
 /* ---- public to the library ---- */
 
 uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
-    if (leaves < FF_ROOT_LEAVES) {
+    if (leaves < FF_CHUNK_LEAVES) {
         for (uint32_t i = 0; i < frames->partial_count; i++) {
-            uint32_t root = frames->partial[i];
-            uint32_t first = find_run(frames->used[root], leaves);
-            if (first + leaves <= FF_ROOT_LEAVES)
-                return hand_out(frames, root, first, leaves, block);
+            uint32_t chunk = frames->partial[i];
+            uint32_t first = find_run(frames->used[chunk], leaves);
+            if (first + leaves <= FF_CHUNK_LEAVES)
+                return hand_out(frames, chunk, first, leaves, block);
         }
     }
     if (frames->free_count == 0)
@@ -140,47 +140,47 @@ uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t b
 }
 
 uint32_t ff__frames_alloc_leaf(struct ff__frames *frames, uint32_t block) {
-    uint32_t root;
+    uint32_t chunk;
     if (frames->partial_count > 0)
-        root = frames->partial[frames->partial_count - 1];
+        chunk = frames->partial[frames->partial_count - 1];
     else if (frames->free_count > 0)
-        root = frames->free[--frames->free_count];
+        chunk = frames->free[--frames->free_count];
     else
         return FF_NONE;
-    return hand_out(frames, root, (uint32_t)__builtin_ctz(~frames->used[root]), 1, block);
+    return hand_out(frames, chunk, (uint32_t)__builtin_ctz(~frames->used[chunk]), 1, block);
 }
 
 void ff__frames_free(struct ff__frames *frames, uint32_t frame, uint32_t leaves) {
-    uint32_t root = frame / FF_ROOT_LEAVES;
-    set_used(frames, root, frames->used[root] & ~leaf_run(frame % FF_ROOT_LEAVES, leaves));
+    uint32_t chunk = frame / FF_CHUNK_LEAVES;
+    set_used(frames, chunk, frames->used[chunk] & ~leaf_run(frame % FF_CHUNK_LEAVES, leaves));
 }
 
-uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t block) {
-    return hand_out(frames, root, 0, FF_ROOT_LEAVES, block);
+uint32_t ff__frames_take_chunk(struct ff__frames *frames, uint32_t chunk, uint32_t block) {
+    return hand_out(frames, chunk, 0, FF_CHUNK_LEAVES, block);
 }
 
-void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves) {
-    if (leaves < FF_ROOT_LEAVES)
-        ff__frames_free(frames, root * FF_ROOT_LEAVES + leaves, FF_ROOT_LEAVES - leaves);
+void ff__frames_trim_chunk(struct ff__frames *frames, uint32_t chunk, uint32_t leaves) {
+    if (leaves < FF_CHUNK_LEAVES)
+        ff__frames_free(frames, chunk * FF_CHUNK_LEAVES + leaves, FF_CHUNK_LEAVES - leaves);
 }
 
 uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block) {
     for (uint32_t i = 0; i <= frames->spare_used && i < frames->spare_count; i++)
-        if (frames->used[frames->root_count + i] == 0)
-            return hand_out(frames, frames->root_count + i, 0, leaves, block);
+        if (frames->used[frames->chunk_count + i] == 0)
+            return hand_out(frames, frames->chunk_count + i, 0, leaves, block);
     return FF_NONE;
 }
 
-void ff__frames_withhold(struct ff__frames *frames, uint32_t roots) {
-    frames->to_withhold = roots;
+void ff__frames_withhold(struct ff__frames *frames, uint32_t chunks) {
+    frames->to_withhold = chunks;
     settle_withheld(frames);
 }
 
 uint32_t ff__frames_alloc_spare_leaf(struct ff__frames *frames, uint32_t block, bool opens) {
     for (uint32_t i = 0, seen = 0; i < frames->spare_count; i++) {
-        uint32_t root = frames->root_count + i, used = frames->used[root];
+        uint32_t chunk = frames->chunk_count + i, used = frames->used[chunk];
         if (used != ALL_LEAVES && (used != 0 || opens))
-            return hand_out(frames, root, (uint32_t)__builtin_ctz(~used), 1, block);
+            return hand_out(frames, chunk, (uint32_t)__builtin_ctz(~used), 1, block);
         seen += used != 0;
         if (seen == frames->spare_used && !opens)
             return FF_NONE;
@@ -189,20 +189,20 @@ uint32_t ff__frames_alloc_spare_leaf(struct ff__frames *frames, uint32_t block, 
 }
 
 uint32_t ff__frames_end(const struct ff__frames *frames) {
-    uint32_t end = frames->root_count;
+    uint32_t end = frames->chunk_count;
     for (uint32_t seen = 0; seen < frames->spare_used; end++)
         seen += frames->used[end] != 0;
     return end;
 }
 
 void ff__frames_give(struct ff__frames *frames, uint32_t frame, uint32_t leaves, uint32_t block) {
-    hand_out(frames, frame / FF_ROOT_LEAVES, frame % FF_ROOT_LEAVES, leaves, block);
+    hand_out(frames, frame / FF_CHUNK_LEAVES, frame % FF_CHUNK_LEAVES, leaves, block);
 }
 
-void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block) {
-    uint32_t used = frames->used[root];
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
-        if (frames->owner[root * FF_ROOT_LEAVES + leaf] == block)
+void ff__frames_free_owner(struct ff__frames *frames, uint32_t chunk, uint32_t block) {
+    uint32_t used = frames->used[chunk];
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
+        if (frames->owner[chunk * FF_CHUNK_LEAVES + leaf] == block)
             used &= ~(1u << leaf);
-    set_used(frames, root, used);
+    set_used(frames, chunk, used);
 }

@@ -1,34 +1,36 @@
-/* The memory of one device: roots of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
+/* The memory of one device: chunks of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
  *
- * A block holds a run of leaves in one root, or it is split: each of its leaves lies for itself. As a run, a
- * block of more than 31 leaves takes a whole root, as in the NVIDIA driver, where one touched page of a
- * full block allocates 2 MiB; a shorter block shares its root with others. What is allocated never exceeds the
- * device's memory, by construction; beyond it are spare roots, for when nothing can leave although somebody
- * must come. The caller serializes; only of a split block's own leaf_frame, whoever carries out its job reads. */
+ * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself. As a run, a
+ * block of more than 31 leaves takes a whole chunk, as in the NVIDIA driver, where one touched page of a
+ * full block allocates 2 MiB; a shorter block shares its chunk with others. What is allocated never exceeds the
+ * device's memory, by construction; beyond it are spare chunks, for when nothing can leave although a fault
+ * must be served. The caller serializes; only of a split block's own leaf_frame, the thread that carries out its job reads. */
 #ifndef FF_SPACE_FRAMES_H
 #define FF_SPACE_FRAMES_H
 
 #include <farfault/policy.h>
 
-/* A frame is the index of its first leaf: root * 32 + leaf. */
+/* A frame is the index of its first leaf: chunk * 32 + leaf. */
 struct ff__frames {
-    uint32_t root_count, free_count;
-    uint32_t spare_count, spare_used; /* roots from root_count on */
-    uint32_t to_withhold, withheld; /* free roots that nobody may have; see ff__frames_withhold() */
-    uint32_t leaves_used, free_leaves; /* of all roots; of those that are not spare, nor withheld */
+    uint32_t chunk_count, free_count;
+    uint32_t spare_count, spare_used; /* chunks from chunk_count on */
+    uint32_t to_withhold,
+        withheld; /* free chunks that are not allocated; see ff__frames_withhold() */
+    uint32_t leaves_used,
+        free_leaves; /* of all chunks; of those that are not spare, nor withheld */
     uint32_t block_limit;
-    uint32_t *used;       /* [root] one bit a leaf */
+    uint32_t *used;       /* [chunk] one bit a leaf */
     uint32_t *owner;      /* [frame] the block that holds the leaf, while it is used */
     uint32_t *leaf_frame; /* [block * 32 + leaf] of a split block: 1 + frame, or 0 */
-    uint32_t *free;       /* stack of wholly free roots: the last one released is the warmest.
+    uint32_t *free;       /* stack of wholly free chunks: the last one released is the warmest.
                              Behind it, from the end on, those that are withheld */
-    uint32_t *partial;    /* roots with both free and used leaves, in no order */
-    uint32_t *partial_at; /* [root] its place in `partial` */
+    uint32_t *partial;    /* chunks with both free and used leaves, in no order */
+    uint32_t *partial_at; /* [chunk] its place in `partial` */
     uint32_t partial_count;
 };
 
 /* 0 or -ENOMEM. */
-int ff__frames_init(struct ff__frames *frames, uint32_t root_count, uint32_t spare_count,
+int ff__frames_init(struct ff__frames *frames, uint32_t chunk_count, uint32_t spare_count,
                     uint32_t block_limit);
 void ff__frames_fini(struct ff__frames *frames);
 
@@ -37,48 +39,48 @@ static inline uint32_t ff__frames_leaves(uint32_t page_count) {
     return (page_count + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES;
 }
 
-/* A run of 1..32 leaves for the block; FF_NONE if no root has one. */
+/* A run of 1..32 leaves for the block; FF_NONE if no chunk has one. */
 uint32_t ff__frames_alloc(struct ff__frames *frames, uint32_t leaves, uint32_t block);
 void ff__frames_free(struct ff__frames *frames, uint32_t frame, uint32_t leaves);
 
-/* One leaf for the block, of a root that is in use if there is one; FF_NONE: none is free. */
+/* One leaf for the block, of a chunk that is in use if there is one; FF_NONE: none is free. */
 uint32_t ff__frames_alloc_leaf(struct ff__frames *frames, uint32_t block);
 
-/* Gives the whole root, whatever it holds, to one block: its former owners are being evicted.
+/* Gives the whole chunk, whatever it holds, to one block: its former owners are being evicted.
  * Returns the frame. */
-uint32_t ff__frames_take_root(struct ff__frames *frames, uint32_t root, uint32_t block);
+uint32_t ff__frames_take_chunk(struct ff__frames *frames, uint32_t chunk, uint32_t block);
 
-/* Frees the leaves of a taken root beyond the first `leaves`. */
-void ff__frames_trim_root(struct ff__frames *frames, uint32_t root, uint32_t leaves);
+/* Frees the leaves of a taken chunk beyond the first `leaves`. */
+void ff__frames_trim_chunk(struct ff__frames *frames, uint32_t chunk, uint32_t leaves);
 
-/* A spare root, as far as the block needs it; FF_NONE: there is none left. */
+/* A spare chunk, as far as the block needs it; FF_NONE: there is none left. */
 uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block);
 
-/* One leaf of a spare root: of one that is in use, or if `opens` of another; FF_NONE: there is none left. */
+/* One leaf of a spare chunk: of one that is in use, or if `opens` of another; FF_NONE: there is none left. */
 uint32_t ff__frames_alloc_spare_leaf(struct ff__frames *frames, uint32_t block, bool opens);
 
-/* Keeps so many roots from being allocated: free ones at once, others when they are free. */
-void ff__frames_withhold(struct ff__frames *frames, uint32_t roots);
+/* Keeps so many chunks from being allocated: free ones at once, others when they are free. */
+void ff__frames_withhold(struct ff__frames *frames, uint32_t chunks);
 
-/* Roots that are in use although they are to be withheld. */
+/* Chunks that are in use although they are to be withheld. */
 static inline uint32_t ff__frames_excess(const struct ff__frames *frames) {
     return frames->to_withhold - frames->withheld;
 }
 
-/* Roots that may be in use: those from here on are not. */
+/* Chunks that may be in use: those from here on are not. */
 uint32_t ff__frames_end(const struct ff__frames *frames);
 
-/* Makes leaves the block's, whoever held them: one that is being evicted; or one that has taken them from the
+/* Makes leaves the block's, whatever block held them: one that is being evicted; or one that has taken them from the
  * block, which could not leave after all. */
 void ff__frames_give(struct ff__frames *frames, uint32_t frame, uint32_t leaves, uint32_t block);
 
-/* Frees all leaves of the root that are the block's. */
-void ff__frames_free_owner(struct ff__frames *frames, uint32_t root, uint32_t block);
+/* Frees all leaves of the chunk that are the block's. */
+void ff__frames_free_owner(struct ff__frames *frames, uint32_t chunk, uint32_t block);
 
 /* Where a split block's leaf lies: 1 + its frame, or 0. */
 static inline uint32_t *ff__frames_leaf(const struct ff__frames *frames, uint32_t block,
                                         uint32_t leaf) {
-    return &frames->leaf_frame[(size_t)block * FF_ROOT_LEAVES + leaf];
+    return &frames->leaf_frame[(size_t)block * FF_CHUNK_LEAVES + leaf];
 }
 
 /* The frame of a leaf that the block holds; `frame`: the block's, which may be FF_SPLIT. */

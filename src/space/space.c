@@ -46,9 +46,9 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
                    uint64_t memory, uint32_t granule, bool watched, uint32_t spare) {
     bool by_page = granule == 1;
     memset(space, 0, sizeof *space);
-    uint64_t roots = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
+    uint64_t chunks = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
     if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
-        roots > UINT32_MAX / FF_ROOT_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
+        chunks > UINT32_MAX / FF_CHUNK_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
         devices >= FF_TIERS_MAX ||
         !(by_page || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES))
         return -EINVAL;
@@ -62,10 +62,10 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     }
     space->granule = granule;
     space->by_page = by_page;
-    space->most = by_page ? memory >> FF_PAGE_SHIFT : roots * FF_BLOCK_PAGES;
+    space->most = by_page ? memory >> FF_PAGE_SHIFT : chunks * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
     for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
-        status = ff__frames_init(&space->frames[tier], (uint32_t)roots, spare, space->block_limit);
+        status = ff__frames_init(&space->frames[tier], (uint32_t)chunks, spare, space->block_limit);
     if (status) {
         ff__space_fini(space);
         return status;
@@ -243,10 +243,10 @@ static int check_moves(const struct ff__space *space, uint32_t block, struct ff_
 static int check_leaf(const struct ff__space *space, uint32_t tier, uint32_t block, uint32_t frame,
                       struct ff_error *error) {
     const struct ff__frames *frames = &space->frames[tier];
-    uint32_t root = frame / FF_ROOT_LEAVES;
-    if (root >= frames->root_count + frames->spare_count)
+    uint32_t chunk = frame / FF_CHUNK_LEAVES;
+    if (chunk >= frames->chunk_count + frames->spare_count)
         return ff__fail(error, -EUCLEAN, "block %u: tier %u has no frame %u", block, tier, frame);
-    if (!(frames->used[root] >> frame % FF_ROOT_LEAVES & 1))
+    if (!(frames->used[chunk] >> frame % FF_CHUNK_LEAVES & 1))
         return ff__fail(error, -EUCLEAN, "block %u: its frame %u is free", block, frame);
     if (frames->owner[frame] != block)
         return ff__fail(error, -EUCLEAN, "block %u: its frame %u belongs to block %u", block, frame,
@@ -254,7 +254,7 @@ static int check_leaf(const struct ff__space *space, uint32_t tier, uint32_t blo
     return 0;
 }
 
-/* A run of leaves. A busy block may hold a whole root until its job ends. */
+/* A run of leaves. A busy block may hold a whole chunk until its job ends. */
 static int check_run(const struct ff__space *space, uint32_t tier, uint32_t block, uint32_t *leaves,
                      struct ff_error *error) {
     uint32_t frame = ff__frame(space, tier, block);
@@ -270,7 +270,7 @@ static int check_run(const struct ff__space *space, uint32_t tier, uint32_t bloc
 static int check_split(const struct ff__space *space, uint32_t tier, uint32_t block,
                        uint32_t *leaves, struct ff_error *error) {
     uint32_t used = ff__leaves_of(&ff__facts(space, block)->tier[tier].resident);
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t frame = *ff__frames_leaf(&space->frames[tier], block, leaf);
         if ((frame != 0) != (used >> leaf & 1))
             return ff__fail(error, -EUCLEAN, "block %u: leaf %u of tier %u is %s", block, leaf,
@@ -327,9 +327,9 @@ static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t l
                         (unsigned long long)space->capacity[tier]);
     if (!space->by_page &&
         (leaves > frames->leaves_used ||
-         frames->leaves_used > (frames->root_count + frames->spare_used) * FF_ROOT_LEAVES))
+         frames->leaves_used > (frames->chunk_count + frames->spare_used) * FF_CHUNK_LEAVES))
         return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are allocated of %u",
-                        tier, leaves, frames->leaves_used, frames->root_count * FF_ROOT_LEAVES);
+                        tier, leaves, frames->leaves_used, frames->chunk_count * FF_CHUNK_LEAVES);
     return 0;
 }
 

@@ -35,7 +35,7 @@ struct ff__space {
     uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
     uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
     uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
-    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that nobody holds */
+    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that no block holds */
     uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
@@ -47,7 +47,7 @@ struct ff__space {
 };
 
 /* `memory`: bytes of each device, at least one block, or one page if that is the granule. `granule`: pages in
- * which memory is allocated: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES. `watched`: accesses are seen. `spare`: roots
+ * which memory is allocated: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES. `watched`: accesses are seen. `spare`: chunks
  * beyond the memory. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory, uint32_t granule, bool watched, uint32_t spare);

@@ -22,7 +22,7 @@ struct fake_block {
     uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* versions; 0: zeros */
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
     uint32_t frame[FF_TIERS_MAX],
-        leaf[FF_TIERS_MAX][FF_ROOT_LEAVES]; /* of a split block: 1 + frame */
+        leaf[FF_TIERS_MAX][FF_CHUNK_LEAVES]; /* of a split block: 1 + frame */
     bool at_work;
 };
 
@@ -52,7 +52,7 @@ static inline void fake_open(struct fake *fake, const struct ff__space *space, u
     fake->space = space;
     fake->random = ff__random_seeded(seed ^ 0xFA4E);
     fake->blocks = fake_zeroed(space->block_limit * sizeof *fake->blocks);
-    fake->leaf_count = space->frames[1].root_count * FF_ROOT_LEAVES;
+    fake->leaf_count = space->frames[1].chunk_count * FF_CHUNK_LEAVES;
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
         fake->owner[tier] = fake_zeroed(fake->leaf_count * sizeof(uint32_t));
         memset(fake->owner[tier], 0xff, fake->leaf_count * sizeof(uint32_t));
@@ -167,7 +167,7 @@ static inline void fake_occupy(struct fake *fake, const struct ff__move *move,
 static inline void fake_vacate_leaves(struct fake *fake, uint32_t block, uint32_t tier) {
     struct fake_block *b = &fake->blocks[block];
     uint32_t used = ff__leaves_of(&b->on[tier]);
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++) {
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         if (b->leaf[tier][leaf] == 0 || used >> leaf & 1)
             continue;
         fake->owner[tier][b->leaf[tier][leaf] - 1] = FF_NONE;

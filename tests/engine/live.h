@@ -27,7 +27,7 @@ struct waiter {
 
 struct live_shape {
     const char *system;
-    uint32_t devices, roots;
+    uint32_t devices, chunks;
     uint32_t nap_us;                 /* the longest a move takes, */
     uint32_t slow_us;                /* and what it takes in any case */
     uint32_t fail_percent;           /* of all tries to move something */
@@ -259,8 +259,8 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .base = FAKE_BASE,
         .address_space = LIVE_WINDOWS * BLOCK_BYTES,
         .devices = shape->devices,
-        .memory = shape->roots * BLOCK_BYTES,
-        .stock = 1,
+        .memory = shape->chunks * BLOCK_BYTES,
+        .reserve = 1,
         .shows = LIVE_SHOWS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .launch_limit = shape->launch_limit,

@@ -14,13 +14,13 @@ static struct ff__engine engine;
 static struct fake fake;
 static struct ff__job job;
 
-static inline struct ff__engine_config config_for(const char *system, uint64_t roots) {
+static inline struct ff__engine_config config_for(const char *system, uint64_t chunks) {
     struct ff__engine_config config = {
         .base = FAKE_BASE,
         .address_space = 64 * BLOCK_BYTES,
         .devices = 2,
-        .memory = roots * BLOCK_BYTES,
-        .stock = 1,
+        .memory = chunks * BLOCK_BYTES,
+        .reserve = 1,
         .shows = ALL_SEEN,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .check = true,
@@ -32,8 +32,8 @@ static inline struct ff__engine_config config_for(const char *system, uint64_t r
     return config;
 }
 
-static inline void open_engine(const char *system, uint64_t roots) {
-    struct ff__engine_config config = config_for(system, roots);
+static inline void open_engine(const char *system, uint64_t chunks) {
+    struct ff__engine_config config = config_for(system, chunks);
     struct ff_error error = {""};
     if (ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);

@@ -64,7 +64,7 @@ static void test_shape_of_a_backend(void **state) {
         (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2, FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
     ff__engine_configure(&config, &device);
-    assert_int_equal(config.stock, 1);
+    assert_int_equal(config.reserve, 1);
     assert_int_equal(config.spare, 2);
     assert_int_equal(config.granule, FF_LEAF_PAGES);
     assert_non_null(config.system.policy[FF__PREFETCH]);
@@ -156,7 +156,7 @@ static void test_fault_brings_pages(void **state) {
     open_engine("demand", 4);
     uint32_t block = add_range(600);
     assert_int_equal(fault(block, 3, 5, &job), FF__JOB_RUN);
-    assert_true(job.has_in && !job.took_root);
+    assert_true(job.has_in && !job.took_chunk);
     assert_int_equal(job.out_count, 0);
     assert_int_equal(ff_mask_count(&job.in.pages), 2);
     assert_true(ff_mask_empty(&job.in.held) && job.in.whole);
@@ -398,8 +398,8 @@ static void test_no_room_asks_once(void **state) {
     close_engine();
 }
 
-/* Blocks that share a root leave it together, and a short newcomer gives the rest back. */
-static void test_shared_root_goes_as_one(void **state) {
+/* Blocks that share a chunk leave it together, and a short newcomer gives the rest back. */
+static void test_shared_chunk_goes_as_one(void **state) {
     (void)state;
     uint32_t blocks[4];
     open_engine("demand", 1);
@@ -410,8 +410,8 @@ static void test_shared_root_goes_as_one(void **state) {
     uint32_t fifth = add_range(90); /* 6 leaves; 4 are left */
     assert_int_equal(fault(fifth, 0, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 4);
-    assert_true(job.took_root);
-    assert_int_equal(engine.space.frames[1].leaves_used, FF_ROOT_LEAVES);
+    assert_true(job.took_chunk);
+    assert_int_equal(engine.space.frames[1].leaves_used, FF_CHUNK_LEAVES);
     carry_out(&job);
     assert_int_equal(engine.space.frames[1].leaves_used, 6);
     bring(blocks[2], 0, 1);
@@ -458,7 +458,7 @@ static void name_one(void *policy_state, const struct ff_view *view,
 static void name_with_care(void *policy_state, const struct ff_view *view,
                            const struct ff_evict_request *request, struct ff_victim_list *victims) {
     name_one(policy_state, view, request, victims);
-    ff__ahead_judge_roots(view, request, victims);
+    ff__ahead_judge_chunks(view, request, victims);
 }
 
 static const struct ff_evict_policy names = {
@@ -468,8 +468,8 @@ static const struct ff_evict_policy names_with_care = {
     .pick = name_with_care};
 
 /* The engine evicts the named victims. DeepUM's evictors let no prefetch take the memory of what shares a
- * root with the victim and is needed sooner. */
-static void test_shared_root_and_a_prefetch(void **state) {
+ * chunk with the victim and is needed sooner. */
+static void test_shared_chunk_and_a_prefetch(void **state) {
     (void)state;
     assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
     assert_int_equal(ff__policy_register(FF__EVICT, &names_with_care.base, NULL), 0);
@@ -532,7 +532,7 @@ static void test_reserve(void **state) {
 }
 
 /* The block that is needed last stays if blocks that share its chunk are needed soon. */
-static void test_shared_root_that_is_needed(void **state) {
+static void test_shared_chunk_that_is_needed(void **state) {
     (void)state;
     register_forecasts();
     open_engine("demand:prefetch=forecasts,evict=farthest", 2);
@@ -602,23 +602,23 @@ static void test_advice_that_does_not_fit(void **state) {
 
 /* Pre-eviction starts under pressure only, stops when the reserve is complete, and not at all while
  * everything fits. */
-static void test_restock(void **state) {
+static void test_preeviction(void **state) {
     (void)state;
     open_engine("demand", 4);
     uint32_t block = add_range(4 * 512);
     for (uint32_t i = 0; i < 4; i++)
         bring(block + i, 0, 1);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 1, &job), FF__JOB_NONE);
     uint32_t more = add_range(512);
     bring(more, 0, 1);
     assert_int_equal(engine.space.frames[1].free_count, 0);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 1, &job), FF__JOB_RUN);
     assert_false(job.has_in);
     assert_int_equal(job.out_count, 1);
     carry_out(&job);
     assert_int_equal(engine.space.frames[1].free_count, 1);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 2, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 2, &job), FF__JOB_NONE);
     close_engine();
 }
 
@@ -639,7 +639,7 @@ static void test_capacity_shrinks_and_grows(void **state) {
     assert_int_equal(stats->overshoot, BLOCK_BYTES);
     bring(block + 3, 0, 1); /* in the place of another one */
     assert_int_equal(stats->resident, 3 * BLOCK_BYTES);
-    while (ff__engine_restock(&engine, 1000, 1, &job) == FF__JOB_RUN && stats->overshoot > 0)
+    while (ff__engine_preevict(&engine, 1000, 1, &job) == FF__JOB_RUN && stats->overshoot > 0)
         carry_out(&job);
     assert_int_equal(stats->overshoot, 0);
     assert_true(stats->resident <= 2 * BLOCK_BYTES);
@@ -653,7 +653,7 @@ static void test_capacity_shrinks_and_grows(void **state) {
 }
 
 /* What fits is what a device has room for of that which it uses itself. */
-static void test_restock_by_device(void **state) {
+static void test_preeviction_by_device(void **state) {
     (void)state;
     uint32_t range;
     open_engine("demand", 4);
@@ -665,14 +665,14 @@ static void test_restock_by_device(void **state) {
         bring(second + i, 0, 1);
     }
     assert_int_equal(engine.space.frames[1].free_count + engine.space.frames[2].free_count, 0);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_NONE);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 2, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 1, &job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 2, &job), FF__JOB_NONE);
     /* the first device begins to use what the second one has */
     struct ff_fault_group group = group_of(second, 1, 2);
     group.tier = 1;
     assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
     carry_out(&job);
-    assert_int_equal(ff__engine_restock(&engine, 1000, 1, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_preevict(&engine, 1000, 1, &job), FF__JOB_RUN);
     carry_out(&job);
     close_engine();
 }
@@ -799,13 +799,13 @@ int main(void) {
         cmocka_unit_test(test_closed_block_stays_closed),
         cmocka_unit_test(test_released_block_has_content),
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
-        cmocka_unit_test(test_shared_root_goes_as_one),
-        cmocka_unit_test(test_shared_root_and_a_prefetch),
+        cmocka_unit_test(test_shared_chunk_goes_as_one),
+        cmocka_unit_test(test_shared_chunk_and_a_prefetch),
         cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_shared_root_that_is_needed),
+        cmocka_unit_test(test_shared_chunk_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
-        cmocka_unit_test(test_restock),
-        cmocka_unit_test(test_restock_by_device),
+        cmocka_unit_test(test_preeviction),
+        cmocka_unit_test(test_preeviction_by_device),
         cmocka_unit_test(test_capacity_shrinks_and_grows),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),

@@ -10,7 +10,7 @@
 
 #define DEVICES     3u
 #define BLOCKS      12u /* of each device's range */
-#define ROOTS       5u
+#define CHUNKS      5u
 #define FLIGHTS     4u
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
 #define ALL         (DEVICES * BLOCKS)
@@ -47,7 +47,7 @@ static void open_engine(uint32_t granule) {
     struct ff__engine_config config = {
         .address_space = 64 * BLOCK_BYTES,
         .devices = DEVICES,
-        .memory = ROOTS * BLOCK_BYTES,
+        .memory = CHUNKS * BLOCK_BYTES,
         .granule = granule,
         .separate = true,
         .peer_links = true,
@@ -174,9 +174,9 @@ static void advise(void) {
     fly(ff__engine_advise(&engine, ++now_ns, &advice, job), job);
 }
 
-static void restock(void) {
+static void preevict(void) {
     struct ff__job *job = next_job();
-    fly(ff__engine_restock(&engine, ++now_ns, 1 + ff__random_below(&dice, DEVICES), job), job);
+    fly(ff__engine_preevict(&engine, ++now_ns, 1 + ff__random_below(&dice, DEVICES), job), job);
 }
 
 static void change_lending(void) {
@@ -221,7 +221,7 @@ static void live(uint32_t granule, uint64_t seed, uint32_t steps) {
         else if (choice < 75)
             advise();
         else if (choice < 85)
-            restock();
+            preevict();
         else if (choice < 86)
             change_lending();
         else if (flight_count > 0)
@@ -249,7 +249,7 @@ static void test_reclaim(void **state) {
     dice = ff__random_seeded(1);
     open_engine(FF_BLOCK_PAGES);
     struct ff__job *job = &flights[0];
-    for (uint32_t block = 0; block < ROOTS + 2; block++) {
+    for (uint32_t block = 0; block < CHUNKS + 2; block++) {
         struct ff_fault_group group = {
             .block = block, .tier = 1, .launch = FF_NONE, .faulted = ff_mask_of_page(3)};
         assert_int_equal(ff__engine_fault(&engine, ++now_ns, &group, job), FF__JOB_RUN);
@@ -267,13 +267,13 @@ static void test_reclaim(void **state) {
     ff__engine_finish(&engine, ++now_ns, job);
     assert_int_equal(engine.view.lending[2].removable, writing);
     assert_int_equal(ff__engine_set_lend(&engine, 2, BLOCK_BYTES), 0);
-    assert_int_equal(ff__engine_restock(&engine, ++now_ns, 2, job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_preevict(&engine, ++now_ns, 2, job), FF__JOB_RUN);
     assert_int_equal(job->out_count, 1);
     assert_int_equal(job->out[0].block, 1); /* the one that needs no copy, not the oldest */
     assert_int_equal(job->out[0].to.tier, FF_TIER_HOST);
     ff__engine_finish(&engine, ++now_ns, job);
     assert_int_equal(engine.view.lending[2].lent, FF_BLOCK_PAGES);
-    assert_int_equal(ff__engine_restock(&engine, ++now_ns, 2, job), FF__JOB_NONE);
+    assert_int_equal(ff__engine_preevict(&engine, ++now_ns, 2, job), FF__JOB_NONE);
     /* back to its device, straight from the peer */
     struct ff_fault_group group = {
         .block = 0, .tier = 1, .launch = FF_NONE, .faulted = ff_mask_of_page(3)};

@@ -95,7 +95,7 @@ static void test_many_threads(void **state) {
         if (!visible)
             continue;
         check_users(
-            &(struct live_shape){.system = row->name, .devices = 1, .roots = 6, .nap_us = 20}, 8,
+            &(struct live_shape){.system = row->name, .devices = 1, .chunks = 6, .nap_us = 20}, 8,
             1000);
         assert_true(last_stats.faults > 0 && last_stats.evictions > 0);
     }
@@ -103,31 +103,31 @@ static void test_many_threads(void **state) {
 
 static void test_several_devices(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia", .devices = 3, .roots = 2, .nap_us = 20}, 8,
-                1200);
-    check_users(&(struct live_shape){.system = "demand", .devices = 2, .roots = 1, .nap_us = 5}, 8,
+    check_users(&(struct live_shape){.system = "nvidia", .devices = 3, .chunks = 2, .nap_us = 20},
+                8, 1200);
+    check_users(&(struct live_shape){.system = "demand", .devices = 2, .chunks = 1, .nap_us = 5}, 8,
                 700);
 }
 
-static void test_one_root_for_all(void **state) {
+static void test_one_chunk_for_all(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia", .devices = 1, .roots = 1, .nap_us = 50},
+    check_users(&(struct live_shape){.system = "nvidia", .devices = 1, .chunks = 1, .nap_us = 50},
                 USERS_MAX, 300);
 }
 
 static void test_ample_memory(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia", .devices = 1, .roots = 100}, 8, 3000);
+    check_users(&(struct live_shape){.system = "nvidia", .devices = 1, .chunks = 100}, 8, 3000);
     assert_int_equal(last_stats.evictions, 0);
 }
 
 static void test_threads_that_serve_themselves(void **state) {
     (void)state;
     struct live_shape shape = {
-        .system = "nvidia", .devices = 2, .roots = 3, .nap_us = 20, .self_service = true};
+        .system = "nvidia", .devices = 2, .chunks = 3, .nap_us = 20, .self_service = true};
     check_users(&shape, 8, 3000);
     shape.system = "nvidia:evict=rogue-liar";
-    shape.roots = 1;
+    shape.chunks = 1;
     check_users(&shape, USERS_MAX, 400);
 }
 
@@ -142,7 +142,7 @@ static void test_rogues(void **state) {
     rogue_finding[0] = '\0';
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
         check_users(
-            &(struct live_shape){.system = systems[i], .devices = 2, .roots = 3, .nap_us = 20}, 8,
+            &(struct live_shape){.system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20}, 8,
             500);
     assert_string_equal(rogue_finding, "");
 }
@@ -153,7 +153,7 @@ static void test_events_come_in_order(void **state) {
     rogue_finding[0] = '\0';
     rogue_watches_time = true;
     struct live_shape shape = {
-        .system = "demand:prefetch=watch", .devices = 2, .roots = 3, .nap_us = 20};
+        .system = "demand:prefetch=watch", .devices = 2, .chunks = 3, .nap_us = 20};
     check_users(&shape, 8, 1500);
     rogue_watches_time = false;
     assert_string_equal(rogue_finding, "");
@@ -167,7 +167,7 @@ static void test_any_number_of_fault_workers(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         check_users(&(struct live_shape){.system = "nvidia",
                                          .devices = 2,
-                                         .roots = 3,
+                                         .chunks = 3,
                                          .nap_us = 20,
                                          .fault_workers = counts[i]},
                     8, 1000);
@@ -186,7 +186,7 @@ static void test_another_worker_leads_meanwhile(void **state) {
     live_open(
         &live,
         &(struct live_shape){
-            .system = "demand", .devices = 1, .roots = 8, .slow_us = 500000, .fault_workers = 2});
+            .system = "demand", .devices = 1, .chunks = 8, .slow_us = 500000, .fault_workers = 2});
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
     pthread_mutex_lock(&live.lock);
     live_post(&live, 0, 3, false);
@@ -207,7 +207,7 @@ static void test_next_block_comes_ahead(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     live_open(&live,
-              &(struct live_shape){.system = "demand:prefetch=next", .devices = 1, .roots = 32});
+              &(struct live_shape){.system = "demand:prefetch=next", .devices = 1, .chunks = 32});
     uint32_t block = live_add(&live, 12 * 512, 1);
     for (uint32_t i = 0; i < 12; i += 3) { /* each fault teaches, and brings two blocks more */
         assert_int_equal(live_touch(&live, block + i, 7, true), TOUCHED);
@@ -224,7 +224,7 @@ static void test_learning_under_load(void **state) {
     (void)state;
     check_users(
         &(struct live_shape){
-            .system = "nvidia:prefetch=next", .devices = 2, .roots = 4, .nap_us = 20},
+            .system = "nvidia:prefetch=next", .devices = 2, .chunks = 4, .nap_us = 20},
         8, 1000);
     assert_true(last_stats.prefetched > 0);
 }
@@ -263,7 +263,7 @@ static void open_pondering(void) {
     ponder.waits = true;
     assert_int_equal(sem_init(&ponder.begun, 0, 0) | sem_init(&ponder.go_on, 0, 0), 0);
     live_open(&live,
-              &(struct live_shape){.system = "demand:prefetch=ponder", .devices = 1, .roots = 4});
+              &(struct live_shape){.system = "demand:prefetch=ponder", .devices = 1, .chunks = 4});
     assert_int_equal(live_add(&live, 8 * 512, 1), 0);
     assert_int_equal(live_touch(&live, 0, 0, true), TOUCHED);
     while (sem_wait(&ponder.begun))
@@ -329,7 +329,7 @@ static void test_launches_wait_for_learning(void **state) {
 static void test_failing_moves_are_repeated(void **state) {
     (void)state;
     struct live_shape shape = {
-        .system = "nvidia", .devices = 1, .roots = 4, .nap_us = 5, .fail_percent = 30};
+        .system = "nvidia", .devices = 1, .chunks = 4, .nap_us = 5, .fail_percent = 30};
     check_users(&shape, 8, 150);
     assert_true(live.failures > 10);
     shape.fail_midway = true; /* a failed try may have done a part */
@@ -341,7 +341,7 @@ static void test_failing_moves_are_repeated(void **state) {
 static void test_failing_prefetches_under_load(void **state) {
     (void)state;
     struct live_shape shape = {
-        .system = "nvidia:prefetch=next", .devices = 1, .roots = 4, .fail_percent = 40};
+        .system = "nvidia:prefetch=next", .devices = 1, .chunks = 4, .fail_percent = 40};
     for (int midway = 0; midway < 2; midway++) {
         shape.fail_midway = midway;
         check_users(&shape, 8, 300);
@@ -357,7 +357,7 @@ static void test_failed_prefetch_is_completed(void **state) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     live_open(&live, &(struct live_shape){.system = "demand:prefetch=next",
                                           .devices = 1,
-                                          .roots = 32,
+                                          .chunks = 32,
                                           .fail_midway = true,
                                           .fail_block = 1,
                                           .fail_times = 3});
@@ -374,7 +374,7 @@ static void test_failed_prefetch_is_completed(void **state) {
  * learn that they have not. */
 static void test_observer_learns_what_stayed(void **state) {
     (void)state;
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     for (uint32_t page = 0; page < 40; page++)
         assert_int_equal(live_touch(&live, 1, page, true), TOUCHED);
@@ -393,7 +393,7 @@ static void test_observer_learns_what_stayed(void **state) {
 /* Has a prefetch of block 1 wait for block 0 to leave. */
 static void start_slow_prefetch(uint32_t generation) {
     live_open(&live, &(struct live_shape){
-                         .system = "demand", .devices = 1, .roots = 1, .slow_us = 200000});
+                         .system = "demand", .devices = 1, .chunks = 1, .slow_us = 200000});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
     struct ff_advice advice = {.block = 1,
@@ -519,7 +519,7 @@ static const struct ff_prefetch_policy babble_policy = {
 static void test_throttled_faults_are_served(void **state) {
     (void)state;
     struct live_shape shape = {
-        .system = "demand:prefetch=pause", .devices = 1, .roots = 6, .nap_us = 10};
+        .system = "demand:prefetch=pause", .devices = 1, .chunks = 6, .nap_us = 10};
     check_users(&shape, 8, 120);
     shape.self_service = true;
     check_users(&shape, 8, 120);
@@ -532,9 +532,9 @@ static void post_one_fault_a_block(uint32_t first, uint32_t end) {
     pthread_mutex_unlock(&live.lock);
 }
 
-static void open_with_blocks(const char *system, uint32_t count, uint32_t roots) {
+static void open_with_blocks(const char *system, uint32_t count, uint32_t chunks) {
     live_open(&live,
-              &(struct live_shape){.system = system, .devices = 1, .roots = roots, .nap_us = 50});
+              &(struct live_shape){.system = system, .devices = 1, .chunks = chunks, .nap_us = 50});
     assert_int_equal(live_add(&live, (uint64_t)count * FF_BLOCK_PAGES, 1), 0);
 }
 
@@ -618,7 +618,7 @@ static void test_waiting_for_room_asks_once(void **state) {
     (void)state;
     live_open(&live,
               &(struct live_shape){
-                  .system = "demand:prefetch=asked", .devices = 1, .roots = 1, .slow_us = 200000});
+                  .system = "demand:prefetch=asked", .devices = 1, .chunks = 1, .slow_us = 200000});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     struct ff_advice advice = {
         .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};
@@ -673,7 +673,7 @@ static void test_ranges_come_and_go(void **state) {
     for (int i = 0; i < 2; i++) {
         struct user users[4], comers[4];
         live_open(&live, &(struct live_shape){
-                             .system = systems[i], .devices = 2, .roots = 3, .nap_us = 20});
+                             .system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20});
         assert_int_equal(live_add(&live, 8 * 512, 1), 0);
         start_users(users, 4, 8, touches(700));
         start_comers(comers, 4, touches(20));
@@ -705,7 +705,7 @@ static void test_learning_while_all_changes(void **state) {
         live_open(
             &live,
             &(struct live_shape){
-                .system = systems[i], .devices = 2, .roots = 3, .nap_us = 20, .launch_limit = 8});
+                .system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20, .launch_limit = 8});
         assert_int_equal(live_add(&live, 8 * 512, 1), 0);
         start_users(users, 4, 8, touches(1000));
         start_comers(comers, 3, touches(20));
@@ -741,7 +741,7 @@ static void test_writes_past_the_device(void **state) {
     (void)state;
     struct user users[4], writer = {.number = 7, .blocks = 8, .touches = touches(1500)};
     live_open(&live,
-              &(struct live_shape){.system = "nvidia", .devices = 2, .roots = 3, .nap_us = 20});
+              &(struct live_shape){.system = "nvidia", .devices = 2, .chunks = 3, .nap_us = 20});
     assert_int_equal(live_add(&live, 8 * 512, 1), 0);
     assert_int_equal(pthread_create(&writer.thread, NULL, write_past, &writer), 0);
     start_users(users, 4, 8, touches(1500));
@@ -754,7 +754,7 @@ static void test_writes_past_the_device(void **state) {
 static void test_claim_leaves_out_what_is_present(void **state) {
     (void)state;
     struct ff_mask pages = ff_mask_of_run(0, 20), rest = ff_mask_of_run(10, 20), more = pages;
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     for (uint32_t page = 0; page < 10; page++)
         assert_int_equal(live_touch(&live, 1, page, true), TOUCHED);
@@ -775,7 +775,7 @@ static void test_claim_leaves_out_what_is_present(void **state) {
 
 static void open_slow(void) {
     live_open(&live, &(struct live_shape){
-                         .system = "demand", .devices = 2, .roots = 4, .slow_us = SLOW_US});
+                         .system = "demand", .devices = 2, .chunks = 4, .slow_us = SLOW_US});
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
 }
 
@@ -837,7 +837,7 @@ static void test_fault_during_a_write_from_outside(void **state) {
 static void test_closed_block_is_left_alone(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
     live_evict(&live, block, &all, true);
@@ -854,7 +854,7 @@ static void test_closed_block_is_left_alone(void **state) {
 /* A fault that is read after its page has come: its thread is let go, again if need be. */
 static void test_late_message_is_replayed(void **state) {
     (void)state;
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 5, true), TOUCHED);
     struct ff_fault_group group = {block, FF_NONE, FF_NONE, ff_mask_of_run(5, 6), {{0}}, 0};
@@ -880,7 +880,7 @@ static void test_fault_outside_is_rejected(void **state) {
     for (int self_service = 0; self_service < 2; self_service++) {
         live_open(&live,
                   &(struct live_shape){
-                      .system = "nvidia", .devices = 1, .roots = 2, .self_service = self_service});
+                      .system = "nvidia", .devices = 1, .chunks = 2, .self_service = self_service});
         uint32_t block = live_add(&live, 10, 1);
         assert_int_equal(live_touch(&live, block + 1, 0, true), TOUCH_REJECTED);
         assert_int_equal(live_touch(&live, block, 9, true), TOUCHED);
@@ -891,7 +891,7 @@ static void test_fault_outside_is_rejected(void **state) {
 
 static void test_advice_from_outside(void **state) {
     (void)state;
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 4});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});
     uint32_t block = live_add(&live, 2 * 512, 1);
     struct ff_advice advice = {
         .block = block + 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(10, 90)};
@@ -920,7 +920,7 @@ static void test_many_advisers(void **state) {
     (void)state;
     struct user advisers[ADVISERS];
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .roots = 8});
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 8});
     assert_int_equal(live_add(&live, ADVISERS * 512, 1), 0);
     memset(advisers, 0, sizeof advisers);
     for (uint32_t i = 0; i < ADVISERS; i++) {
@@ -936,7 +936,7 @@ static void test_many_advisers(void **state) {
 /* What the queue does not take is counted, and nobody waits. */
 static void test_too_much_advice(void **state) {
     (void)state;
-    struct live_shape shape = {.system = "demand", .devices = 1, .roots = 4, .nap_us = 300000};
+    struct live_shape shape = {.system = "demand", .devices = 1, .chunks = 4, .nap_us = 300000};
     live_open(&live, &shape);
     uint32_t block = live_add(&live, 512, 1), refused = 0;
     struct ff_advice advice = {
@@ -953,7 +953,7 @@ static void test_too_much_advice(void **state) {
 static void test_launches(void **state) {
     (void)state;
     live_open(&live,
-              &(struct live_shape){.system = "demand:prefetch=watch", .devices = 2, .roots = 4});
+              &(struct live_shape){.system = "demand:prefetch=watch", .devices = 2, .chunks = 4});
     rogue_finding[0] = '\0';
     for (int i = 0; i < 500; i++) {
         uint32_t tier = 1 + (uint32_t)i % 2;
@@ -988,7 +988,7 @@ static void test_stop_while_busy(void **state) {
                                              : i % 3 == 1 ? "demand:prefetch=next"
                                                           : "demand:prefetch=pause",
                                    .devices = 1 + i % 2,
-                                   .roots = 1 + i % 4,
+                                   .chunks = 1 + i % 4,
                                    .nap_us = i * 30};
         stop_while_busy(&shape, i * 3000);
     }
@@ -999,7 +999,7 @@ static void test_stop_at_once(void **state) {
     for (int i = 0; i < 50; i++) {
         live_open(&live, &(struct live_shape){.system = i % 2 ? "nvidia" : "demand:prefetch=next",
                                               .devices = 1,
-                                              .roots = 1});
+                                              .chunks = 1});
         live_close(&live);
     }
 }
@@ -1008,7 +1008,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_several_devices),
-        cmocka_unit_test(test_one_root_for_all),
+        cmocka_unit_test(test_one_chunk_for_all),
         cmocka_unit_test(test_ample_memory),
         cmocka_unit_test(test_threads_that_serve_themselves),
         cmocka_unit_test(test_rogues),

@@ -1,8 +1,8 @@
 /* Blocks that are split, one call at a time: what they take, what they give back, who leaves for them. */
 #include "engine/single.h"
 
-static void open_leaves(const char *system, uint64_t roots) {
-    struct ff__engine_config config = config_for(system, roots);
+static void open_leaves(const char *system, uint64_t chunks) {
+    struct ff__engine_config config = config_for(system, chunks);
     struct ff_error error = {""};
     config.granule = FF_LEAF_PAGES;
     if (ff__engine_init(&engine, &config, &error))
@@ -22,7 +22,7 @@ static uint32_t leaves_used(void) {
 /* Leaves that the block holds. */
 static uint32_t leaves_of(uint32_t block) {
     uint32_t count = 0;
-    for (uint32_t leaf = 0; leaf < FF_ROOT_LEAVES; leaf++)
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
         count += *ff__frames_leaf(&engine.space.frames[1], block, leaf) != 0;
     return count;
 }
@@ -52,7 +52,7 @@ static void name(uint32_t block, struct ff_mask pages) {
 
 /* ---- taking ---- */
 
-static void test_blocks_share_roots(void **state) {
+static void test_blocks_share_chunks(void **state) {
     (void)state;
     open_leaves("demand", 2);
     uint32_t block = add_range(40 * FF_BLOCK_PAGES);
@@ -72,20 +72,20 @@ static void test_blocks_share_roots(void **state) {
     close_engine();
 }
 
-static void test_roots_of_split_blocks(void **state) {
+static void test_chunks_of_split_blocks(void **state) {
     (void)state;
-    uint32_t owners[FF_ROOT_LEAVES];
+    uint32_t owners[FF_CHUNK_LEAVES];
     open_leaves("demand", 2);
     uint32_t block = add_range(3 * FF_BLOCK_PAGES);
     bring_leaves(block, 3, 4);
     bring_leaves(block + 1, 0, 2);
     bring_leaves(block, 7, 8); /* behind those of the other */
-    uint32_t root = ff_view_root(&engine.view, 1, block);
-    assert_int_equal(ff_view_root(&engine.view, 1, block + 1), root);
-    assert_int_equal(ff_view_root_blocks(&engine.view, 1, root, owners), 2);
+    uint32_t chunk = ff_view_chunk(&engine.view, 1, block);
+    assert_int_equal(ff_view_chunk(&engine.view, 1, block + 1), chunk);
+    assert_int_equal(ff_view_chunk_blocks(&engine.view, 1, chunk, owners), 2);
     assert_true(owners[0] == block && owners[1] == block + 1);
-    assert_int_equal(ff_view_root_mates(&engine.view, 1, block + 1, owners), 2);
-    assert_int_equal(ff_view_root_blocks(&engine.view, 1, 1 - root, owners), 0);
+    assert_int_equal(ff_view_chunk_mates(&engine.view, 1, block + 1, owners), 2);
+    assert_int_equal(ff_view_chunk_blocks(&engine.view, 1, 1 - chunk, owners), 0);
     close_engine();
 }
 
@@ -139,7 +139,7 @@ static void test_advice_chooses_chunks(void **state) {
                                .granule = FF_BLOCK_PAGES};
     assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
     carry_out(&job);
-    assert_int_equal(leaves_used(), FF_ROOT_LEAVES);
+    assert_int_equal(leaves_used(), FF_CHUNK_LEAVES);
     close_engine();
 }
 
@@ -196,13 +196,13 @@ static void test_victims_leave_in_part(void **state) {
     close_engine();
 }
 
-/* A root for a block that takes one: of split blocks, what lies in it leaves. */
-static void test_a_root_is_emptied(void **state) {
+/* A chunk for a block that takes one: of split blocks, what lies in it leaves. */
+static void test_a_chunk_is_emptied(void **state) {
     (void)state;
     open_leaves("demand:evict=scripted", 2);
     uint32_t block = add_range(4 * FF_BLOCK_PAGES);
     bring_leaves(block, 0, 20);
-    bring_leaves(block + 1, 0, 32); /* twelve in the first root, twenty in the other */
+    bring_leaves(block + 1, 0, 32); /* twelve in the first chunk, twenty in the other */
     bring_leaves(block + 2, 0, 12);
     struct ff_advice advice = {.action = FF_BRING,
                                .block = block + 3,
@@ -280,7 +280,7 @@ static void test_no_block_leaves_for_itself(void **state) {
     close_engine();
 }
 
-/* Where nobody can leave, leaves share the spare roots, too, which are emptied when they can be. */
+/* Where nobody can leave, leaves share the spare chunks, too, which are emptied when they can be. */
 static void test_spare_leaves(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("demand:evict=scripted", 1);
@@ -289,7 +289,7 @@ static void test_spare_leaves(void **state) {
     config.virtual_time = false;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     fake_open(&fake, &engine.space, 1);
-    fake.leaf_count += 4 * FF_ROOT_LEAVES;
+    fake.leaf_count += 4 * FF_CHUNK_LEAVES;
     for (uint32_t tier = 1; tier < 3; tier++) {
         free(fake.owner[tier]);
         fake.owner[tier] = fake_zeroed(fake.leaf_count * sizeof(uint32_t));
@@ -308,7 +308,7 @@ static void test_spare_leaves(void **state) {
     assert_int_equal(leaves_of(block + 1), 3);
     assert_int_equal(engine.space.frames[1].spare_used, 1);
     assert_int_equal(engine.space.stats.overshoot, FF_BLOCK_SIZE);
-    assert_int_equal(ff__engine_restock(&engine, UINT64_C(1) << 40, 1, &job), FF__JOB_RUN);
+    assert_int_equal(ff__engine_preevict(&engine, UINT64_C(1) << 40, 1, &job), FF__JOB_RUN);
     assert_int_equal(job.out_count, 1);
     carry_out(&job);
     assert_int_equal(engine.space.frames[1].spare_used, 0);
@@ -317,13 +317,13 @@ static void test_spare_leaves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_share_roots),
-        cmocka_unit_test(test_roots_of_split_blocks),
+        cmocka_unit_test(test_blocks_share_chunks),
+        cmocka_unit_test(test_chunks_of_split_blocks),
         cmocka_unit_test(test_advice_chooses),
         cmocka_unit_test(test_advice_chooses_chunks),
         cmocka_unit_test(test_leaves_come_back),
         cmocka_unit_test(test_victims_leave_in_part),
-        cmocka_unit_test(test_a_root_is_emptied),
+        cmocka_unit_test(test_a_chunk_is_emptied),
         cmocka_unit_test(test_what_stays_keeps_its_leaf),
         cmocka_unit_test(test_faults_are_served_in_part),
         cmocka_unit_test(test_no_block_leaves_for_itself),

@@ -60,7 +60,7 @@ static inline struct ff__space *space_of(struct world *world) {
 enum {
     SEEN_LATE = FF__JOB_DROPPED + 1, /* behind the job statuses of faults and advice */
     SEEN_PREEVICTED,
-    SEEN_SHARED_ROOT,
+    SEEN_SHARED_CHUNK,
     SEEN_TRIMMED,
     SEEN_THROTTLED_PART,
     SEEN_DEAD,
@@ -99,15 +99,15 @@ static inline void log_job(struct world *world, int status, const struct ff__job
         seen[status]++;
     if (status != FF__JOB_RUN)
         return;
-    seen[SEEN_SHARED_ROOT] += job->out_count > 1;
-    seen[SEEN_TRIMMED] += job->took_root;
+    seen[SEEN_SHARED_CHUNK] += job->out_count > 1;
+    seen[SEEN_TRIMMED] += job->took_chunk;
     seen[SEEN_THROTTLED_PART] += !ff_mask_empty(&job->throttled);
     bool is_split = job->has_in && job->in.to.frame == FF_SPLIT;
     seen[SEEN_SPLIT_IN] += is_split;
     for (uint32_t i = 0; i < job->out_count; i++) {
         bool split_out = job->out[i].from.frame == FF_SPLIT;
         seen[SEEN_SPLIT_PART_OUT] += split_out && !job->out[i].whole;
-        seen[SEEN_SPLIT_TO_RUN] += split_out && job->took_root;
+        seen[SEEN_SPLIT_TO_RUN] += split_out && job->took_chunk;
         seen[SEEN_RUN_TO_SPLIT] += !split_out && is_split;
     }
     log_mask(world, &job->faulted);
@@ -152,7 +152,7 @@ static inline const struct ff_future *world_future(void) {
 
 struct world_shape {
     const char *system;
-    uint32_t devices, roots;
+    uint32_t devices, chunks;
     uint64_t seed;
     uint32_t granule;
 };
@@ -172,9 +172,9 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .base = FAKE_BASE,
         .address_space = WINDOWS * BLOCK_BYTES,
         .devices = shape->devices,
-        .memory = shape->roots * BLOCK_BYTES,
+        .memory = shape->chunks * BLOCK_BYTES,
         .granule = shape->granule,
-        .stock = 1,
+        .reserve = 1,
         .controls =
             FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
@@ -221,7 +221,7 @@ static inline void claim_job(struct world *world, const struct ff__job *job, boo
 static inline void check_new_job(struct world *world, const struct ff__job *job) {
     if (!job->has_in && job->out_count == 0)
         fake_blame(&world->fake, "a job without work");
-    if (job->out_count > FF_ROOT_LEAVES)
+    if (job->out_count > FF_CHUNK_LEAVES)
         fake_blame(&world->fake, "%u evictions in a job", job->out_count);
     for (uint32_t i = 0; i < job->out_count && job->has_in; i++)
         if (job->out[i].from.tier != job->in.to.tier)
@@ -506,7 +506,7 @@ static inline void step_discard(struct world *world) {
 static inline void step_preevict(struct world *world) {
     uint32_t tier = 1 + below(world, space_of(world)->tier_count - 1);
     struct ff__job *job = next_job(world);
-    int status = ff__engine_restock(&world->engine, world->now_ns, tier, job);
+    int status = ff__engine_preevict(&world->engine, world->now_ns, tier, job);
     log_job(world, status, job);
     seen[SEEN_PREEVICTED] += status == FF__JOB_RUN;
     if (status == FF__JOB_RUN)

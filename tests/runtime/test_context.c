@@ -75,7 +75,7 @@ static void test_clean_pages_are_not_copied_back(void **state) {
     }
 }
 
-/* Small ranges share 2 MiB roots: many fit where whole roots for each would not. */
+/* Small ranges share 2 MiB chunks: many fit where whole chunks for each would not. */
 static void test_small_ranges_share_memory(void **state) {
     (void)state;
     FOR_EACH_CONFIG(config, 4 * MB) {

@@ -19,7 +19,7 @@
 #define LENGTH_MAX 9600u
 #define EVENTS_MAX 65536u
 
-/* Whole blocks, blocks with a piece missing, ranges that share a root: half as much again as fits. */
+/* Whole blocks, blocks with a piece missing, ranges that share a chunk: half as much again as fits. */
 static const uint32_t array_pages[ARRAYS] = {1283, 1792, 25, 60};
 #define PAGES  (1283u + 1792u + 25u + 60u)
 #define BLOCKS 9u

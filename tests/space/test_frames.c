@@ -4,8 +4,8 @@
 #include "base/random.h"
 #include "space/frames.h"
 
-#define ROOTS     6u
-#define LEAVES    FF_ROOT_LEAVES
+#define CHUNKS    6u
+#define LEAVES    FF_CHUNK_LEAVES
 #define BLOCKS    120u
 #define SPLIT     80u /* blocks from here on hold single leaves */
 #define HELD_NONE 0u
@@ -15,19 +15,19 @@ struct holding {
 };
 
 struct twin {
-    uint32_t owner[ROOTS * LEAVES];
+    uint32_t owner[CHUNKS * LEAVES];
     struct holding block[BLOCKS];
 };
 
 static void twin_open(struct twin *twin) {
     memset(twin, 0, sizeof *twin);
-    for (uint32_t i = 0; i < ROOTS * LEAVES; i++)
+    for (uint32_t i = 0; i < CHUNKS * LEAVES; i++)
         twin->owner[i] = FF_NONE;
 }
 
 static void twin_take(struct twin *twin, uint32_t frame, uint32_t leaves, uint32_t block) {
-    assert_true(leaves > 0 && frame + leaves <= ROOTS * LEAVES);
-    assert_int_equal(frame / LEAVES, (frame + leaves - 1) / LEAVES); /* within one root */
+    assert_true(leaves > 0 && frame + leaves <= CHUNKS * LEAVES);
+    assert_int_equal(frame / LEAVES, (frame + leaves - 1) / LEAVES); /* within one chunk */
     for (uint32_t i = 0; i < leaves; i++) {
         assert_int_equal(twin->owner[frame + i], FF_NONE);
         twin->owner[frame + i] = block;
@@ -35,8 +35,8 @@ static void twin_take(struct twin *twin, uint32_t frame, uint32_t leaves, uint32
     twin->block[block] = (struct holding){frame, leaves};
 }
 
-static void twin_drop_leaves(struct twin *twin, uint32_t root, uint32_t block) {
-    for (uint32_t leaf = root * LEAVES; leaf < (root + 1) * LEAVES; leaf++)
+static void twin_drop_leaves(struct twin *twin, uint32_t chunk, uint32_t block) {
+    for (uint32_t leaf = chunk * LEAVES; leaf < (chunk + 1) * LEAVES; leaf++)
         if (twin->owner[leaf] == block)
             twin->owner[leaf] = FF_NONE;
 }
@@ -50,12 +50,12 @@ static void twin_drop(struct twin *twin, uint32_t block) {
     *held = (struct holding){0, HELD_NONE};
 }
 
-/* Whether a run of so many free leaves exists in any root. */
+/* Whether a run of so many free leaves exists in any chunk. */
 static bool twin_has_run(const struct twin *twin, uint32_t leaves) {
-    for (uint32_t root = 0; root < ROOTS; root++) {
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
         uint32_t run = 0;
         for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
-            run = twin->owner[root * LEAVES + leaf] == FF_NONE ? run + 1 : 0;
+            run = twin->owner[chunk * LEAVES + leaf] == FF_NONE ? run + 1 : 0;
             if (run >= leaves)
                 return true;
         }
@@ -63,10 +63,10 @@ static bool twin_has_run(const struct twin *twin, uint32_t leaves) {
     return false;
 }
 
-static uint32_t twin_owners(const struct twin *twin, uint32_t root, uint32_t owners[LEAVES]) {
+static uint32_t twin_owners(const struct twin *twin, uint32_t chunk, uint32_t owners[LEAVES]) {
     uint32_t count = 0;
     for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
-        uint32_t owner = twin->owner[root * LEAVES + leaf];
+        uint32_t owner = twin->owner[chunk * LEAVES + leaf];
         bool known = owner == FF_NONE;
         for (uint32_t i = 0; i < count; i++)
             known = known || owners[i] == owner;
@@ -78,46 +78,46 @@ static uint32_t twin_owners(const struct twin *twin, uint32_t root, uint32_t own
 
 /* ---- comparing ---- */
 
-static void check_root(const struct ff__frames *frames, const struct twin *twin, uint32_t root) {
+static void check_chunk(const struct ff__frames *frames, const struct twin *twin, uint32_t chunk) {
     uint32_t owners[LEAVES], expected[LEAVES];
-    const struct ff_view view = {.root_used = {frames->used}, .leaf_owner = {frames->owner}};
-    uint32_t count = ff_view_root_blocks(&view, 0, root, owners);
-    assert_int_equal(count, twin_owners(twin, root, expected));
+    const struct ff_view view = {.chunk_used = {frames->used}, .leaf_owner = {frames->owner}};
+    uint32_t count = ff_view_chunk_blocks(&view, 0, chunk, owners);
+    assert_int_equal(count, twin_owners(twin, chunk, expected));
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(owners[i], expected[i]);
     for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
-        uint32_t owner = twin->owner[root * LEAVES + leaf];
-        assert_int_equal(frames->used[root] >> leaf & 1, owner != FF_NONE);
+        uint32_t owner = twin->owner[chunk * LEAVES + leaf];
+        assert_int_equal(frames->used[chunk] >> leaf & 1, owner != FF_NONE);
         if (owner != FF_NONE)
-            assert_int_equal(frames->owner[root * LEAVES + leaf], owner);
+            assert_int_equal(frames->owner[chunk * LEAVES + leaf], owner);
     }
 }
 
-static bool listed(const uint32_t *list, uint32_t count, uint32_t root) {
+static bool listed(const uint32_t *list, uint32_t count, uint32_t chunk) {
     uint32_t times = 0;
     for (uint32_t i = 0; i < count; i++)
-        times += list[i] == root;
+        times += list[i] == chunk;
     assert_true(times <= 1);
     return times == 1;
 }
 
 static void check_same(const struct ff__frames *frames, const struct twin *twin) {
-    uint32_t used = 0, free_roots = 0, partial = 0;
-    for (uint32_t root = 0; root < ROOTS; root++) {
+    uint32_t used = 0, free_chunks = 0, partial = 0;
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
         uint32_t leaves = 0;
         for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
-            leaves += twin->owner[root * LEAVES + leaf] != FF_NONE;
-        check_root(frames, twin, root);
-        assert_int_equal(listed(frames->free, frames->free_count, root), leaves == 0);
+            leaves += twin->owner[chunk * LEAVES + leaf] != FF_NONE;
+        check_chunk(frames, twin, chunk);
+        assert_int_equal(listed(frames->free, frames->free_count, chunk), leaves == 0);
         bool is_partial = leaves > 0 && leaves < LEAVES;
-        assert_int_equal(listed(frames->partial, frames->partial_count, root), is_partial);
+        assert_int_equal(listed(frames->partial, frames->partial_count, chunk), is_partial);
         used += leaves;
-        free_roots += leaves == 0;
+        free_chunks += leaves == 0;
         partial += is_partial;
     }
     assert_int_equal(frames->leaves_used, used);
-    assert_int_equal(frames->free_leaves, ROOTS * LEAVES - used);
-    assert_int_equal(frames->free_count, free_roots);
+    assert_int_equal(frames->free_leaves, CHUNKS * LEAVES - used);
+    assert_int_equal(frames->free_count, free_chunks);
     assert_int_equal(frames->partial_count, partial);
 }
 
@@ -136,7 +136,7 @@ static void step_alloc(struct ff__frames *frames, struct twin *twin, struct ff__
         twin_take(twin, frame, leaves, block);
 }
 
-/* Of a root that is in use, if there is one. */
+/* Of a chunk that is in use, if there is one. */
 static void step_alloc_leaf(struct ff__frames *frames, struct twin *twin,
                             struct ff__random *random) {
     uint32_t block = SPLIT + ff__random_below(random, BLOCKS - SPLIT);
@@ -146,7 +146,7 @@ static void step_alloc_leaf(struct ff__frames *frames, struct twin *twin,
         assert_false(twin_has_run(twin, 1));
         return;
     }
-    assert_true(frame < ROOTS * LEAVES && twin->owner[frame] == FF_NONE);
+    assert_true(frame < CHUNKS * LEAVES && twin->owner[frame] == FF_NONE);
     assert_int_equal(twin_owners(twin, frame / LEAVES, owners) > 0, is_partial);
     twin->owner[frame] = block;
 }
@@ -154,7 +154,7 @@ static void step_alloc_leaf(struct ff__frames *frames, struct twin *twin,
 /* A leaf of a split block is given back, or goes to another one, as when it is evicted for it. */
 static void step_change_leaf(struct ff__frames *frames, struct twin *twin,
                              struct ff__random *random) {
-    uint32_t frame = ff__random_below(random, ROOTS * LEAVES);
+    uint32_t frame = ff__random_below(random, CHUNKS * LEAVES);
     uint32_t other = SPLIT + ff__random_below(random, BLOCKS - SPLIT);
     bool gives = ff__random_below(random, 2);
     if (twin->owner[frame] == FF_NONE || twin->owner[frame] < SPLIT)
@@ -175,12 +175,13 @@ static void step_free(struct ff__frames *frames, struct twin *twin, struct ff__r
     twin_drop(twin, block);
 }
 
-/* As an eviction does: the root changes hands whole, and what the new block needs not comes back
+/* As an eviction does: the chunk changes hands whole, and what the new block needs not comes back
  * later. */
-static void step_take_root(struct ff__frames *frames, struct twin *twin,
-                           struct ff__random *random) {
-    uint32_t owners[LEAVES], root = ff__random_below(random, ROOTS), block = 0;
-    uint32_t count = twin_owners(twin, root, owners), leaves = 1 + ff__random_below(random, LEAVES);
+static void step_take_chunk(struct ff__frames *frames, struct twin *twin,
+                            struct ff__random *random) {
+    uint32_t owners[LEAVES], chunk = ff__random_below(random, CHUNKS), block = 0;
+    uint32_t count = twin_owners(twin, chunk, owners),
+             leaves = 1 + ff__random_below(random, LEAVES);
     while (block < SPLIT && twin->block[block].leaves != HELD_NONE)
         block++;
     if (count == 0 || block == SPLIT)
@@ -189,14 +190,14 @@ static void step_take_root(struct ff__frames *frames, struct twin *twin,
         if (owners[i] < SPLIT)
             twin_drop(twin, owners[i]);
         else
-            twin_drop_leaves(twin, root, owners[i]);
+            twin_drop_leaves(twin, chunk, owners[i]);
     }
-    assert_int_equal(ff__frames_take_root(frames, root, block), root * LEAVES);
-    twin_take(twin, root * LEAVES, LEAVES, block);
+    assert_int_equal(ff__frames_take_chunk(frames, chunk, block), chunk * LEAVES);
+    twin_take(twin, chunk * LEAVES, LEAVES, block);
     check_same(frames, twin);
-    ff__frames_trim_root(frames, root, leaves);
+    ff__frames_trim_chunk(frames, chunk, leaves);
     twin_drop(twin, block);
-    twin_take(twin, root * LEAVES, leaves, block);
+    twin_take(twin, chunk * LEAVES, leaves, block);
 }
 
 static void test_twin(void **state) {
@@ -205,7 +206,7 @@ static void test_twin(void **state) {
     static struct twin twin;
     struct ff__random random = ff__random_seeded(1);
     twin_open(&twin);
-    assert_int_equal(ff__frames_init(&frames, ROOTS, 0, BLOCKS), 0);
+    assert_int_equal(ff__frames_init(&frames, CHUNKS, 0, BLOCKS), 0);
     for (unsigned long i = 0, count = scaled_cases(120000, 8000); i < count; i++) {
         uint32_t choice = ff__random_below(&random, 100), filling = (i / 400) % 2 ? 35 : 60;
         if (choice < filling / 2)
@@ -217,24 +218,24 @@ static void test_twin(void **state) {
         else if (choice < 97)
             step_free(&frames, &twin, &random);
         else
-            step_take_root(&frames, &twin, &random);
+            step_take_chunk(&frames, &twin, &random);
         check_same(&frames, &twin);
     }
     for (uint32_t block = 0; block < BLOCKS; block++) {
         if (twin.block[block].leaves != HELD_NONE)
             ff__frames_free(&frames, twin.block[block].frame, twin.block[block].leaves);
     }
-    for (uint32_t root = 0; root < ROOTS; root++)
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++)
         for (uint32_t block = SPLIT; block < BLOCKS; block++)
-            ff__frames_free_owner(&frames, root, block);
-    assert_int_equal(frames.free_count, ROOTS); /* all of it came back */
+            ff__frames_free_owner(&frames, chunk, block);
+    assert_int_equal(frames.free_count, CHUNKS); /* all of it came back */
     assert_int_equal(frames.leaves_used, 0);
     ff__frames_fini(&frames);
 }
 
 /* ---- by hand ---- */
 
-static void test_whole_roots(void **state) {
+static void test_whole_chunks(void **state) {
     (void)state;
     struct ff__frames frames;
     uint32_t frame[3];
@@ -250,8 +251,8 @@ static void test_whole_roots(void **state) {
     ff__frames_fini(&frames);
 }
 
-/* A block of more than 31 leaves of pages takes a whole root; the others share. */
-static void test_short_blocks_share_a_root(void **state) {
+/* A block of more than 31 leaves of pages takes a whole chunk; the others share. */
+static void test_short_blocks_share_a_chunk(void **state) {
     (void)state;
     struct ff__frames frames;
     assert_int_equal(ff__frames_leaves(1), 1);
@@ -289,13 +290,13 @@ static void test_holes_of_every_length(void **state) {
     }
 }
 
-static void test_trim_to_a_whole_root_keeps_it(void **state) {
+static void test_trim_to_a_whole_chunk_keeps_it(void **state) {
     (void)state;
     struct ff__frames frames;
     assert_int_equal(ff__frames_init(&frames, 1, 0, BLOCKS), 0);
     assert_int_equal(ff__frames_alloc(&frames, 5, 1), 0);
-    assert_int_equal(ff__frames_take_root(&frames, 0, 2), 0);
-    ff__frames_trim_root(&frames, 0, LEAVES);
+    assert_int_equal(ff__frames_take_chunk(&frames, 0, 2), 0);
+    ff__frames_trim_chunk(&frames, 0, LEAVES);
     assert_int_equal(frames.leaves_used, LEAVES);
     assert_int_equal(frames.free_count + frames.partial_count, 0);
     ff__frames_fini(&frames);
@@ -304,10 +305,10 @@ static void test_trim_to_a_whole_root_keeps_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twin),
-        cmocka_unit_test(test_whole_roots),
-        cmocka_unit_test(test_short_blocks_share_a_root),
+        cmocka_unit_test(test_whole_chunks),
+        cmocka_unit_test(test_short_blocks_share_a_chunk),
         cmocka_unit_test(test_holes_of_every_length),
-        cmocka_unit_test(test_trim_to_a_whole_root_keeps_it),
+        cmocka_unit_test(test_trim_to_a_whole_chunk_keeps_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

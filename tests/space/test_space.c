@@ -23,8 +23,8 @@ struct twin {
     uint64_t pages;
 };
 
-static void open_space(struct ff__space *space, uint32_t devices, uint64_t roots) {
-    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, roots * BLOCK,
+static void open_space(struct ff__space *space, uint32_t devices, uint64_t chunks) {
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, chunks * BLOCK,
                                     FF_BLOCK_PAGES, false, 0),
                      0);
 }
@@ -326,7 +326,7 @@ static void open_sound(struct ff__space *space) {
     uint32_t range;
     open_space(space, 2, 4);
     assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
-    ff__set_frame(space, 1, 0, ff__frames_alloc(&space->frames[1], FF_ROOT_LEAVES, 0));
+    ff__set_frame(space, 1, 0, ff__frames_alloc(&space->frames[1], FF_CHUNK_LEAVES, 0));
     ff_mask_set_run(&ff__facts(space, 0)->tier[1].resident, 0, 100);
     ff_mask_set_run(&ff__facts(space, 0)->tier[FF_TIER_HOST].resident, 50, 200);
     check_holds(space);
@@ -343,7 +343,7 @@ static void put_device_page_beyond_end(struct ff__space *space) {
 }
 
 static void put_page_on_two_devices(struct ff__space *space) {
-    ff__set_frame(space, 2, 0, ff__frames_alloc(&space->frames[2], FF_ROOT_LEAVES, 0));
+    ff__set_frame(space, 2, 0, ff__frames_alloc(&space->frames[2], FF_CHUNK_LEAVES, 0));
     ff_mask_set(&ff__facts(space, 0)->tier[2].resident, 99);
 }
 
@@ -360,11 +360,11 @@ static void share_memory(struct ff__space *space) {
 }
 
 static void free_memory_in_use(struct ff__space *space) {
-    ff__frames_free(&space->frames[1], ff__frame(space, 1, 0), FF_ROOT_LEAVES);
+    ff__frames_free(&space->frames[1], ff__frame(space, 1, 0), FF_CHUNK_LEAVES);
 }
 
 static void hand_out_too_much(struct ff__space *space) {
-    space->frames[2].leaves_used = 4 * FF_ROOT_LEAVES + 1;
+    space->frames[2].leaves_used = 4 * FF_CHUNK_LEAVES + 1;
 }
 
 static void lose_a_page(struct ff__space *space) {
@@ -430,7 +430,7 @@ static void free_a_leaf_in_use(struct ff__space *space) {
 }
 
 static void name_a_leaf_that_is_not(struct ff__space *space) {
-    *ff__frames_leaf(&space->frames[1], 0, 5) = 1 + 4 * FF_ROOT_LEAVES;
+    *ff__frames_leaf(&space->frames[1], 0, 5) = 1 + 4 * FF_CHUNK_LEAVES;
 }
 
 static void test_check_finds_in_split_blocks(void **state) {

@@ -166,7 +166,7 @@ void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_caus
                       uint64_t time) {
     if (cause == TRANSFER_OF_BATCH)
         ff__driver_go_on(sim, device, time);
-    if (cause == TRANSFER_OF_PREFETCH || cause == TRANSFER_OF_RESTOCK)
+    if (cause == TRANSFER_OF_PREFETCH || cause == TRANSFER_OF_PREEVICTION)
         device->prefetching--;
     sim->model->prefetch(sim, device, time);
     expect_idle(sim, device->job, time);

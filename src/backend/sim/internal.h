@@ -73,8 +73,8 @@ static inline struct ff__sim_result *ff__sim_counters(const struct sim *sim, con
 void ff__sim_charge(struct sim *sim, struct ff__sim_result *counters);
 
 /* A job's counters, all its devices', as of `time`; those that only the engine has are of all jobs. */
-void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
-                   struct ff__sim_result *out);
+void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time,
+                     struct ff__sim_result *out);
 
 /* The results at the end: of each job, and of all. */
 void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__sim_result *all);

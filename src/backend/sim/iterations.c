@@ -126,7 +126,7 @@ void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time) {
     job->own.iterations_run++;
     iterations->count++;
     ff__sim_charge(sim, ff__sim_counters(sim, job, job->first_device));
-    ff__job_stock(sim, job, time, counters(iterations, 0));
+    ff__job_counted(sim, job, time, counters(iterations, 0));
     job->own.last_iteration = iteration_before(iterations, 0);
     uint64_t period = sim->config->settles ? period_of(iterations) : 0;
     if (sim->config->memory == 0 && rests(iterations))

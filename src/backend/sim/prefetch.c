@@ -126,15 +126,15 @@ static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time
     return follow_advice(sim, device, time);
 }
 
-static bool start_restock(struct sim *sim, struct device *device, uint64_t time) {
+static bool start_preeviction(struct sim *sim, struct device *device, uint64_t time) {
     if (!sim->engine.pressed[device->tier])
         return false;
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
         return false;
-    transfer->cause = TRANSFER_OF_RESTOCK;
+    transfer->cause = TRANSFER_OF_PREEVICTION;
     transfer->device = device->tier - 1;
-    if (ff__engine_restock(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
+    if (ff__engine_preevict(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
         FF__JOB_RUN) {
         ff__transfer_start(sim, transfer, time);
         return true;
@@ -150,7 +150,7 @@ static bool faults_wait(const struct device *device) {
 }
 
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {
-    while (start_prefetch(sim, device, time) || start_restock(sim, device, time))
+    while (start_prefetch(sim, device, time) || start_preeviction(sim, device, time))
         ;
 }
 
@@ -159,7 +159,7 @@ void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time) {
         return;
     uint32_t most = most_ahead(sim, device->tier);
     while (device->prefetching < most) {
-        if (!start_prefetch(sim, device, time) && !start_restock(sim, device, time))
+        if (!start_prefetch(sim, device, time) && !start_preeviction(sim, device, time))
             break;
         device->prefetching++;
     }

@@ -30,8 +30,8 @@ static void add(struct ff__sim_result *sum, const struct ff__sim_result *part) {
     memcpy(sum, words, sizeof words);
 }
 
-void ff__job_stock(const struct sim *sim, const struct job *job, uint64_t time,
-                   struct ff__sim_result *out) {
+void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time,
+                     struct ff__sim_result *out) {
     *out = job->own;
     for (uint32_t i = 0; i < sim->config->devices; i++)
         add(out, ff__sim_counters(sim, job, i));
@@ -64,7 +64,7 @@ static uint64_t arena_used(const struct ff__engine *engine) {
 }
 
 static void sum_up_job(const struct sim *sim, const struct job *job, struct ff__sim_result *out) {
-    ff__job_stock(sim, job, job->over ? job->end : sim->now, out);
+    ff__job_counted(sim, job, job->over ? job->end : sim->now, out);
     add(out, &job->iterations.more);
     out->time_ns = ff__sim_ns(out->time_ps);
     out->kernels = sim->engine.launches.given;

@@ -12,7 +12,7 @@ enum transfer_cause {
     TRANSFER_OF_BATCH, /* the driver waits for it */
     TRANSFER_OF_FAULT, /* other faults */
     TRANSFER_OF_PREFETCH,
-    TRANSFER_OF_RESTOCK,
+    TRANSFER_OF_PREEVICTION,
     TRANSFER_OF_HOST, /* the host waits for it */
 };
 

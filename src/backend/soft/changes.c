@@ -201,7 +201,7 @@ void ff__changes_filled(struct ff__changes *changes, uint32_t block, uint32_t pa
 
 /* ---- unmapped memory ---- */
 
-/* The program goes on as soon as its call has been read, so who asks on its behalf waits until that has been
+/* The program goes on as soon as its call has been read, so a thread that asks on its behalf waits until that has been
  * dealt with, too. */
 struct ff_mask ff__changes_gone(struct ff__changes *changes, uint32_t block) {
     hold_messages_off(changes);

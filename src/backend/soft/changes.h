@@ -3,14 +3,14 @@
  *
  * Content that it drops reads as zeros from then on. The kernel tells of it before it takes the pages
  * away, and goes on as soon as that has been read; so the host's copy is zeroed at once, and what is
- * on its way to a device must not arrive as it was. Whoever lets pages arrive therefore holds off
+ * on its way to a device must not arrive as it was. A thread that lets pages arrive therefore holds off
  * the reading of messages between looking for drops and the arrival.
  *
  * After a drop the pages may be there for a while yet; and after MADV_FREE, which is told alike, for as
  * long as the program uses them. So a block that has such pages keeps them for a second: then what is
  * still there has been used again, and counts.
  *
- * What is unmapped is nobody's any more: it is neither touched nor given out again. */
+ * What is unmapped is not managed any more: it is neither touched nor given out again. */
 #ifndef FF_SOFT_CHANGES_H
 #define FF_SOFT_CHANGES_H
 
@@ -30,7 +30,7 @@ struct ff__changes {
     struct ff_mask *dropped;  /* [block] */
     uint64_t *dropped_ns;     /* [block] */
     struct ff_mask *gone;     /* [block] */
-    uint32_t backlog_count;   /* faults that were read by who looked for changes; atomic */
+    uint32_t backlog_count;   /* faults that were read while looking for changes; atomic */
     struct ff__fault backlog[FF__BACKLOG_MAX];
 };
 
@@ -43,7 +43,7 @@ void ff__changes_fini(struct ff__changes *changes);
 int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
                      struct ff__fault *faults, uint32_t capacity);
 
-/* Deals with what messages there are, for who finds that the kernel lets nothing come or go before
+/* Deals with what messages there are, for a thread that finds that the kernel lets nothing come or go before
  * that; faults are kept for the next read. */
 void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd);
 
@@ -70,7 +70,7 @@ void ff__changes_filled(struct ff__changes *changes, uint32_t block, uint32_t pa
 /* Pages of the block that the program has unmapped. */
 struct ff_mask ff__changes_gone(struct ff__changes *changes, uint32_t block);
 
-/* Reserves the block's addresses again if nobody else has them by now. False: somebody has. */
+/* Reserves the block's addresses again if nothing else is mapped there by now. False: something is. */
 bool ff__changes_restore(struct ff__changes *changes, const struct ff__uffd *uffd, uint32_t block);
 
 /* Unmaps what is still ours of the managed area. After the descriptor has been closed. */

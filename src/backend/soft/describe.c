@@ -15,7 +15,7 @@ static void describe_in_words(const struct ff__soft *soft, char *text, size_t si
                                  : "");
 }
 
-/* A link that is not paced is as fast as this machine copies, which nobody has measured. */
+/* A link that is not paced is as fast as this machine copies, which has not been measured. */
 void ff__soft_describe(void *self, struct ff__description *out) {
     const struct ff__soft *soft = self;
     const struct ff__memory *memory = &soft->memory;

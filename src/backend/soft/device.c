@@ -48,7 +48,7 @@ static void soft_close(void *self) {
         soft->interrupt_fd = soft->memory.host_fd = -1;
     if (soft->interrupt_fd >= 0)
         close(soft->interrupt_fd);
-    /* only now: who unmaps registered memory waits until somebody has read of it, or nobody can */
+    /* only now: unmapping registered memory waits until a thread has read of it, or none can */
     ff__changes_unmap_rest(&soft->changes);
     ff__changes_fini(&soft->changes);
     if (soft->moved)

@@ -1,4 +1,4 @@
-/* Faults: reading of them, and letting those go on who have met them. */
+/* Faults: reading them, and letting the threads that met them go on. */
 #include "backend/soft/move.h"
 
 #include "base/clock.h"

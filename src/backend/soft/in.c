@@ -1,4 +1,4 @@
-/* The way in: a whole block as a root that moves into place, anything else as copies. */
+/* The way in: a whole block as a chunk that moves into place, anything else as copies. */
 #include "backend/soft/move.h"
 
 #include "base/clock.h"
@@ -7,67 +7,67 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14; whoever has UFFDIO_MOVE has it */
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; a kernel with UFFDIO_MOVE has it */
 #define MADV_POPULATE_WRITE 23
 #endif
 
 #define PIECE_PAGES 32u /* arrive at a time; that long no messages are read */
 
-static char *root_in(char *const areas[], const struct ff__move *move) {
-    return areas[move->to.tier] + (size_t)ff__soft_root(move) * FF_BLOCK_SIZE;
+static char *chunk_in(char *const areas[], const struct ff__move *move) {
+    return areas[move->to.tier] + (size_t)ff__soft_chunk(move) * FF_BLOCK_SIZE;
 }
 
-static void zero_pages(char *root, const struct ff_mask *pages) {
+static void zero_pages(char *chunk, const struct ff_mask *pages) {
     FF_MASK_FOR_EACH_RUN(pages, run) {
-        ff__zero_pages(root + (size_t)run.first * FF_PAGE_SIZE, run.end - run.first);
+        ff__zero_pages(chunk + (size_t)run.first * FF_PAGE_SIZE, run.end - run.first);
     }
 }
 
-/* Fills a whole root with the block's content; pages without content are zeroed if the root was
+/* Fills a whole chunk with the block's content; pages without content are zeroed if the chunk was
  * used before. */
-static void fill_root(struct ff__soft *soft, char *root, const struct ff__move *move, bool used) {
+static void fill_chunk(struct ff__soft *soft, char *chunk, const struct ff__move *move, bool used) {
     FF_MASK_FOR_EACH_RUN(&move->held, run) {
-        ff__copy_pages(root + (size_t)run.first * FF_PAGE_SIZE,
+        ff__copy_pages(chunk + (size_t)run.first * FF_PAGE_SIZE,
                        ff__soft_host_at(soft, move->block, run.first), run.end - run.first);
     }
     struct ff_mask fresh = ff_mask_minus(&move->pages, &move->held);
     if (used)
-        zero_pages(root, &fresh);
+        zero_pages(chunk, &fresh);
 }
 
-/* Memory for a block that takes a whole root; NULL: there is none now. */
-static char *take_root(struct ff__soft *soft, const struct ff__move *move) {
+/* Memory for a block that takes a whole chunk; NULL: there is none now. */
+static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
     struct ff__memory *memory = &soft->memory;
-    char *frames = root_in(memory->frames, move);
+    char *frames = chunk_in(memory->frames, move);
     if (ff__soft_is_ready(soft, move))
         return frames;
     if (*ff__soft_ready(soft, move))
         ff__soft_give_back(frames, FF_BLOCK_SIZE);
     *ff__soft_ready(soft, move) = 0;
     /* memory fresh from the kernel is zero, but must be there to be moved */
-    char *root = root_in(memory->nursery, move);
-    if (mprotect(root, FF_BLOCK_SIZE, PROT_READ | PROT_WRITE))
+    char *chunk = chunk_in(memory->nursery, move);
+    if (mprotect(chunk, FF_BLOCK_SIZE, PROT_READ | PROT_WRITE))
         return NULL;
-    return madvise(root, FF_BLOCK_SIZE, MADV_POPULATE_WRITE) ? NULL : root;
+    return madvise(chunk, FF_BLOCK_SIZE, MADV_POPULATE_WRITE) ? NULL : chunk;
 }
 
 /* Gives what has not moved back to the kernel. */
-static void return_root(struct ff__soft *soft, const struct ff__move *move, char *root) {
-    ff__soft_give_back(root, FF_BLOCK_SIZE);
+static void return_chunk(struct ff__soft *soft, const struct ff__move *move, char *chunk) {
+    ff__soft_give_back(chunk, FF_BLOCK_SIZE);
     if (!ff__soft_is_ready(soft, move))
-        mprotect(root, FF_BLOCK_SIZE, PROT_NONE);
+        mprotect(chunk, FF_BLOCK_SIZE, PROT_NONE);
 }
 
-/* Moves the filled root under the block's addresses; how far it came. */
-static size_t move_root(struct ff__soft *soft, const struct ff__move *move, char *root) {
+/* Moves the filled chunk under the block's addresses; how far it came. */
+static size_t move_chunk(struct ff__soft *soft, const struct ff__move *move, char *chunk) {
     size_t all = 0;
     int status = -EAGAIN;
     for (uint32_t tries = 0; status && all < FF_BLOCK_SIZE; tries++) {
         size_t moved;
         struct ff_mask dropped = ff__changes_begin_arrival(&soft->changes, move->block);
-        zero_pages(root, &dropped);
+        zero_pages(chunk, &dropped);
         status = ff__uffd_move_in(&soft->uffd, ff__soft_managed_at(soft, move->block, 0) + all,
-                                  root + all, FF_BLOCK_SIZE - all, &moved);
+                                  chunk + all, FF_BLOCK_SIZE - all, &moved);
         ff__changes_end_arrival(&soft->changes);
         all += moved;
         if (status && !ff__soft_is_worth_another(soft, status, tries + 1))
@@ -88,17 +88,17 @@ static int wait_for_link(struct ff__soft *soft, const struct ff__move *move,
 static int in_moved(struct ff__soft *soft, struct ff__move *move,
                     const struct ff__submission *submission) {
     uint64_t start = ff__clock_ns();
-    char *root = take_root(soft, move);
-    if (!root)
+    char *chunk = take_chunk(soft, move);
+    if (!chunk)
         return 0;
-    fill_root(soft, root, move, ff__soft_is_ready(soft, move));
+    fill_chunk(soft, chunk, move, ff__soft_is_ready(soft, move));
     int status = wait_for_link(soft, move, &move->held, start, submission);
-    size_t moved = status ? 0 : move_root(soft, move, root);
+    size_t moved = status ? 0 : move_chunk(soft, move, chunk);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
     move->left = ff_mask_minus(&move->left, &came);
     soft->moved[move->block] = moved == FF_BLOCK_SIZE;
     if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
-        return_root(soft, move, root);
+        return_chunk(soft, move, chunk);
     *ff__soft_ready(soft, move) = 0;
     return status;
 }
@@ -109,8 +109,8 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
     for (uint32_t left = ff__leaves_of(&move->left); left; left &= left - 1) {
         uint32_t leaf = (uint32_t)__builtin_ctz(left);
         uint32_t frame = ff__frames_of_leaf(frames, move->to.frame, move->block, leaf);
-        uint32_t *ready = &soft->memory.ready[move->to.tier][frame / FF_ROOT_LEAVES];
-        uint32_t own = 1u << frame % FF_ROOT_LEAVES;
+        uint32_t *ready = &soft->memory.ready[move->to.tier][frame / FF_CHUNK_LEAVES];
+        uint32_t own = 1u << frame % FF_CHUNK_LEAVES;
         if (__atomic_load_n(ready, __ATOMIC_RELAXED) & own &&
             __atomic_fetch_and(ready, ~own, __ATOMIC_RELAXED) & own)
             ff__soft_give_back(soft->memory.frames[move->to.tier] + (size_t)frame * FF_LEAF_SIZE,
@@ -126,8 +126,8 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
         !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
-    uint32_t own = (leaves == FF_ROOT_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
-                   << move->to.frame % FF_ROOT_LEAVES;
+    uint32_t own = (leaves == FF_CHUNK_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
+                   << move->to.frame % FF_CHUNK_LEAVES;
     if (__atomic_fetch_and(ff__soft_ready(soft, move), ~own, __ATOMIC_RELAXED) & own)
         ff__soft_give_back(soft->memory.frames[move->to.tier] +
                                (size_t)move->to.frame * FF_LEAF_SIZE,

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 
 #define SLEEP_SLACK_NS 80000u   /* a sleep wakes this much late on a busy machine */
-#define SLICE_NS       5000000u /* who sleeps looks so often whether it has been aborted */
+#define SLICE_NS       5000000u /* how often a sleeping thread looks whether it has been aborted */
 
 uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
                           uint64_t bytes) {

@@ -69,7 +69,7 @@ static void release(char *area, size_t size) {
         munmap(area, size);
 }
 
-/* The file is made, never overwritten: a mistyped path must not cost anybody data. */
+/* The file is made, never overwritten: a mistyped path must not cost data. */
 static int open_host_file(struct ff__memory *memory, const char *path, struct ff_error *error) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)

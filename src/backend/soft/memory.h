@@ -4,12 +4,12 @@
  *             only if it is mapped
  *   host      the host tier: the page at offset x of the managed area is kept at offset x; RAM or
  *             a file
- *   frames    one a device, of its memory's size and what spare roots it may use: what leaves a
+ *   frames    one a device, of its memory's size and what spare chunks it may use: what leaves a
  *             device is moved here before it is copied. Here, too, lies the memory of free 2 MiB
- *             roots that are `ready` for the next block; the memory of all others is mapped in the
+ *             chunks that are `ready` for the next block; the memory of all others is mapped in the
  *             managed area or has not been allocated. Memory moves between the two (UFFDIO_MOVE),
  *             so together they hold no more than has been allocated
- *   nursery   where a root's memory is born: like `frames`, but not registered, so that touching
+ *   nursery   where a chunk's memory is born: like `frames`, but not registered, so that touching
  *             it allocates
  *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
@@ -28,23 +28,23 @@
 struct ff__memory {
     char *managed, *host, *aside;
     char *frames[FF_TIERS_MAX], *nursery[FF_TIERS_MAX];
-    uint32_t *ready[FF_TIERS_MAX];          /* [root] a bit a leaf whose memory lies in `frames` */
+    uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
     const char *zeros;                      /* one block */
     uint64_t size;                          /* of managed, host and aside */
     uint64_t device_size;                   /* of a device's memory, */
-    uint64_t frames_size; /* and of `frames` and `nursery`, which have spare roots, too */
+    uint64_t frames_size; /* and of `frames` and `nursery`, which have spare chunks, too */
     uint32_t tier_count;
     int host_fd; /* -1: RAM */
 };
 
 /* -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the host file. What there is by then is for
- * ff__memory_fini, once the descriptors are closed: who unmaps registered memory waits for a reader. */
+ * ff__memory_fini, once the descriptors are closed: unmapping registered memory waits for a reader. */
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
                     const struct ff__uffd *uffd, struct ff_error *error);
 void ff__memory_fini(struct ff__memory *memory);
 
-/* Roots that a device may use beyond its memory. */
+/* Chunks that a device may use beyond its memory. */
 static inline uint32_t ff__memory_spare(const struct ff__memory *memory) {
     return (uint32_t)((memory->frames_size - memory->device_size) >> FF_BLOCK_SHIFT);
 }
@@ -52,7 +52,7 @@ static inline uint32_t ff__memory_spare(const struct ff__memory *memory) {
 /* Opens whole windows of the managed and the host area to access, or shuts them. -ENOMEM. */
 int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, bool open);
 
-/* Maps managed addresses anew that the program has unmapped, unless somebody else has them now. */
+/* Maps managed addresses anew that the program has unmapped, unless something else is mapped there now. */
 bool ff__memory_reserve_at(char *place, size_t size);
 
 /* Makes the memory that the program has locked pageable again, which moves need. */
@@ -62,7 +62,7 @@ void ff__memory_unlock(struct ff__memory *memory);
 void ff__memory_zero_host(struct ff__memory *memory, uint32_t block, const struct ff_mask *pages);
 
 /* Makes sure that the host tier can take [offset, offset + size): a file must have the room
- * before anybody relies on it, for a full disk under a mapping is a SIGBUS. -ENOSPC. Where the
+ * before it is relied on, for a full disk under a mapping is a SIGBUS. -ENOSPC. Where the
  * descriptors are (engine/pipeline.h). */
 int ff__memory_reserve_host(struct ff__memory *memory, uint64_t offset, uint64_t size);
 

@@ -23,11 +23,11 @@ static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {
 }
 
 /* Not of a split block. */
-static inline uint32_t ff__soft_root(const struct ff__move *move) {
-    return ff__move_place(move)->frame / FF_ROOT_LEAVES;
+static inline uint32_t ff__soft_chunk(const struct ff__move *move) {
+    return ff__move_place(move)->frame / FF_CHUNK_LEAVES;
 }
 
-/* Where the block's pages go when they leave: its own leaves of the root; the leaves of a split block lie
+/* Where the block's pages go when they leave: its own leaves of the chunk; the leaves of a split block lie
  * apart, and go aside. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
@@ -38,10 +38,10 @@ static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struc
 }
 
 static inline uint32_t *ff__soft_ready(struct ff__soft *soft, const struct ff__move *move) {
-    return &soft->memory.ready[ff__move_place(move)->tier][ff__soft_root(move)];
+    return &soft->memory.ready[ff__move_place(move)->tier][ff__soft_chunk(move)];
 }
 
-/* The block takes the whole root: nobody else changes what is ready of it. */
+/* The block takes the whole chunk: nothing else changes what is ready of it. */
 static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__move *move) {
     return *ff__soft_ready(soft, move) == FF__SOFT_ALL_LEAVES;
 }
@@ -52,7 +52,7 @@ static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__mov
 uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__move *move,
                            const struct ff_mask *pages, uint64_t start_ns);
 
-/* Whether somebody wants the submission to end early. */
+/* Whether the submission is to end early. */
 static inline bool ff__soft_is_aborted(const struct ff__submission *submission) {
     return __atomic_load_n(&submission->aborted, __ATOMIC_RELAXED);
 }
@@ -63,7 +63,7 @@ void ff__soft_unlock_memory(struct ff__soft *soft);
 /* What may help after an ioctl has failed for the `tries`th time. False: nothing does. */
 bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries);
 
-/* Gives pages that nobody uses back to the kernel, which hardly ever has a reason to refuse. */
+/* Gives unused pages back to the kernel, which hardly ever has a reason to refuse. */
 void ff__soft_give_back(char *area, size_t size);
 
 /* ---- one move; each keeps its outcome up to date: in.c, out.c ---- */

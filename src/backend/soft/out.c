@@ -22,7 +22,7 @@ static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *m
     return copied;
 }
 
-/* Which pages of the run are there. Drops are not told of without MOVE, and who reads what is absent would
+/* Which pages of the run are there. Drops are not told of without MOVE, and a thread that reads what is absent would
  * wait for itself. */
 static struct ff_mask present_in(const struct ff__soft *soft, uint32_t block, struct ff_run run) {
     uint64_t entries[FF_BLOCK_PAGES];
@@ -67,8 +67,8 @@ static int move_run_out(struct ff__soft *soft, struct ff__move *move, struct ff_
     return 0;
 }
 
-/* What is pinned in a freed range is let go of: whoever has pinned it keeps it for itself. Its content
- * is nobody's. Nothing is told of the drop, as nobody might be there to read of it. */
+/* What is pinned in a freed range is let go of: what has pinned it keeps it for itself. Its content
+ * is dead. Nothing is told of the drop, as no thread might be there to read of it. */
 static void let_go(struct ff__soft *soft, struct ff__move *move) {
     FF_MASK_FOR_EACH_RUN(&move->left, run) {
         char *area = ff__soft_managed_at(soft, move->block, run.first);
@@ -80,13 +80,13 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
     ff_mask_clear(&move->left);
 }
 
-/* A root that left in one piece, and is part of the device's memory, waits for the next block; anything
+/* A chunk that left in one piece, and is part of the device's memory, waits for the next block; anything
  * else is the kernel's again. */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
     bool is_whole = move->from.frame != FF_SPLIT && soft->moved[move->block] &&
                     ff_mask_count(there) == FF_BLOCK_PAGES;
-    if (is_whole && (uint64_t)ff__soft_root(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
+    if (is_whole && (uint64_t)ff__soft_chunk(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
         return;
     }
@@ -110,7 +110,7 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
 
-/* Whether all pages that are there can be read, and the program has not protected some: who tries to
+/* Whether all pages that are there can be read, and the program has not protected some: a thread that tries to
  * would get its signal. */
 static bool is_readable(const struct ff__soft *soft, uint32_t block, const struct ff_mask *pages) {
     struct iovec from[FF_BLOCK_PAGES], to;

@@ -10,7 +10,7 @@
 #include "engine/backend.h"
 
 /* Two descriptors, so that the memory that moves into the managed area and out of it raises no events:
- * who drops registered memory waits until somebody has read of it. */
+ * dropping registered memory waits until a thread has read of it. */
 struct ff__uffd {
     int fd;         /* of the managed area */
     int staging_fd; /* of the areas that pages are moved out to; -1 without MOVE */
@@ -40,13 +40,13 @@ int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error
 void ff__uffd_close(struct ff__uffd *uffd);
 
 /* From now on absent and write-protected pages of the area fault to us; or, in a staging area, raise
- * SIGBUS: nobody meets one there. */
+ * SIGBUS: no thread meets one there. */
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size);
 
-/* Moves whole pages to a place where there are none; each page atomically against anybody who uses it,
- * and who waits for the destination goes on. *moved: so many bytes, from the first on, even if it
+/* Moves whole pages to a place where there are none; each page atomically against threads that use it,
+ * and threads that wait for the destination go on. *moved: so many bytes, from the first on, even if it
  * fails. -EBUSY: the next page is pinned. -ENOENT: there is none. -EINVAL: the areas are not alike,
  * because the program has locked or protected one. */
 int ff__uffd_move_in(const struct ff__uffd *uffd, void *to, void *from, size_t size, size_t *moved);

@@ -53,7 +53,7 @@ void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAME
 
 /* The first next use of the blocks that share the victim's chunk; FF_NO_USE: it shares its chunk with none. */
 static uint64_t next_of_chunk(const struct ff_view *view, uint32_t tier, uint32_t victim) {
-    uint32_t mates[FF_ROOT_LEAVES], count = ff_view_root_mates(view, tier, victim, mates);
+    uint32_t mates[FF_CHUNK_LEAVES], count = ff_view_chunk_mates(view, tier, victim, mates);
     uint64_t next = FF_NO_USE;
     for (uint32_t i = 0; i < count && count > 1; i++) {
         uint64_t use = ff_view_next_use(view, tier, mates[i]);
@@ -62,12 +62,12 @@ static uint64_t next_of_chunk(const struct ff_view *view, uint32_t tier, uint32_
     return next;
 }
 
-void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
-                           struct ff_victim_list *victims) {
+void ff__ahead_judge_chunks(const struct ff_view *view, const struct ff_evict_request *request,
+                            struct ff_victim_list *victims) {
     uint64_t uses[FF__AHEAD_NAMED], needed = 0;
     uint32_t tier = request->tier, count = victims->count;
     if (view->by_page || request->granule == FF_LEAF_PAGES || !view->forecast.hooks)
-        return; /* nobody leaves for sharing a root */
+        return; /* no block leaves for sharing a chunk */
     if (request->cause == FF_EVICT_FOR_PREFETCH)
         needed = ff_view_next_use(view, tier, request->for_block);
     victims->count = 0;

@@ -38,7 +38,7 @@ void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAME
 /* Ends a pick that has named at most FF__AHEAD_NAMED blocks. A victim is evicted together with the blocks that share
  * its chunk. So victims are sorted by the first next use in their chunk, farthest first. For a prefetch, victims
  * whose chunk is needed no later than what it brings are removed. The pick has judged blocks that share no chunk. */
-void ff__ahead_judge_roots(const struct ff_view *view, const struct ff_evict_request *request,
-                           struct ff_victim_list *victims);
+void ff__ahead_judge_chunks(const struct ff_view *view, const struct ff_evict_request *request,
+                            struct ff_victim_list *victims);
 
 #endif

@@ -149,7 +149,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         if (only_recent && aside[i] != request->for_block)
             ff_victim_add(victims, aside[i]);
     }
-    ff__ahead_judge_roots(view, request, victims);
+    ff__ahead_judge_chunks(view, request, victims);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {

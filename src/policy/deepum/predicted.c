@@ -188,7 +188,7 @@ static void name_victims(struct predicted *predicted, const struct ff_view *view
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     name_victims(state, view, request, victims);
-    ff__ahead_judge_roots(view, request, victims);
+    ff__ahead_judge_chunks(view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {
