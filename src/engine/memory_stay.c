@@ -131,7 +131,8 @@ uint32_t ff__memory_take_passing(struct ff__engine *engine,
 }
 
 void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block) {
-    engine->stay[block].keep_ns = 0;
+    if (engine->keeps) /* what was never written stays unallocated */
+        engine->stay[block].keep_ns = 0;
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++) {
         struct ff__passing *passing = &engine->passing[tier];
         uint32_t kept = 0;
