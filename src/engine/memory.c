@@ -79,6 +79,8 @@ static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         engine->discard->dead(engine->discard_state, &engine->view, block, &out->dead);
     /* a policy can cost time, never data: only what has been declared dead is */
     out->dead = ff_mask_and(&out->dead, &facts->inactive);
+    if (engine->guests) /* else the host's, too, which here may be the copy of a guest */
+        out->dead = ff_mask_and(&out->dead, &out->pages);
     if (dead)
         out->dead = ff_mask_or(&out->dead, dead);
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, &going});

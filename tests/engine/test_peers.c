@@ -60,7 +60,7 @@ static void open_engine(uint32_t granule) {
     struct ff_error error = {""};
     for (uint32_t tier = 1; tier <= DEVICES; tier++)
         config.lend[tier] = 3 * BLOCK_BYTES;
-    if (ff__system_parse("nvidia:place=to-peers", &config.system, &error) ||
+    if (ff__system_parse("nvidia:place=to-peers,discard=inactive", &config.system, &error) ||
         ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);
     memset(blocks, 0, sizeof blocks);
@@ -179,6 +179,13 @@ static void preevict(void) {
     fly(ff__engine_preevict(&engine, ++now_ns, 1 + ff__random_below(&dice, DEVICES), job), job);
 }
 
+/* What no device touches: its content is dead when it leaves, and is not moved. */
+static void deactivate(void) {
+    uint32_t first = 8 * ff__random_below(&dice, 64);
+    struct ff_mask pages = ff_mask_of_run(first + 1, first + 8);
+    ff__engine_set_inactive(&engine, any_block(), &pages, ff__random_below(&dice, 2));
+}
+
 static void change_lending(void) {
     uint32_t tier = 1 + ff__random_below(&dice, DEVICES);
     assert_int_equal(ff__engine_set_lend(&engine, tier, ff__random_below(&dice, 5) * BLOCK_BYTES),
@@ -224,6 +231,8 @@ static void live(uint32_t granule, uint64_t seed, uint32_t steps) {
             preevict();
         else if (choice < 86)
             change_lending();
+        else if (choice < 90)
+            deactivate();
         else if (flight_count > 0)
             end_flight();
         check_lending();
