@@ -3,7 +3,7 @@
 # while is slow for all alike; prints the median of each iteration, in ms, and of all from the second on. A run before
 # them, plainly, has the kernels compiled.
 #   scripts/iterations.sh RUNS MEMORY SYSTEM,SYSTEM,.. PROGRAM [ARGUMENT...]
-#   scripts/iterations.sh 7 64M nvidia,nvidia-1,deepum,deepum-far jacobi --size 96M
+#   scripts/iterations.sh 7 64M nvidia,nvidia-1,deepum-plus,deepum-far jacobi --size 96M
 set -eu
 runs=$1 memory=$2 systems=$(echo "$3" | tr ',' ' ') program=$4
 shift 4

@@ -159,10 +159,12 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     *coming = ff_mask_or(coming, pages);
 }
 
-/* Takes out the pages that are inactive, or that move already, which only single pages of a block do. */
+/* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which
+ * only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
     const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
-    *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
+    if (engine->discard->dead)
+        *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
     if (!engine->space.by_page)
         return;
     *wanted = ff_mask_minus(wanted, &facts->coming);

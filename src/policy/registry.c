@@ -198,6 +198,8 @@ static int set_policy(struct ff__system *system, enum ff__slot slot, const char 
     const struct ff_policy *policy = ff__policy_find(slot, name);
     if (!policy)
         return unknown_policy(slot, name, error);
+    if (system->policy[slot] == policy)
+        return 0; /* with the system's own parameters */
     system->policy[slot] = policy;
     for (unsigned i = 0; i < param_count(policy); i++)
         system->params[slot][i] = policy->params[i].initial;
@@ -285,7 +287,7 @@ static int apply_keys(struct ff__system *system, const char *keys, bool policies
 }
 
 static const struct ff__system_row *find_system(const char *name, struct ff_error *error) {
-    char list[160] = "";
+    char list[220] = "";
     const struct ff__system_row *row;
     for (unsigned i = 0; (row = ff__system_at(i)); i++) {
         if (strcmp(row->name, name) == 0)
@@ -311,11 +313,10 @@ int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *
     int status = 0;
     for (int slot = 0; slot < FF__SLOTS && !status; slot++)
         status = set_policy(out, (enum ff__slot)slot, row->policy[slot], error);
+    if (!status)
+        status = apply_keys(out, row->params, false, error);
     if (keys && !status)
         status = apply_keys(out, keys + 1, true, error);
-    if (!status &&
-        out->policy[FF__PREFETCH] == ff__policy_find(FF__PREFETCH, row->policy[FF__PREFETCH]))
-        status = apply_keys(out, row->params, false, error);
     if (keys && !status)
         status = apply_keys(out, keys + 1, false, error);
     return status;

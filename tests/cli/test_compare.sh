@@ -15,7 +15,7 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
--|deepum|52428800|pthread pthread| --size 1048576 --check
+-|deepum-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
 passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia-1|163577856|pthread pthread| --size 1048576 --check
@@ -23,7 +23,7 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
--|deepum|52428800|pthread pthread| --size 1048576 --check
+-|deepum-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
 END
 cmp -s log expected || fail "not run as it should be: $(diff log expected)"

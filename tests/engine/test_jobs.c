@@ -1,6 +1,6 @@
 /* The engine's calls one by one: what each answers, and what it leaves behind. */
 #include "engine/single.h"
-#include "policy/deepum/ahead.h"
+#include "policy/deepum_plus/ahead.h"
 
 static struct ff__job other;
 
@@ -721,7 +721,7 @@ static void test_launches_get_ids(void **state) {
  * back under another kernel. */
 static void test_identities_without_end(void **state) {
     (void)state;
-    struct ff__engine_config config = config_for("deepum", 4);
+    struct ff__engine_config config = config_for("deepum-plus", 4);
     enum { LIMIT = 8, LAUNCHES = 100 };
     uint32_t ids[LAUNCHES];
     config.launch_limit = LIMIT;
@@ -752,7 +752,7 @@ static void test_identities_without_end(void **state) {
 /* The end of a launch that is not known any more is ignored. */
 static void test_end_of_a_forgotten_launch(void **state) {
     (void)state;
-    struct ff__engine_config config = config_for("deepum", 4);
+    struct ff__engine_config config = config_for("deepum-plus", 4);
     config.launch_limit = 1;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     fake_open(&fake, &engine.space, 1);

@@ -142,7 +142,13 @@ static void test_slots_are_set_first(void **state) {
     system = parsed("nvidia-1:prefetch=none");
     assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), INT64_MIN);
     system = parsed("nvidia-1:prefetch=none,prefetch=tree");
+    assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), 51);
+    system = parsed("nvidia-1:prefetch=tree");
     assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), 1);
+    system = parsed("deepum-far:prefetch=tree,parts=0"); /* other slots keep theirs */
+    assert_int_equal(param_of(&system, FF__DISCARD, "parts"), 0);
+    system = parsed("deepum-far:prefetch=tree");
+    assert_int_equal(param_of(&system, FF__DISCARD, "parts"), 1);
     check_refused("nvidia-1:prefetch=none,threshold=3", -EINVAL, "threshold");
 }
 

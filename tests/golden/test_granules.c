@@ -39,8 +39,9 @@ static void add_run(struct golden *golden, struct ff__workload *workload, uint64
 static void test_granules(void **state) {
     static const char *const workloads[] = {"bfs:size=6M", "ra:size=8M", "sssp:size=8M,rounds=5",
                                             "addvectors:size=12M"};
-    static const char *const systems[] = {
-        "demand", "nvidia", "nvidia-random", "deepum", "demand:evict=lru-4k", "oracle"};
+    static const char *const systems[] = {"demand", "nvidia",      "nvidia-random",
+                                          "deepum", "deepum-plus", "demand:evict=lru-4k",
+                                          "oracle"};
     struct golden golden = golden_open("granules", COLUMNS);
     (void)state;
     for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {

@@ -27,7 +27,7 @@ static void test_figure_6(void **state) {
                                           {3, 53, 4, 2, 8},    {33, 588, 34, 2, 1}};
     struct ff__history history;
     void *memory = zeroed(1 << 16);
-    ff__history_start(&history, memory, 1 << 16);
+    ff__history_start(&history, memory, 1 << 16, true);
     for (size_t i = 0; i < 6; i++)
         ff__history_learn(&history, records[i], records[i][4]);
     for (size_t i = 0; i < 6; i++)
@@ -56,7 +56,7 @@ static void test_history_twin(void **state) {
         struct ff__random random = ff__random_seeded(seed);
         uint32_t past[LAUNCHES + 4] = {90, 91, 92, 93}, kinds = 2 + (uint32_t)(seed % 12);
         memset(memory, 0, 4 << 20);
-        ff__history_start(&history, memory, 4 << 20);
+        ff__history_start(&history, memory, 4 << 20, true);
         for (uint32_t count = 4; count < LAUNCHES; count++) {
             uint32_t wanted = search(past, count, 4);
             if (wanted == FF_NONE)
@@ -76,7 +76,7 @@ static void test_history_is_bounded(void **state) {
     unsigned char *memory = zeroed(8192);
     struct ff__history history;
     memset(memory + 4096, 0xa5, 4096);
-    ff__history_start(&history, memory, 4096);
+    ff__history_start(&history, memory, 4096, true);
     for (uint32_t i = 0; i < 100000; i++) {
         const uint32_t context[] = {i, i + 1, i + 2, i + 3};
         ff__history_learn(&history, context, i + 4);
@@ -94,7 +94,7 @@ static void test_history_is_compact(void **state) {
     const size_t size = 16 << 20;
     unsigned char *memory = zeroed(size);
     struct ff__history history;
-    ff__history_start(&history, memory, size);
+    ff__history_start(&history, memory, size, true);
     for (uint32_t next = 0; next < 10000; next++) {
         const uint32_t context[] = {1, 2, 3, 4};
         ff__history_learn(&history, context, next);

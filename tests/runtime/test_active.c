@@ -101,7 +101,7 @@ static void check_paced(const char *system, double bytes_per_second) {
 
 static void test_slow_link(void **state) {
     (void)state;
-    check_paced("deepum", 100e6);
+    check_paced("deepum-plus", 100e6);
     check_paced("deepum-far", 200e6);
     check_paced("nvidia:discard=inactive", 100e6);
     check_paced("nvidia-1:discard=inactive", 100e6);

@@ -71,6 +71,7 @@ static void test_policies(void **state) {
 static void test_mixed(void **state) {
     (void)state;
     check_system("deepum:evict=forest");
+    check_system("deepum-plus:evict=forest");
     check_system("specforest:evict=predicted");
     check_system("hlsh:evict=forest,slack=0ns");
 }

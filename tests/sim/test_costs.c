@@ -34,19 +34,23 @@ static const struct costs {
      2 * MIB,
      {.pages = 1536, .ctas = 1, .warps = 1, .writes = true}},
     /* DeepUM's, and the same without making room ahead */
-    {"pre-eviction", "deepum", 40 * MIB, {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1}},
+    {"pre-eviction",
+     "deepum-plus",
+     40 * MIB,
+     {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1}},
     {"no-pre-eviction",
-     "deepum:preevict=0",
+     "deepum-plus:preevict=0",
      40 * MIB,
      {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1}},
 /* a loop over more than fits, with parts of DeepUM left out */
 #define LOOP                                                                                       \
     { .pages = 24576, .launches = 8, .ctas = 8, .warps = 1 }
     {"loop-deepum", "deepum", 64 * MIB, LOOP},
+    {"loop-deepum-plus", "deepum-plus", 64 * MIB, LOOP},
     {"loop-deepum-far", "deepum-far", 64 * MIB, LOOP},
-    {"loop-pairs", "deepum:pairs=1", 64 * MIB, LOOP},
-    {"loop-pages", "deepum:whole=0", 64 * MIB, LOOP},
-    {"loop-lrm", "deepum:evict=lrm", 64 * MIB, LOOP},
+    {"loop-pairs", "deepum-plus:prefetch=correlation", 64 * MIB, LOOP},
+    {"loop-pages", "deepum-plus:whole=0", 64 * MIB, LOOP},
+    {"loop-lrm", "deepum-plus:evict=lrm", 64 * MIB, LOOP},
     {"loop-random", "nvidia-random", 64 * MIB, LOOP},
     {"free-buffer",
      "demand:evict=lru-4k,buffer=50",

@@ -276,7 +276,9 @@ static void add_successor(const struct ff__tables *tables, struct ff__row *row, 
 
 struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
                                      uint32_t before, uint32_t block) {
-    struct ff__recorded done = {ff__row_find(tables, table, block), FF_NONE, 0, false};
+    struct ff__recorded done = {.row = ff__row_find(tables, table, block),
+                                .replaced = FF_NONE,
+                                .was_numbered = !table->unnumbered};
     done.is_new = done.row == FF_NONE;
     if (done.is_new)
         done.row = add_row(tables, table, before, block, &done.replaced);

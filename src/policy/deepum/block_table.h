@@ -89,6 +89,7 @@ struct ff__recorded {
     uint32_t row, replaced; /* the block whose row it took, FF_NONE */
     uint32_t used;          /* when it was used before, by the clock */
     bool is_new;
+    bool was_numbered; /* the table's steps were up to date before */
 };
 
 /* A fault on `block`, the one before it having been on `before` (FF_NONE: none in this execution).

@@ -1,67 +1,42 @@
-/* DeepUM's correlation prefetching with chaining (Jung, Kim and Lee, ASPLOS 2023, section 4).
+/* DeepUM's correlation prefetching with chaining, as published (Jung, Kim and Lee, ASPLOS 2023, section 4).
  *
- * The correlator's step learns from faults and launches. The prefetching thread's step walks: from
- * the block that faulted last through the blocks that the kernel uses after it, then through those of
- * the kernel that is predicted to run next, and so on. It pauses N kernels ahead and goes on when the
- * running one is over; a new fault begins it anew. When a prefetch finds no room without evicting blocks that are
- * needed sooner, the walk stalls until the next event. The paper does not say what happens then; G10's model of
- * DeepUM stalls likewise.
+ * The correlator's step records faults and launches in the tables. The prefetching thread's step walks: from the block that
+ * faulted last to its successors in the running kernel's table, to theirs, and so on. At the table's end block it goes on
+ * with the start block of the kernel that is predicted to run next. It pauses N kernels ahead and goes on when the
+ * running one is over. A new fault begins it anew, and a kernel that was not predicted ends it. What comes is whole UM
+ * blocks; what comes with a fault is left to the driver.
  *
- * Where what works better is not what the paper says, both are here:
- *   pairs=0     the walk takes the faulted block's successors, and then goes by the order in which the
- *               kernel first touched its blocks; a launch, too, begins a walk
- *   pairs=1     the paper: successors of successors, until the end block, from the start block on
- *   whole=1     a block comes as a whole, with a fault and ahead of it
- *   whole=0     with a fault only what was asked for; ahead of it the pages that ever faulted
- *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far)
- * A kernel whose faults do not follow its table's order (random access) is not prefetched for, and the
- * walk does not get far ahead of the last sign of the kernel (reach). Both are ours. */
-#include "policy/deepum/forecast.h"
+ * The paper leaves open what happens to a prefetch that finds no memory without evicting a block that is expected. Here the
+ * walk waits with it for the next event; G10's model of DeepUM does likewise. Where no successor leads to the end
+ * block, the walk ends: to go on with the next kernel instead makes no difference to the paper's networks. */
+#include "policy/deepum/expected.h"
 
+#include "policy/nvidia/tree_mask.h"
 #include "policy/registry.h"
-
-#define FRONTIER 64u /* blocks that a walk remembers to visit */
 
 /* Where prefetching is, on one device. */
 struct walk {
-    uint64_t turn;    /* the launch it is in */
-    uint64_t reached; /* launches before this one have been walked through */
-    uint32_t at;      /* in order: the block visited last, FF_NONE: none yet */
-    uint32_t stamp;   /* rows that this walk has visited have it */
-    uint32_t head, count, frontier[FRONTIER]; /* blocks to visit first */
-    uint64_t brought;                         /* pages advised since the last sign of the kernel */
-    bool active, stalled;
+    uint64_t turn;       /* the launch it is in */
+    uint32_t stamp;      /* rows that were put down to be visited have it */
+    uint32_t head, tail; /* of the blocks to visit */
+    uint32_t *blocks;
+    bool active, waits, at_end;
 };
 
 struct device {
     struct walk walk;
-    uint32_t last_block; /* of this execution's faults, FF_NONE */
+    uint32_t last_block; /* of this execution's faults; FF_NONE: none yet */
 };
 
 struct correlation {
-    struct ff__forecast forecast;
-    bool pairs, whole, chain;
-    uint32_t reach;
-    uint32_t stamp;
+    struct ff__expected expected;
+    uint32_t stamp, most_blocks; /* to visit: as many as a table has rows */
     struct device devices[FF_TIERS_MAX];
 };
 
-enum param {
-    MEMORY,
-    KERNELS,
-    ROWS,
-    WAYS,
-    SUCCESSORS,
-    SLACK,
-    PAIRS,
-    WHOLE,
-    CHAIN,
-    REACH,
-    BEYOND,
-    PARAMS
-};
+enum param { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, PARAMS };
 
-/* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
+/* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no bound. */
 static const struct ff_param params[PARAMS + 1] = {
     [MEMORY] = {"tables", FF_PARAM_SIZE, 64 << 20, 64 << 10, INT64_C(1) << 40,
                 "bytes of all correlation tables"},
@@ -70,197 +45,130 @@ static const struct ff_param params[PARAMS + 1] = {
     [ROWS] = {"rows", FF_PARAM_INT, 2048, 8, 1 << 18, "rows of a block table, a power of two"},
     [WAYS] = {"associativity", FF_PARAM_INT, 2, 1, 16, "entries of a table row (ways)"},
     [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors recorded per block"},
-    [SLACK] = {"slack", FF_PARAM_INT, 8, 0, 4096,
-               "blocks before its latest fault that a kernel may still use"},
-    [PAIRS] = {"pairs", FF_PARAM_BOOL, 0, 0, 1, "follow recorded successors only, as in the paper"},
-    [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1, "prefetch whole blocks, not only touched pages"},
-    [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1,
-               "continue with the predicted next kernels (chaining)"},
-    [REACH] = {"reach", FF_PARAM_INT, 12, 1, 100,
-               "percent of memory to prefetch before the next fault, launch or launch end"},
-    [BEYOND] = {"beyond", FF_PARAM_BOOL, 0, 0, 1,
-                "predict uses after the last predicted kernel, from earlier reuse distances"},
 };
 
+static size_t walk_size(const int64_t *values) {
+    return (size_t)values[ROWS] * (size_t)values[WAYS] * sizeof(uint32_t);
+}
+
 static size_t arena_size(const int64_t *values) {
-    return (size_t)values[MEMORY];
+    return (size_t)values[MEMORY] + FF_TIERS_MAX * walk_size(values);
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct correlation *correlation = state;
     const int64_t *value = env->params;
     struct ff__tables_shape shape = {(uint32_t)value[ROWS], (uint32_t)value[WAYS],
-                                     (uint32_t)value[SUCCESSORS], value[BEYOND] != 0};
-    correlation->forecast.limit = (uint32_t)value[KERNELS];
-    correlation->forecast.slack = (uint32_t)value[SLACK];
-    correlation->pairs = value[PAIRS] != 0;
-    correlation->whole = value[WHOLE] != 0;
-    correlation->chain = value[CHAIN] != 0;
-    correlation->reach = (uint32_t)value[REACH];
-    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
+                                     (uint32_t)value[SUCCESSORS], false};
+    struct ff_policy_env rest = *env;
+    rest.arena_size = (size_t)value[MEMORY];
+    unsigned char *walks = (unsigned char *)env->arena + rest.arena_size;
+    correlation->expected.limit = (uint32_t)value[KERNELS];
+    correlation->most_blocks = (uint32_t)(walk_size(value) / sizeof(uint32_t));
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
         correlation->devices[tier].last_block = FF_NONE;
-    return ff__forecast_start(&correlation->forecast, env, &shape);
+        correlation->devices[tier].walk.blocks = (void *)(walks + tier * walk_size(value));
+    }
+    return ff__expected_start(&correlation->expected, &rest, &shape, false);
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ff__forecast_forget(&((struct correlation *)state)->forecast, block);
+    ff__expected_forget(&((struct correlation *)state)->expected, block);
 }
 
 /* ---- the walk ---- */
 
-static void visit_later(struct walk *walk, uint32_t block) {
-    if (block != FF_NONE && walk->count < FRONTIER)
-        walk->frontier[(walk->head + walk->count++) % FRONTIER] = block;
-}
-
-static void visit_successors(const struct correlation *correlation, struct walk *walk,
-                             const struct ff__row *row) {
-    for (uint32_t i = 0; i < correlation->forecast.tables.successors; i++)
-        visit_later(walk, row->successor[i]);
-}
-
-/* At the start of a launch's table. */
-static void begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
-    struct walk *walk = &correlation->devices[tier].walk;
-    const struct ff__table *table = ff__launch_table(&correlation->forecast, tier, turn);
-    walk->turn = turn;
-    walk->at = FF_NONE;
-    walk->stamp = ++correlation->stamp;
-    walk->count = 0;
-    walk->active = true;
-    if (correlation->pairs && table)
-        visit_later(walk, table->start);
-}
-
-/* At a block of it: behind it, or with it. */
-static void begin_at(struct correlation *correlation, uint32_t tier, uint64_t turn, uint32_t block,
-                     bool with) {
-    struct walk *walk = &correlation->devices[tier].walk;
-    begin(correlation, tier, turn);
-    struct ff__table *table = ff__launch_table(&correlation->forecast, tier, turn);
-    uint32_t row = table ? ff__row_find(&correlation->forecast.tables, table, block) : FF_NONE;
-    if (row == FF_NONE)
+/* Puts a block down to be visited, unless it was before. A successor may have lost its row. */
+static void visit_later(const struct correlation *correlation, struct walk *walk,
+                        const struct ff__table *table, uint32_t block) {
+    const struct ff__tables *tables = &correlation->expected.tables;
+    uint32_t row = ff__row_find(tables, table, block);
+    if (row != FF_NONE && ff__row_at(tables, table, row)->walked == walk->stamp)
         return;
-    struct ff__row *at = ff__row_at(&correlation->forecast.tables, table, row);
-    walk->count = 0;
-    walk->at = block;
-    if (with) {
-        visit_later(walk, block);
-    } else {
-        at->walked = walk->stamp;
-        visit_successors(correlation, walk, at);
-    }
+    if (row != FF_NONE)
+        ff__row_at(tables, table, row)->walked = walk->stamp;
+    if (walk->tail < correlation->most_blocks)
+        walk->blocks[walk->tail++] = block;
 }
 
-static bool pass(struct walk *walk, struct ff__row *row) {
-    bool is_first = row->walked != walk->stamp;
-    row->walked = walk->stamp;
-    return is_first;
+/* The walk has met a block: its successors are next, or it was the last one of its kernel. */
+static void meet(const struct correlation *correlation, struct walk *walk,
+                 const struct ff__table *table, uint32_t block) {
+    const struct ff__tables *tables = &correlation->expected.tables;
+    uint32_t row = ff__row_find(tables, table, block);
+    walk->at_end = block == table->end;
+    if (walk->at_end)
+        walk->head = walk->tail;
+    if (walk->at_end || row == FF_NONE)
+        return;
+    const struct ff__row *at = ff__row_at(tables, table, row);
+    for (uint32_t i = 0; i < tables->successors && at->successor[i] != FF_NONE; i++)
+        visit_later(correlation, walk, table, at->successor[i]);
 }
 
-/* The next of the blocks that were put down to be visited; FF_NONE: none. */
-static uint32_t next_of_frontier(struct correlation *correlation, struct walk *walk,
-                                 const struct ff__table *table) {
-    const struct ff__tables *tables = &correlation->forecast.tables;
-    while (walk->count > 0) {
-        uint32_t block = walk->frontier[walk->head++ % FRONTIER];
-        uint32_t number = ff__row_find(tables, table, block);
-        walk->count--;
-        if (number == FF_NONE || !pass(walk, ff__row_at(tables, table, number)))
-            continue;
-        if (correlation->pairs && block == table->end)
-            walk->count = 0; /* the paper's end of prefetching for this kernel */
-        else if (correlation->pairs)
-            visit_successors(correlation, walk, ff__row_at(tables, table, number));
-        return block;
-    }
-    return FF_NONE;
+static struct ff__table *begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
+    struct walk *walk = &correlation->devices[tier].walk;
+    walk->turn = turn;
+    walk->stamp = ++correlation->stamp;
+    walk->head = walk->tail = 0;
+    walk->active = true;
+    walk->at_end = false;
+    return ff__launch_table(&correlation->expected, tier, turn);
 }
 
-static uint32_t next_in_order(struct correlation *correlation, struct walk *walk,
-                              const struct ff__table *table) {
-    const struct ff__tables *tables = &correlation->forecast.tables;
-    uint32_t number = walk->at == FF_NONE ? FF_NONE : ff__row_find(tables, table, walk->at);
-    if (walk->at != FF_NONE && number == FF_NONE)
-        return FF_NONE; /* its row is gone, and with it the place in the order */
-    number = number == FF_NONE ? table->first : ff__row_at(tables, table, number)->after;
-    while (number != FF_NONE && !pass(walk, ff__row_at(tables, table, number)))
-        number = ff__row_at(tables, table, number)->after;
-    if (number == FF_NONE)
-        return FF_NONE;
-    walk->at = ff__row_at(tables, table, number)->block;
-    return walk->at;
+/* With the start block of a launch's table. A kernel that never had a fault needs nothing. */
+static void begin_at_start(struct correlation *correlation, uint32_t tier, uint64_t turn) {
+    struct walk *walk = &correlation->devices[tier].walk;
+    const struct ff__table *table = begin(correlation, tier, turn);
+    walk->at_end = !table || table->start == FF_NONE;
+    if (!walk->at_end)
+        visit_later(correlation, walk, table, table->start);
 }
 
-/* The next block of the launch that the walk is in; FF_NONE: it ends here. */
+/* The next block of the launch that the walk is in; FF_NONE: there are no more. */
 static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
     struct walk *walk = &correlation->devices[tier].walk;
-    struct ff__table *table = ff__launch_table(&correlation->forecast, tier, walk->turn);
-    if (!table || !ff__table_is_ordered(table))
+    const struct ff__table *table = ff__launch_table(&correlation->expected, tier, walk->turn);
+    if (!table || walk->head == walk->tail)
         return FF_NONE;
-    uint32_t block = next_of_frontier(correlation, walk, table);
-    return block != FF_NONE || correlation->pairs ? block : next_in_order(correlation, walk, table);
+    uint32_t block = walk->blocks[walk->head++];
+    meet(correlation, walk, table, block);
+    return block;
 }
 
-/* On to the next predicted launch, or back to where the walk had come before a fault. False: nothing is
- * predicted, or it pauses. */
+/* On to the next predicted launch. False: nothing is predicted, or the walk pauses, or it does not know the way. */
 static bool next_launch(struct correlation *correlation, uint32_t tier) {
-    const struct ff__sequence *sequence = &correlation->forecast.sequences[tier];
+    const struct ff__sequence *sequence = &correlation->expected.sequences[tier];
     struct walk *walk = &correlation->devices[tier].walk;
-    uint64_t next = walk->turn + 1;
-    if (walk->turn == sequence->now && walk->reached > next)
-        next = walk->reached;
-    if (!correlation->chain || next > sequence->now + sequence->ahead)
+    bool is_over = walk->turn < sequence->now;
+    if ((!walk->at_end && !is_over) || walk->turn + 1 > sequence->now + sequence->ahead)
         return false;
-    walk->reached = next;
-    begin(correlation, tier, next);
+    begin_at_start(correlation, tier, walk->turn + 1);
     return true;
 }
 
-static struct ff_mask pages_of(const struct correlation *correlation, const struct ff_view *view,
-                               uint32_t tier, uint32_t block) {
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
-    struct ff_mask there = ff_view_expected(view, tier, block);
-    if (!correlation->whole)
-        pages = ff_mask_and(&pages, &ff__forecast_block_at(&correlation->forecast, block)->touched);
-    return ff_mask_minus(&pages, &there);
-}
-
-/* Adds a piece of advice to the list, which has room. */
+/* Adds what a block lacks to the list, which has room. */
 static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
                    uint32_t block, struct ff_advice_list *list) {
-    struct ff__sequence *sequence = &correlation->forecast.sequences[tier];
+    struct ff__sequence *sequence = &correlation->expected.sequences[tier];
     uint64_t turn = correlation->devices[tier].walk.turn;
-    if (ff_view_facts(view, block)->busy)
-        return;
-    struct ff_mask pages = pages_of(correlation, view, tier, block);
-    uint32_t count = ff_mask_count(&pages);
-    if (count == 0)
+    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
+    struct ff_mask there = ff_view_expected(view, tier, block);
+    pages = ff_mask_minus(&pages, &there);
+    if (ff_view_facts(view, block)->busy || ff_mask_empty(&pages))
         return;
     list->items[list->count++] = (struct ff_advice){.action = FF_BRING,
                                                     .block = block,
                                                     .tier = tier,
                                                     .pages = pages,
                                                     .launch = ff__launch_at(sequence, turn)->id};
-    correlation->devices[tier].walk.brought += count;
-}
-
-/* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
- * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
- * resident. */
-static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
-                           uint32_t tier) {
-    uint64_t most = view->capacity[tier] * correlation->reach / 100;
-    return most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct correlation *correlation = state;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {
-        struct walk *walk = &correlation->devices[tier].walk;
-        const uint64_t most = far_enough(correlation, view, tier);
-        while (walk->active && !walk->stalled && list->count < list->capacity &&
-               walk->brought < most) {
+        const struct walk *walk = &correlation->devices[tier].walk;
+        while (walk->active && !walk->waits && list->count < list->capacity) {
             uint32_t block = next_block(correlation, tier);
             if (block != FF_NONE)
                 advise(correlation, view, tier, block, list);
@@ -272,94 +180,73 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- learning ---- */
 
+/* The end block is that of the latest fault before the next kernel begins. */
 static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
     struct device *device = &correlation->devices[event->tier];
-    struct ff__forecast *forecast = &correlation->forecast;
-    uint64_t turn = forecast->sequences[event->tier].now;
-    struct ff__table *ended = ff__launch_table(forecast, event->tier, turn);
+    struct ff__expected *expected = &correlation->expected;
+    struct ff__table *ended =
+        ff__launch_table(expected, event->tier, expected->sequences[event->tier].now);
     if (ended && device->last_block != FF_NONE)
-        ended->end = ff__row_find(&forecast->tables, ended, device->last_block) == FF_NONE
+        ended->end = ff__row_find(&expected->tables, ended, device->last_block) == FF_NONE
                          ? FF_NONE /* it has been freed */
                          : device->last_block;
     device->last_block = FF_NONE;
-    bool right = ff__forecast_launch(forecast, event->tier, event->launch);
-    turn++;
-    if (!right || device->walk.reached <= turn)
-        device->walk.reached = turn + 1;
-    if (!correlation->pairs)
-        begin(correlation, event->tier, turn);
-    else if (!right)
-        device->walk.active = false; /* a failed prediction ends chaining */
+    if (!ff__expected_launch(expected, event->tier, event->launch))
+        device->walk.active = false;
 }
 
 static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__forecast *forecast = &correlation->forecast;
+    struct ff__expected *expected = &correlation->expected;
     struct device *device = &correlation->devices[event->tier];
-    struct ff__sequence *sequence = &forecast->sequences[event->tier];
+    struct ff__sequence *sequence = &expected->sequences[event->tier];
     struct ff__recorded recorded;
     if (event->launch == FF_NONE)
         return; /* the host's, not a kernel's */
     bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
     uint32_t before = is_running ? device->last_block : FF_NONE;
-    if (!ff__forecast_fault(forecast, event->tier, event->launch, before, event->block,
-                            &recorded) ||
-        !is_running)
+    struct ff__table *table =
+        ff__expected_fault(expected, event->tier, event->launch, before, event->block, &recorded);
+    if (!table || !is_running)
         return;
-    struct ff__table *table = ff__launch_table(forecast, event->tier, sequence->now);
-    if (device->last_block == FF_NONE)
+    if (before == FF_NONE)
         table->start = event->block;
-    if (table->runs > 0)
-        ff__forecast_progress(forecast, event->tier, &recorded);
     device->last_block = event->block;
-    /* a row that is new has no successors, and the walk under way is as good as before */
-    if (!recorded.is_new)
-        begin_at(correlation, event->tier, sequence->now, event->block, false);
+    begin(correlation, event->tier, sequence->now);
+    ff__row_at(&expected->tables, table, recorded.row)->walked = device->walk.stamp;
+    meet(correlation, &device->walk, table, event->block);
 }
 
 /* Back to the first block that found no room. */
 static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__sequence *sequence = &correlation->forecast.sequences[event->tier];
+    struct ff__sequence *sequence = &correlation->expected.sequences[event->tier];
     struct walk *walk = &correlation->devices[event->tier].walk;
     uint64_t turn = sequence->now, end = sequence->now + sequence->ahead;
-    if (event->launch == FF_NONE || walk->stalled)
+    if (event->launch == FF_NONE || walk->waits || !walk->active)
         return;
     while (turn <= end && ff__launch_at(sequence, turn)->id != event->launch)
         turn++;
     if (turn > end)
         return;
-    begin_at(correlation, event->tier, turn, event->block, true);
-    walk->stalled = true;
-    if (walk->reached > turn)
-        walk->reached = turn > sequence->now ? turn : sequence->now + 1;
+    const struct ff__table *table = begin(correlation, event->tier, turn);
+    if (table)
+        visit_later(correlation, walk, table, event->block);
+    walk->waits = true;
 }
 
-/* Whether it shows where the kernel is. */
-static bool is_sign(const struct ff_event *event) {
-    return event->kind == FF_EVENT_FAULT || event->kind == FF_EVENT_LAUNCH ||
-           event->kind == FF_EVENT_LAUNCH_END;
-}
-
-/* The tables are read and written by every other hook, too, so that all learning is done here. An event takes
- * less than 1 us on average, a launch 2 us, and longer if the predicted kernels change, whose blocks are
- * marked one by one. */
+/* The tables are read and written by every other hook, too, so that all learning is done here. */
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct correlation *correlation = state;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_event *event = &events[i];
-        if (is_sign(event)) {
-            struct walk *walk = &correlation->devices[event->tier].walk;
-            walk->stalled = false;
-            walk->brought = 0;
-        }
-        if (event->kind == FF_EVENT_LAUNCH) {
+        if (event->kind == FF_EVENT_FAULT || event->kind == FF_EVENT_LAUNCH ||
+            event->kind == FF_EVENT_LAUNCH_END)
+            correlation->devices[event->tier].walk.waits = false;
+        if (event->kind == FF_EVENT_LAUNCH)
             on_launch_event(correlation, event);
-        } else if (event->kind == FF_EVENT_FAULT) {
+        else if (event->kind == FF_EVENT_FAULT)
             on_fault_event(correlation, event);
-        } else if (event->kind == FF_EVENT_NO_ROOM) {
+        else if (event->kind == FF_EVENT_NO_ROOM)
             on_no_room(correlation, event);
-        } else if (event->kind == FF_EVENT_LAUNCH_END) {
-            ff__forecast_end(&correlation->forecast, event->tier, event->launch);
-        }
     }
 }
 
@@ -367,35 +254,30 @@ static void publish(void *state, const struct ff_event *events, uint32_t count) 
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    struct correlation *correlation = state;
-    struct ff_mask *touched = &ff__forecast_block_at(&correlation->forecast, group->block)->touched;
-    *touched = ff_mask_or(touched, &group->faulted);
-    if (correlation->whole)
-        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
+    (void)state;
+    ff__tree_prefetch(view, group, advice);
 }
 
-/* ---- the forecast ---- */
+/* ---- what is expected ---- */
 
 static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
-    const struct ff__forecast *forecast = &((const struct correlation *)state)->forecast;
+    const struct ff__expected *expected = &((const struct correlation *)state)->expected;
     (void)view;
+    (void)launches_only; /* the tables tell no more */
     for (uint32_t i = 0; i < count; i++) {
-        if (launches_only) {
-            uint64_t launch = ff__forecast_next_launch(forecast, tier, blocks[i]);
-            uses[i] = launch == FF_NO_USE ? FF_NO_USE : launch << 32;
-        } else {
-            uses[i] = ff__forecast_next(forecast, tier, blocks[i]);
-        }
+        uint64_t now = expected->sequences[tier].now;
+        uint64_t launch = ff__expected_next(expected, tier, blocks[i], now);
+        uses[i] = launch == FF_NO_USE ? FF_NO_USE : launch << 32;
     }
 }
 
 static uint64_t now(const void *state, uint32_t tier) {
-    return ff__forecast_now(&((const struct correlation *)state)->forecast, tier);
+    return ((const struct correlation *)state)->expected.sequences[tier].now << 32;
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
-    return ((const struct correlation *)state)->forecast.sequences[tier].retractions;
+    return ((const struct correlation *)state)->expected.sequences[tier].retractions;
 }
 
 static const struct ff_forecast_hooks forecast_hooks = {
@@ -407,13 +289,12 @@ const struct ff_prefetch_policy ff__prefetch_correlation = {
     .base =
         {
             .name = "correlation",
-            .summary =
-                "what the running kernel and the predicted next ones used last time (DeepUM)",
+            .summary = "what the running kernel and the predicted next ones used before (DeepUM)",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct correlation),
-            .block_state_size = FF__FORECAST_BLOCK_SIZE(FF_TIERS_MAX),
+            .block_state_size = FF__EXPECTED_BLOCK_SIZE(FF_TIERS_MAX),
             .arena_size = arena_size,
             .params = params,
             .init = init,

@@ -6,11 +6,11 @@
 
 #define ANY (FF_NONE - 1) /* no ID that a launch has */
 
-void ff__history_start(struct ff__history *history, void *memory, size_t size) {
+void ff__history_start(struct ff__history *history, void *memory, size_t size, bool falls_back) {
     size_t bucket = FF__HISTORY_BUCKET * sizeof(struct ff__record), count = 1;
     while (count * 2 * bucket <= size && count < UINT32_MAX / 2)
         count *= 2;
-    *history = (struct ff__history){memory, 1, (uint32_t)count, 0};
+    *history = (struct ff__history){memory, 1, (uint32_t)count, 0, falls_back};
 }
 
 /* The finalizer of splitmix64. */
@@ -96,14 +96,15 @@ void ff__history_learn(struct ff__history *history, const uint32_t context[FF__C
                        uint32_t next) {
     uint32_t alone[FF__CONTEXT];
     shorten(context, alone);
-    learn(history, alone, next);
+    if (history->falls_back)
+        learn(history, alone, next);
     learn(history, context, next);
 }
 
 uint32_t ff__history_predict(const struct ff__history *history,
                              const uint32_t context[FF__CONTEXT]) {
     uint32_t alone[FF__CONTEXT], next = predict(history, context);
-    if (next != FF_NONE)
+    if (next != FF_NONE || !history->falls_back)
         return next;
     shorten(context, alone);
     return predict(history, alone);

@@ -5,13 +5,14 @@
  * here they lie in one hash table of buckets, found by the four IDs at once. It begins with one bucket
  * and doubles in place when a bucket is full, so that memory without records is never touched; at its
  * full size, a full bucket's oldest record makes room. Where the same four have had different
- * successors, the latest counts, and is all that is kept.
+ * successors, the latest counts, and is all that is kept: the paper keeps them all, and does not say which counts.
  *
- * Ours: a context that was never met is given up only if the running kernel was never met either. The
- * paper's exact match alone would need two iterations and three kernels more before it predicts. */
+ * Ours, and an option: where the four were never met, what last followed the running kernel is predicted. The
+ * paper's exact match needs one iteration and three kernels before it predicts. */
 #ifndef FF_POLICY_DEEPUM_HISTORY_H
 #define FF_POLICY_DEEPUM_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,11 +27,12 @@ struct ff__history {
     struct ff__record *records;
     uint32_t bucket_count, bucket_limit; /* powers of two */
     uint32_t now;
+    bool falls_back;
 };
 
-/* `memory`: zeroed; at least one bucket of it is used. */
+/* `memory`: zeroed; at least one bucket of it is used. `falls_back`: on what last followed the running kernel. */
 #define FF__HISTORY_BUCKET 8u
-void ff__history_start(struct ff__history *history, void *memory, size_t size);
+void ff__history_start(struct ff__history *history, void *memory, size_t size, bool falls_back);
 
 void ff__history_learn(struct ff__history *history, const uint32_t context[FF__CONTEXT],
                        uint32_t next);

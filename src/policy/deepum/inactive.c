@@ -9,7 +9,7 @@ struct inactive {
 enum param { PARTS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
-    [PARTS] = {"parts", FF_PARAM_BOOL, 1, 0, 1,
+    [PARTS] = {"parts", FF_PARAM_BOOL, 0, 0, 1,
                "also drop the inactive pages of blocks that are inactive only in part"},
 };
 

@@ -34,7 +34,7 @@ enum param {
 
 /* Defaults and ranges are the driver's. */
 static const struct ff_param params[PARAMS + 1] = {
-    [THRESHOLD] = {"threshold", FF_PARAM_INT, 51, 0, 100,
+    [THRESHOLD] = {"threshold", FF_PARAM_INT, FF__TREE_THRESHOLD, 0, 100,
                    "percent of a subtree's pages above which all of it migrates"},
     [MIN_FAULTS] = {"min_faults", FF_PARAM_INT, 1, 1, 20,
                     "faults of a block to one tier before anything is prefetched there"},

@@ -91,3 +91,18 @@ void ff__tree_mask(const struct ff__tree_input *in, struct ff_mask *out) {
     *out = ff_mask_minus(out, in->faulted);
     *out = ff_mask_minus(out, thrashing_pages);
 }
+
+void ff__tree_prefetch(const struct ff_view *view, const struct ff_fault_group *group,
+                       struct ff_fault_advice *advice) {
+    const struct ff_block *block = &view->blocks[group->block];
+    struct ff_mask resident = ff_view_expected(view, group->tier, group->block);
+    struct ff__tree_input in = {
+        .faulted = &group->faulted,
+        .resident = &resident,
+        .page_count = block->page_count,
+        .lead = block->lead,
+        .threshold = FF__TREE_THRESHOLD,
+        .quirk = true,
+    };
+    ff__tree_mask(&in, &advice->prefetch);
+}

@@ -3,7 +3,9 @@
 #ifndef FF_POLICY_NVIDIA_TREE_MASK_H
 #define FF_POLICY_NVIDIA_TREE_MASK_H
 
-#include <farfault/mask.h>
+#include <farfault/policy.h>
+
+#define FF__TREE_THRESHOLD 51u /* percent: the default of the driver */
 
 /* No mask may have a page at or past page_count; page_count + lead <= FF_BLOCK_PAGES. */
 struct ff__tree_input {
@@ -17,5 +19,9 @@ struct ff__tree_input {
 
 /* The pages to bring along: never a faulted or thrashing one; resident ones may be among them. */
 void ff__tree_mask(const struct ff__tree_input *in, struct ff_mask *out);
+
+/* What the driver's tree brings along with faults of a device, by default: threshold 51 %. */
+void ff__tree_prefetch(const struct ff_view *view, const struct ff_fault_group *group,
+                       struct ff_fault_advice *advice);
 
 #endif

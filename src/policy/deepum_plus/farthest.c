@@ -6,7 +6,7 @@
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
 #include "policy/common/heap.h"
-#include "policy/deepum/ahead.h"
+#include "policy/deepum_plus/ahead.h"
 
 #include "policy/registry.h"
 

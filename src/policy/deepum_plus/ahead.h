@@ -3,8 +3,8 @@
  * are ours.
  *
  * Next uses come from the forecast of the prefetch policy. Without a forecast, only the reserve has an effect. */
-#ifndef FF_POLICY_DEEPUM_AHEAD_H
-#define FF_POLICY_DEEPUM_AHEAD_H
+#ifndef FF_POLICY_DEEPUM_PLUS_AHEAD_H
+#define FF_POLICY_DEEPUM_PLUS_AHEAD_H
 
 #include <farfault/policy.h>
 

@@ -1,4 +1,4 @@
-#include "policy/deepum/ahead.h"
+#include "policy/deepum_plus/ahead.h"
 
 #define RESERVE_MAX   8u  /* blocks, ... */
 #define RESERVE_SHARE 32u /* ... or a 32nd of the device if that is less */

@@ -1,0 +1,474 @@
+/* The prefetching of deepum-plus, and the two policies of eviction that go by its forecast, event by event. */
+#include "learner.h"
+
+static const struct ff_prefetch_policy *hooks(void) {
+    return &ff__prefetch_correlation_plus;
+}
+
+static void prepare(void) {
+    instance_set(&policy, "reach", 100);
+}
+
+/* ---- chaining ---- */
+
+static void test_chain(void **state) {
+    (void)state;
+    open_policy("kernels", 2);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 2, 3, 11, 12, 21, 22, 23)); /* and pauses, two kernels ahead */
+    expect(NOTHING);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        *fake_resident(&fake, 1, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    *fake_resident(&fake, 1, 2) = (struct ff_mask){{0}};
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 1, FF_NONE); /* the next ends with 0 */
+    expect(LIST(2));
+    close_policy();
+}
+
+static void test_fault_begins_anew(void **state) {
+    (void)state;
+    open_policy("chain", 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 2, FF_NONE); /* not what was predicted */
+    tell(FF_EVENT_FAULT, 2, 22);
+    expect(LIST(23));
+    tell(FF_EVENT_FAULT, FF_NONE, 1); /* the host's */
+    expect(NOTHING);
+    close_policy();
+}
+
+static void test_unknown_kernel_ends_the_chain(void **state) {
+    (void)state;
+    open_policy(NULL, 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE);
+    tell(FF_EVENT_FAULT, 9, 40);
+    tell(FF_EVENT_FAULT, 9, 41);
+    expect(NOTHING); /* and nothing is brought for a kernel that runs for the first time */
+    close_policy();
+}
+
+/* Advice that found no room is repeated when something has happened, from where it was refused. */
+static void test_stall(void **state) {
+    (void)state;
+    open_policy("kernels", 2);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 2, 3, 11, 12, 21, 22, 23));
+    tell(FF_EVENT_NO_ROOM, 1, 12);
+    tell(FF_EVENT_NO_ROOM, 2, 21);
+    expect(NOTHING);
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    expect(LIST(12, 21, 22, 23));
+    close_policy();
+}
+
+/* With a fault comes the block, or what the driver would bring: more than half of a subtree is there or coming. */
+static void test_whole(void **state) {
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        open_policy("whole", whole);
+        struct ff_fault_group group = {.block = 2, .tier = 1, .launch = 0};
+        struct ff_fault_advice advice = {0};
+        group.faulted = mask_of("5 9");
+        hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+        struct ff_mask came = ff_mask_or(&advice.prefetch, &group.faulted);
+        assert_int_equal(ff_mask_count(&came), whole ? 512 : 16);
+        close_policy();
+    }
+}
+
+/* A kernel in its first run, or without an order, is prefetched for only if that is asked for. */
+static void test_trust(void **state) {
+    (void)state;
+    for (int trust = 0; trust < 2; trust++) {
+        open_policy("trust", trust);
+        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+        tell(FF_EVENT_FAULT, 0, 1);
+        tell(FF_EVENT_FAULT, 0, 2);
+        tell(FF_EVENT_FAULT, 0, 1);
+        expect(trust ? NOTHING : LIST(2));
+        close_policy();
+    }
+}
+
+/* Before the same four kernels have come once, the running one alone says which is next. */
+static void test_fallback(void **state) {
+    (void)state;
+    for (int fallback = 0; fallback < 2; fallback++) {
+        open_policy("fallback", fallback);
+        instance_close(&policy);
+        instance_set(&policy, "kernels", 2);
+        instance_open(&policy, &fake.view, FF_NONE);
+        learn_three(1);
+        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+        expect(fallback ? LIST(1, 2, 3, 11, 12, 21, 22, 23) : LIST(1, 2, 3));
+        close_policy();
+    }
+}
+
+/* ---- the forecast ---- */
+
+static uint64_t next_use(uint32_t block) {
+    uint64_t next = ff_view_next_use(&fake.view, 1, block);
+    uint64_t launch = ff_view_next_launch(&fake.view, 1, block);
+    assert_true(launch == (next == FF_NO_USE ? next : next >> 32));
+    return next;
+}
+
+static void test_forecast(void **state) {
+    (void)state;
+    open_policy("slack", 0);
+    learn_three(2);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+    assert_true(next_use(1) < next_use(2) && next_use(2) < next_use(3) &&
+                next_use(3) < next_use(11));
+    assert_true(next_use(12) < next_use(21) && next_use(23) < FF_NO_USE);
+    assert_int_equal(next_use(23) >> 32, now + 2);
+    assert_int_equal(next_use(40), FF_NO_USE);
+    tell(FF_EVENT_FAULT, 0, 3); /* 1 and 2 are over, and come back in three kernels */
+    assert_int_equal(next_use(3) >> 32, now);
+    assert_int_equal(next_use(1) >> 32, now + 3);
+    tell(FF_EVENT_FAULT, 0, 1); /* no, it is still in use */
+    assert_int_equal(next_use(1) >> 32, now);
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    assert_int_equal(next_use(3) >> 32, now + 3);
+    tell(FF_EVENT_LAUNCH, 9, FF_NONE); /* never seen before: nothing is predicted */
+    assert_int_equal(next_use(11), FF_NO_USE);
+    close_policy();
+}
+
+/* The ring of launches has several words, and goes round. */
+static void test_far_forecast(void **state) {
+    (void)state;
+    enum { KERNELS = 200, FAR = 150, ITERATIONS = 3 };
+    open_policy("kernels", 254);
+    for (uint32_t i = 0; i < ITERATIONS * KERNELS; i++) {
+        uint32_t launch = i % KERNELS, usual = 1 + launch % 40;
+        run(launch, LIST(usual, launch == FAR ? 50 : usual));
+        uint32_t left = (FAR + KERNELS - launch) % KERNELS;
+        if (i < 2 * KERNELS || left == 0)
+            continue;
+        uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+        assert_int_equal(next_use(50) >> 32, now + left);
+        assert_int_equal(next_use(60), FF_NO_USE);
+    }
+    close_policy();
+}
+
+/* Uses that come back after more kernels than are predicted, which only deepum-far asks for. */
+static void test_beyond(void **state) {
+    (void)state;
+    enum { KERNELS = 10, AHEAD = 3, ITERATIONS = 5 };
+    for (int beyond = 0; beyond < 2; beyond++) {
+        open_policy("kernels", AHEAD);
+        instance_close(&policy);
+        instance_set(&policy, "beyond", beyond);
+        instance_open(&policy, &fake.view, FF_NONE);
+        for (uint32_t i = 0; i < ITERATIONS * KERNELS; i++) {
+            uint32_t launch = i % KERNELS;
+            run(launch, LIST(1 + launch, launch == 2 || launch == 8 ? 30 : 1 + launch));
+        }
+        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+        fake.view.forecast.state = policy.state;
+        uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+        assert_int_equal(ff_view_next_launch(&fake.view, 1, 30), now + 2);
+        assert_int_equal(ff_view_next_launch(&fake.view, 1, 6), FF_NO_USE);
+        uint64_t next = ff_view_next_use(&fake.view, 1, 6);
+        assert_int_equal(next, beyond ? (now + 5) << 32 : FF_NO_USE);
+        for (uint32_t launch = 1; launch <= 4; launch++)
+            run(launch, LIST(1 + launch));
+        assert_int_equal(ff_view_next_use(&fake.view, 1, 1), beyond ? (now + 10) << 32 : FF_NO_USE);
+        assert_int_equal(ff_view_next_use(&fake.view, 1, 40), FF_NO_USE); /* never used */
+        close_policy();
+    }
+}
+
+/* What has a freed block's number is another block: nothing of it is expected, of the launches that are predicted nor
+ * of those that come later; until it is learned anew. */
+static void test_freed(void **state) {
+    (void)state;
+    open_policy("kernels", 1);
+    instance_close(&policy);
+    instance_set(&policy, "beyond", 1);
+    instance_open(&policy, &fake.view, FF_NONE);
+    fake.view.forecast.state = policy.state;
+    learn_three(4);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    assert_true(next_use(2) != FF_NO_USE && next_use(12) != FF_NO_USE);
+    assert_true(ff_view_next_use(&fake.view, 1, 22) != FF_NO_USE); /* beyond */
+    static const uint32_t freed[] = {2, 12, 22};
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = ff_view_retractions(&fake.view, 1);
+        hooks()->base.block_freed(policy.state, freed[i]);
+        assert_int_equal(ff_view_next_use(&fake.view, 1, freed[i]), FF_NO_USE);
+        assert_true(ff_view_retractions(&fake.view, 1) > before);
+    }
+    hooks()->base.block_freed(policy.state, 40); /* of which nothing is known */
+    expect(LIST(1, 3, 11));
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    run(1, LIST(11, 12)); /* used again */
+    tell(FF_EVENT_LAUNCH, 2, FF_NONE);
+    expect(LIST(21, 23, 1, 3));
+    assert_int_equal(ff_view_next_launch(&fake.view, 1, 22), FF_NO_USE);
+    tell(FF_EVENT_LAUNCH_END, 2, FF_NONE);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    expect(LIST(1, 3, 11, 12));
+    close_policy();
+}
+
+/* Nor does another block's row name it any more, as what comes next or as where the kernel ends. */
+static void test_freed_successor(void **state) {
+    (void)state;
+    open_policy("chain", 0);
+    run(0, LIST(11, 12, 13));
+    run(0, LIST(11, 12, 13));
+    hooks()->base.block_freed(policy.state, 12);
+    run(0, LIST(11, 13, 14, 12)); /* what has the number now comes last */
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 11);
+    expect(LIST(13, 14, 12));
+    close_policy();
+}
+
+/* What is kept by block has room for the devices there are, not for all there could be. */
+static void test_record_size(void **state) {
+    (void)state;
+    open_policy("beyond", 1);
+    for (int iteration = 0; iteration < 2; iteration++)
+        run(0, LIST(0, 1, BLOCKS - 2, BLOCKS - 1));
+    struct ff_fault_group group = {.block = BLOCKS - 1, .tier = 1, .faulted = mask_of("0-511")};
+    struct ff_fault_advice advice = {0};
+    hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+    assert_in_range(instance_written(&policy, &fake.view), (BLOCKS - 1) * 52, BLOCKS * 52);
+    close_policy();
+}
+
+/* Two processors, each with its half of the data. The halves were learned one after the other, because
+ * each was there while the other was missing. */
+static void test_order_is_learned_anew(void **state) {
+    (void)state;
+    open_policy("slack", 1);
+    run(0, LIST(11, 12, 13, 14, 15, 16));
+    run(0, LIST(1, 2, 3, 4, 5, 6));
+    static const uint32_t both[] = {1, 11, 2, 12, 3, 13, 4, 14, 5, 15, 6, 16, FF_NONE};
+    for (int i = 0; i < 3; i++)
+        run(0, both);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    for (uint32_t i = 0; i + 1 < 12; i++)
+        assert_true(next_use(both[i]) < next_use(both[i + 1]));
+    close_policy();
+}
+
+/* A block that is used out of its order, once, does not tell where the kernel is. */
+static void test_leap(void **state) {
+    (void)state;
+    open_policy("slack", 1);
+    for (int iteration = 0; iteration < 2; iteration++)
+        run(0, LIST(1, 2, 3, 4, 5, 6, 7, 8, 9));
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    uint64_t now = ff_view_current_use(&fake.view, 1) >> 32;
+    tell(FF_EVENT_FAULT, 0, 1);
+    tell(FF_EVENT_FAULT, 0, 8);
+    assert_int_equal(next_use(3) >> 32, now + 1); /* it seems to be over */
+    tell(FF_EVENT_FAULT, 0, 2);
+    assert_int_equal(next_use(3) >> 32, now);
+    assert_int_equal(next_use(9) >> 32, now);
+    assert_true(next_use(8) < next_use(4));
+    close_policy();
+}
+
+/* ---- eviction ---- */
+
+static void test_predicted(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted_plus;
+    open_evictor(evict);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 40);
+    assert_int_equal(first_victim(evict, FF_EVICT_AHEAD, FF_NONE), 40);
+    leave(evict, 40);
+    leave(evict, 41);
+    leave(evict, 50); /* which is not recent any more, by one */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 23); /* least recently migrated */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 23);
+    leave(evict, 23);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 2), 12);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), FF_NONE); /* same kernel */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), FF_NONE); /* needed later */
+    leave(evict, 12); /* what is left is the running kernel's: what it needs last */
+    assert_int_equal(first_victim(evict, FF_EVICT_AHEAD, FF_NONE), FF_NONE);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 3);
+    leave(evict, 3);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 2);
+    close_evictor();
+}
+
+/* However short the list is, nothing is written behind its end. */
+static void test_short_lists(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted_plus;
+    for (int by_page = 0; by_page < 2; by_page++) {
+        open_evictor(evict);
+        fake.view.by_page = by_page;
+        static const uint32_t gone[] = {40, 41, 50, 23, 12}; /* others are the running kernel's */
+        for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
+            leave(evict, gone[i]);
+        for (uint32_t capacity = 0; capacity < 3; capacity++) {
+            struct ff_victim_list list = {victims, 0, capacity};
+            const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
+                                                     FF_BLOCK_PAGES};
+            memset(victims, 0x5a, sizeof victims);
+            evict->pick(evictor.state, &fake.view, &request, &list);
+            assert_int_equal(list.count, capacity);
+            for (uint32_t i = capacity; i < 4; i++)
+                assert_int_equal(victims[i].block, 0x5a5a5a5a);
+        }
+        close_evictor();
+    }
+}
+
+/* Nor does a list that is longer than what one answer names make room for more: of forty blocks that the running kernel
+ * needs, the sixteen that it needs last. */
+static void test_long_list(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_predicted_plus;
+    uint32_t needed[41], count = 0;
+    for (; count < 40; count++)
+        needed[count] = count;
+    needed[count] = FF_NONE;
+    open_policy(NULL, 0);
+    fake.view.by_page = true;
+    run(0, needed);
+    run(0, needed);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    instance_init(&evictor, &evict->base);
+    instance_open(&evictor, &fake.view, 1);
+    for (uint32_t block = 0; block < 50; block++)
+        arrive(evict, block);
+    for (uint32_t block = 40; block < 50;
+         block++) /* came so that none of the others is a latest arrival */
+        leave(evict, block);
+    struct ff_victim_list list = {victims, 0, BLOCKS};
+    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
+                                             FF_BLOCK_PAGES};
+    evict->pick(evictor.state, &fake.view, &request, &list);
+    assert_int_equal(list.count, 16);
+    for (uint32_t i = 0; i < list.count; i++)
+        assert_int_equal(victims[i].block, 39 - i);
+    close_evictor();
+}
+
+static void test_farthest(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_farthest;
+    open_evictor(evict);
+    static const uint32_t order[] = {40, 41, 50, 23, 12, 3, 2, 1};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), order[i]);
+        leave(evict, order[i]);
+    }
+    close_evictor();
+}
+
+/* Blocks that share a chunk are judged by the one that is needed first. */
+static void test_shared_chunks(void **state) {
+    (void)state;
+    const struct ff_evict_policy *const both[] = {&ff__evict_predicted_plus, &ff__evict_farthest};
+    for (int i = 0; i < 2; i++) {
+        const struct ff_evict_policy *evict = both[i];
+        uint32_t used[BLOCKS], owner[BLOCKS * FF_CHUNK_LEAVES];
+        open_evictor(evict);
+        for (uint32_t block = 0; block < BLOCKS; block++) {
+            fake_set_frame(&fake, 1, block, block * FF_CHUNK_LEAVES);
+            owner[block * FF_CHUNK_LEAVES] = block;
+            used[block] = 1;
+        }
+        fake.view.chunk_used[1] = used;
+        fake.view.leaf_owner[1] = owner;
+        /* the first to leave has the second leaf of the chunk of 3, which the running kernel uses */
+        fake.blocks[40].page_count = fake.blocks[3].page_count = FF_LEAF_PAGES;
+        fake_set_frame(&fake, 1, 40, 3 * FF_CHUNK_LEAVES + 1);
+        owner[3 * FF_CHUNK_LEAVES + 1] = 40;
+        used[3] = 3;
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 41);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), 41);
+        leave(evict, 41);
+        leave(evict, 50);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), evict == both[0] ? 40 : 23);
+        assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), FF_NONE);
+        close_evictor();
+    }
+}
+
+/* What is kept free is for faults, and for prefetches in the place of one. */
+static void test_withheld(void **state) {
+    (void)state;
+    const struct ff_evict_policy *const both[] = {&ff__evict_predicted_plus, &ff__evict_farthest};
+    for (int i = 0; i < 2; i++) {
+        const struct ff_evict_policy *evict = both[i];
+        open_evictor(evict);
+        fake.view.capacity[1] = UINT64_C(64) * FF_BLOCK_PAGES;
+        uint64_t reserve = evict->reserve(evictor.state, &fake.view);
+        assert_int_equal(reserve, 2 * FF_BLOCK_PAGES);
+        *fake_resident(&fake, FF_TIER_HOST, 1) = *fake_resident(&fake, FF_TIER_HOST, 11) =
+            ff_mask_of_run(0, 1);
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 1), 0);
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 2), reserve); /* no copy */
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11),
+                         reserve); /* later kernel's */
+        fake.view.forecast = (struct ff_forecast){0};
+        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11), 0);
+        close_evictor();
+    }
+}
+
+static void test_farthest_does_no_harm(void **state) {
+    (void)state;
+    const struct ff_evict_policy *evict = &ff__evict_farthest;
+    open_evictor(evict);
+    leave(evict, 40);
+    leave(evict, 41);
+    leave(evict, 50);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), 23);
+    leave(evict, 23);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 22), FF_NONE);
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 11), FF_NONE); /* same kernel */
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 2), 12);
+    /* what holds nothing of value leaves first */
+    fake_facts(&fake, 1)->inactive = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    evict->base.on_leave(evictor.state, &fake.view,
+                         &(struct ff_leave){.kind = FF_LEAVE_DEAD, .block = 1, .tier = 1});
+    assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 1);
+    close_evictor();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_fault_begins_anew),
+        cmocka_unit_test(test_unknown_kernel_ends_the_chain),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_fallback),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_far_forecast),
+        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_order_is_learned_anew),
+        cmocka_unit_test(test_leap),
+        cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_freed_successor),
+        cmocka_unit_test(test_record_size),
+        cmocka_unit_test(test_predicted),
+        cmocka_unit_test(test_short_lists),
+        cmocka_unit_test(test_long_list),
+        cmocka_unit_test(test_farthest),
+        cmocka_unit_test(test_farthest_does_no_harm),
+        cmocka_unit_test(test_shared_chunks),
+        cmocka_unit_test(test_withheld),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
