@@ -45,7 +45,7 @@ static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
         ff__soft_give_back(frames, FF_BLOCK_SIZE);
     *ff__soft_ready(soft, move) = 0;
     /* memory fresh from the kernel is zero, but must be there to be moved */
-    char *chunk = chunk_in(memory->nursery, move);
+    char *chunk = chunk_in(memory->fresh, move);
     if (mprotect(chunk, FF_BLOCK_SIZE, PROT_READ | PROT_WRITE))
         return NULL;
     return madvise(chunk, FF_BLOCK_SIZE, MADV_POPULATE_WRITE) ? NULL : chunk;
