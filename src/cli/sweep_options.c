@@ -31,8 +31,8 @@ static const struct argp_option options_of_sweeps[] = {
            "memory as papers give it: the footprint as a share of the memory, such as 110%"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
            "devices, see farfault list gpus (default: " STANDARD_GPU
-           "); NAME:granule=64K allocates "
-           "memory in other units, 4K, 64K or 2M"),
+           "); NAME:granule=64K gives a member "
+           "of the preset another value"),
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
@@ -112,20 +112,29 @@ static int read_systems(const struct ff__options *options, const char *standard,
 
 /* ---- devices ---- */
 
-/* A preset, or one with another granule: NAME:granule=64K. */
+/* A preset, or one in which members differ: NAME:granule=64K,walk_ns=500. */
 static int read_gpu(const char *spec, const char *folder, struct ff__gpu *out,
                     struct ff_error *error) {
-    static const char mark[] = ":granule=";
-    const char *granule = strstr(spec, mark);
-    char *name = granule ? ff__text("%.*s", (int)(granule - spec), spec) : ff__text("%s", spec);
-    int status = ff__gpu_read(name, folder, out, error);
-    free(name);
-    if (status || !granule)
-        return status;
-    if (ff__parse_size(granule + strlen(mark), &out->granule))
-        out->granule = 0; /* which no device has */
-    snprintf(out->name, sizeof out->name, "%s", spec);
-    return ff__gpu_check_granule(out, spec, error);
+    char *text = ff__text("%s", spec), *equals = strchr(text, '='), *rest = text;
+    if (equals)
+        for (rest = equals; rest > text && *rest != ':';)
+            rest--;
+    bool changes = *rest == ':';
+    *rest = changes ? '\0' : *rest;
+    int status = ff__gpu_read(text, folder, out, error);
+    for (char *member = changes ? rest + 1 : NULL; member && !status; member = rest) {
+        rest = strchr(member, ',');
+        if (rest)
+            *rest++ = '\0';
+        char *value = strchr(member, '=');
+        if (value)
+            *value++ = '\0';
+        status = ff__gpu_change(out, spec, member, value ? value : "", error);
+    }
+    if (changes && !status)
+        snprintf(out->name, sizeof out->name, "%s", spec);
+    free(text);
+    return status;
 }
 
 static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
