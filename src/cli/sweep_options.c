@@ -112,31 +112,6 @@ static int read_systems(const struct ff__options *options, const char *standard,
 
 /* ---- devices ---- */
 
-/* A preset, or one in which members differ: NAME:granule=64K,walk_ns=500. */
-static int read_gpu(const char *spec, const char *folder, struct ff__gpu *out,
-                    struct ff_error *error) {
-    char *text = ff__text("%s", spec), *equals = strchr(text, '='), *rest = text;
-    if (equals)
-        for (rest = equals; rest > text && *rest != ':';)
-            rest--;
-    bool changes = *rest == ':';
-    *rest = changes ? '\0' : *rest;
-    int status = ff__gpu_read(text, folder, out, error);
-    for (char *member = changes ? rest + 1 : NULL; member && !status; member = rest) {
-        rest = strchr(member, ',');
-        if (rest)
-            *rest++ = '\0';
-        char *value = strchr(member, '=');
-        if (value)
-            *value++ = '\0';
-        status = ff__gpu_change(out, spec, member, value ? value : "", error);
-    }
-    if (changes && !status)
-        snprintf(out->name, sizeof out->name, "%s", spec);
-    free(text);
-    return status;
-}
-
 static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *list = options->text[FF__OPTION_GPU];
     char folder[PATH_MAX];
@@ -148,7 +123,7 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
     for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
         const char *name = names.items[sweep->gpu_count];
-        status = read_gpu(name, folder, &sweep->gpus[sweep->gpu_count], &error);
+        status = ff__gpu_read_spec(name, folder, &sweep->gpus[sweep->gpu_count], &error);
         if (status)
             status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
     }

@@ -394,6 +394,39 @@ int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out,
     return status;
 }
 
+/* `text`: NAME or NAME:MEMBER=VALUE,...; it is cut into its words. */
+static int read_words(char *text, const char *spec, const char *folder, struct ff__gpu *out,
+                      struct ff_error *error) {
+    char *equals = strchr(text, '='), *member = equals;
+    while (member && member > text && *member != ':')
+        member--;
+    bool changes = member && *member == ':';
+    if (changes)
+        *member++ = '\0';
+    int status = ff__gpu_read(text, folder, out, error);
+    for (char *next; changes && member && !status; member = next) {
+        next = strchr(member, ',');
+        if (next)
+            *next++ = '\0';
+        char *value = strchr(member, '=');
+        if (value)
+            *value++ = '\0';
+        status = ff__gpu_change(out, spec, member, value ? value : "", error);
+    }
+    if (changes && !status)
+        snprintf(out->name, sizeof out->name, "%s", spec);
+    return status;
+}
+
+int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
+                      struct ff_error *error) {
+    char *text = strdup(spec);
+    int status = text ? read_words(text, spec, folder, out, error)
+                      : ff__fail(error, -ENOMEM, "out of memory");
+    free(text);
+    return status;
+}
+
 /* ---- links ---- */
 
 static double rate_at(const struct ff__link_model *link, double bytes) {
