@@ -57,11 +57,11 @@ int ff__find_data(const char *name, char out[PATH_MAX]) {
     return find("the data", places, name, out);
 }
 
-int ff__find_gpu(const char *name, int status, struct ff__gpu *out) {
+int ff__find_gpu(const char *spec, int status, struct ff__gpu *out) {
     char folder[PATH_MAX];
     struct ff_error error;
     int failed = ff__find_data("gpus", folder);
-    if (!failed && ff__gpu_read(name, folder, out, &error))
+    if (!failed && ff__gpu_read_spec(spec, folder, out, &error))
         failed = ff__complain(status, "%s", error.message);
     return failed;
 }

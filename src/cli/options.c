@@ -51,6 +51,7 @@ static const struct {
     [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
     [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
     [FF__OPTION_MODELS] = {"models", "FARFAULT_MODELS", NULL},
+    [FF__OPTION_PARTS] = {"parts", "FARFAULT_PARTS", NULL},
 };
 
 /* ---- reading them ---- */
