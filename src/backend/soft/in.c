@@ -96,7 +96,6 @@ static int in_moved(struct ff__soft *soft, struct ff__move *move,
     size_t moved = status ? 0 : move_chunk(soft, move, chunk);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
     move->left = ff_mask_minus(&move->left, &came);
-    soft->moved[move->block] = moved == FF_BLOCK_SIZE;
     if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
         return_chunk(soft, move, chunk);
     *ff__soft_ready(soft, move) = 0;

@@ -11,8 +11,6 @@
 
 #define PAGES(bytes) ((uint32_t)((bytes) / FF_PAGE_SIZE))
 
-const struct ff_param ff__profile_params[FF__PROFILE_PARAMS + 1] = {FF__PROFILE_ROWS};
-
 /* By class. */
 static const struct {
     uint32_t leaf_pages, span_pages;

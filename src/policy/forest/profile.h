@@ -75,8 +75,6 @@ enum ff__profile_param {
         "profile one of the ranges that are indexed by one variable (SpecForest)"}
 /* clang-format on */
 
-extern const struct ff_param ff__profile_params[FF__PROFILE_PARAMS + 1];
-
 /* Where a class comes from. */
 enum ff__source {
     FF__SOURCE_PROFILE, /* samples of this launch */
