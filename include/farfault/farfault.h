@@ -74,6 +74,7 @@ struct ff_config {
     const char *record;     /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */
     bool check;             /* verify every invariant after every event (slow; for tests) */
+    bool explain;           /* keep names and sizes for ff_finding_read() */
     ff_log_fn log;          /* NULL: silent */
     void *log_user;
 };
@@ -245,6 +246,18 @@ FF_API void ff_stats_read(struct ff_context *context, struct ff_stats *out);
 /* Verifies every invariant now. 0; or -EUCLEAN with the first broken invariant, now or, with config.check, at any
  * time before. A broken invariant is a defect of farfault, and results may be wrong. */
 FF_API int ff_check(struct ff_context *context, struct ff_error *error);
+
+/* What the policies have found out so far, for people: finding number `index`, of a kernel and an allocation. */
+struct ff_found {
+    char kernel[64]; /* "": of none, or the launch named none */
+    bool has_range;
+    uint32_t
+        range; /* allocations are numbered in their order; the number of one that is freed is given again */
+    size_t size; /* of the allocation, when it was last used */
+    char text[128];
+};
+/* Kernels and sizes are known with ff_config.explain. False: there are no more. */
+FF_API bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out);
 
 /* The choices made at run time, for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */

@@ -1,5 +1,6 @@
 #include "cli/find.h"
 
+#include "backend/sim/gpu.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -54,6 +55,15 @@ int ff__find_preload(char out[PATH_MAX]) {
 int ff__find_data(const char *name, char out[PATH_MAX]) {
     static const char *const places[] = {"data/", "../" FARFAULT_DATA_FOLDER "/farfault/", NULL};
     return find("the data", places, name, out);
+}
+
+int ff__find_gpu(const char *spec, int status, struct ff__gpu *out) {
+    char folder[PATH_MAX];
+    struct ff_error error;
+    int failed = ff__find_data("gpus", folder);
+    if (!failed && ff__gpu_read_spec(spec, folder, out, &error))
+        failed = ff__complain(status, "%s", error.message);
+    return failed;
 }
 
 int ff__find_program(const char *name, char out[PATH_MAX]) {

@@ -224,7 +224,10 @@ static void show_gpus(void) {
         ff__table_cells(&table, gpus[i].name, ff__size_text(size, gpus[i].memory), NULL);
         ff__table_cell(&table, "%.1f", rate_of(&gpus[i].in) / 1e9);
         ff__table_cell(&table, "%.1f", rate_of(&gpus[i].peer) / 1e9);
-        ff__table_cells(&table, gpus[i].fault_cost == FF__FAULT_FLAT ? "flat" : "batch",
+        ff__table_cells(&table,
+                        gpus[i].fault_cost == FF__FAULT_BATCH  ? "batch"
+                        : gpus[i].fault_cost == FF__FAULT_FLAT ? "flat"
+                                                               : "overlapped",
                         gpus[i].summary, NULL);
     }
     ff__table_print(&table, stdout, 0);

@@ -40,7 +40,7 @@ static const struct {
     [FF__OPTION_JOBS] = {"jobs", "FARFAULT_JOBS", NULL},
     [FF__OPTION_UNTIMED] = {"untimed", "FARFAULT_UNTIMED", NULL},
     [FF__OPTION_SETTLE] = {"settle", "FARFAULT_SETTLE", NULL},
-    [FF__OPTION_EXPLAIN] = {"explain", "FARFAULT_EXPLAIN", NULL},
+    [FF__OPTION_EXPLAIN] = {"explain", "FARFAULT_EXPLAIN", "explain"},
     [FF__OPTION_OUTPUT] = {"output", "FARFAULT_OUTPUT", NULL},
     [FF__OPTION_FORMAT] = {"format", "FARFAULT_FORMAT", NULL},
     [FF__OPTION_NETWORK] = {"network", "FARFAULT_NETWORK", NULL},
@@ -51,6 +51,7 @@ static const struct {
     [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
     [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
     [FF__OPTION_MODELS] = {"models", "FARFAULT_MODELS", NULL},
+    [FF__OPTION_PARTS] = {"parts", "FARFAULT_PARTS", NULL},
 };
 
 /* ---- reading them ---- */

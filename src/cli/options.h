@@ -51,6 +51,7 @@ enum ff__option {
     FF__OPTION_TOGETHER,
     FF__OPTION_BENCH,
     FF__OPTION_MODELS,
+    FF__OPTION_PARTS,
     FF__OPTIONS
 };
 

@@ -9,6 +9,7 @@ struct ff__repro_plan {
     const json_t *published; /* data/published/NAME.json */
     uint64_t seed;
     unsigned jobs;
+    const char *parts;  /* forest: words with commas, of which each table has one; NULL: all */
     const char *models; /* a folder for trained predictors, or NULL */
 };
 

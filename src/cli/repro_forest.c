@@ -1,5 +1,4 @@
-/* Forest (Lin et al., ISCA 2025): how much faster than the tree prefetcher its programs are, by how much memory is
- * oversubscribed. */
+/* Forest (Lin et al., ISCA 2025). Its published file lists the tables: what is run for each, and what it shows of the runs. */
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/pool.h"
@@ -10,84 +9,224 @@
 #include <farfault/mask.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define GPU "gtx1080ti" /* the paper's simulator is UVMSmart's successor */
-#define SIZE                                                                                       \
-    ":size=32M" /* ours: the paper's footprints are 19.5 to 144 MB, which one has which is not known */
+#define FILE_NAME "published/forest.json"
 
-/* The baseline first. */
-static const struct {
-    const char *name, *system;
-} systems[] = {
-    {"tbnp", "demand:prefetch=tree-half,evict=lru-2m"},
-    {"forest", "forest"},
-    {"specforest", "specforest"},
+/* ---- runs ---- */
+
+struct device {
+    const char *spec;
+    struct ff__gpu gpu;
 };
 
-#define SYSTEM_COUNT ((unsigned)(sizeof systems / sizeof systems[0]))
+struct policies {
+    const char *spec;
+    struct ff__system system;
+};
 
+/* Several tables may show the same one. */
 struct run {
-    char *workload;
+    const char *workload, *gpu, *system;
+    double percent; /* the footprint, of memory */
+    uint64_t footprint;
     struct ff__simulation simulation;
     struct ff__simulated simulated;
 };
 
 struct work {
-    struct ff__gpu gpu;
-    struct ff__system systems[SYSTEM_COUNT];
-    struct run *runs; /* by pressure, program and system */
-    unsigned count;
+    const struct ff__repro_plan *plan;
+    struct device *
+        *devices; /* each by its own allocation, as runs point to them; and the systems */
+    struct policies **systems;
+    struct run *runs;
+    unsigned device_count, system_count, run_count;
 };
 
-static int footprint_of(const char *workload, uint64_t seed, uint64_t *out) {
-    const struct ff__subject subject = {workload, false, seed};
+#define GROW(array, count) ff__must(realloc(array, ((count) + 1) * sizeof *(array)))
+
+static int add_device(struct work *work, const char *spec, const struct ff__gpu **out) {
+    for (unsigned i = 0; i < work->device_count; i++)
+        if (strcmp(work->devices[i]->spec, spec) == 0) {
+            *out = &work->devices[i]->gpu;
+            return 0;
+        }
+    work->devices = GROW(work->devices, work->device_count);
+    struct device *device = work->devices[work->device_count++] =
+        ff__must(calloc(1, sizeof *device));
+    device->spec = spec;
+    *out = &device->gpu;
+    return ff__find_gpu(spec, FF__EXIT_FAILURE, &device->gpu);
+}
+
+static int add_system(struct work *work, const char *spec, const struct ff__system **out) {
+    struct ff_error error;
+    for (unsigned i = 0; i < work->system_count; i++)
+        if (strcmp(work->systems[i]->spec, spec) == 0) {
+            *out = &work->systems[i]->system;
+            return 0;
+        }
+    work->systems = GROW(work->systems, work->system_count);
+    struct policies *policies = work->systems[work->system_count++] =
+        ff__must(calloc(1, sizeof *policies));
+    policies->spec = spec;
+    *out = &policies->system;
+    return ff__system_parse(spec, &policies->system, &error)
+               ? ff__complain(FF__EXIT_FAILURE, FILE_NAME ": %s", error.message)
+               : 0;
+}
+
+static int footprint_of(const struct work *work, const char *workload, uint64_t *out) {
+    const struct ff__subject subject = {workload, false, work->plan->seed};
     struct ff__workload *opened;
     struct ff_error error;
+    for (unsigned i = 0; i < work->run_count; i++)
+        if (strcmp(work->runs[i].workload, workload) == 0) {
+            *out = work->runs[i].footprint;
+            return 0;
+        }
     if (ff__subject_open(&subject, &opened, &error))
-        return ff__complain(FF__EXIT_FAILURE, "published/forest.json: %s", error.message);
+        return ff__complain(FF__EXIT_FAILURE, FILE_NAME ": %s", error.message);
     *out = ff__workload_footprint(opened);
     ff__workload_close(opened);
     return 0;
 }
 
-static int plan_program(struct work *work, const struct ff__repro_plan *plan, const json_t *program,
-                        double percent) {
-    char *workload = ff__text("%s" SIZE, ff__repro_text(program, "workload"));
-    uint64_t footprint = 0;
-    int status = footprint_of(workload, plan->seed, &footprint);
-    uint64_t memory = (uint64_t)((double)footprint * 100 / percent);
-    for (unsigned i = 0; i < SYSTEM_COUNT; i++) {
-        struct run *run = &work->runs[work->count++];
-        run->workload = ff__text("%s", workload);
-        run->simulation = (struct ff__simulation){
-            .subject = {run->workload, false, plan->seed},
-            .gpu = &work->gpu,
-            .system = &work->systems[i],
-            .memory = memory - memory % FF_PAGE_SIZE,
-            .devices = 1,
-        };
+/* ---- tables of the published file ---- */
+
+/* A member of the table, or the one that tables have where they say nothing. */
+static const json_t *member(const struct work *work, const json_t *table, const char *name) {
+    const json_t *own = json_object_get(table, name);
+    return own ? own : json_object_get(json_object_get(work->plan->published, "defaults"), name);
+}
+
+static const char *text_of(const struct work *work, const json_t *table, const char *name) {
+    const char *text = json_string_value(member(work, table, name));
+    return text ? text : "";
+}
+
+static const json_t *subjects_of(const struct work *work, const json_t *table) {
+    return json_object_get(json_object_get(work->plan->published, "sets"),
+                           text_of(work, table, "set"));
+}
+
+/* The systems of a list that the table names, of which the fastest counts; NULL: it names one system. */
+static const json_t *list_of(const struct work *work, const char *name) {
+    return json_object_get(json_object_get(work->plan->published, "lists"), name);
+}
+
+/* Whether a list with commas has the word. */
+static bool has_word(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
     }
-    free(workload);
+    return false;
+}
+
+static bool is_asked_for(const struct work *work, const json_t *table) {
+    const char *parts = work->plan->parts;
+    return !parts || has_word(parts, ff__repro_text(table, "part"));
+}
+
+/* ---- planning ---- */
+
+static struct run *find_run(const struct work *work, const json_t *table, const char *workload,
+                            const char *system) {
+    const char *gpu = text_of(work, table, "gpu");
+    double percent = json_number_value(member(work, table, "percent"));
+    for (unsigned i = 0; i < work->run_count; i++) {
+        struct run *run = &work->runs[i];
+        if (strcmp(run->workload, workload) == 0 && strcmp(run->system, system) == 0 &&
+            strcmp(run->gpu, gpu) == 0 && run->percent >= percent && run->percent <= percent)
+            return run;
+    }
+    return NULL;
+}
+
+static int add_run(struct work *work, const json_t *table, const char *workload,
+                   const char *system) {
+    if (find_run(work, table, workload, system))
+        return 0;
+    struct run run = {.workload = workload,
+                      .gpu = text_of(work, table, "gpu"),
+                      .system = system,
+                      .percent = json_number_value(member(work, table, "percent"))};
+    int status = footprint_of(work, workload, &run.footprint);
+    uint64_t memory = (uint64_t)((double)run.footprint * 100 / run.percent);
+    run.simulation =
+        (struct ff__simulation){.subject = {workload, false, work->plan->seed}, .devices = 1};
+    run.simulation.settles = true;
+    if (!status)
+        status = add_device(work, run.gpu, &run.simulation.gpu);
+    if (!status)
+        status = add_system(work, system, &run.simulation.system);
+    if (status)
+        return status;
+    run.simulation.memory = memory - memory % ff__gpu_least_memory(run.simulation.gpu);
+    work->runs = GROW(work->runs, work->run_count);
+    work->runs[work->run_count++] = run;
+    return 0;
+}
+
+/* `name`: of a system, or of a list of them. */
+static int add_runs(struct work *work, const json_t *table, const char *workload,
+                    const char *name) {
+    const json_t *list = list_of(work, name), *item;
+    size_t i;
+    int status = 0;
+    if (!list)
+        return add_run(work, table, workload, name);
+    json_array_foreach(list, i, item) if (!status) status =
+        add_run(work, table, workload, ff__repro_text(item, "system"));
     return status;
 }
 
-static int plan_runs(struct work *work, const struct ff__repro_plan *plan) {
-    const json_t *programs = json_object_get(plan->published, "programs"),
-                 *pressures = json_object_get(plan->published, "pressures");
-    struct ff_error error;
-    size_t i, j;
-    json_t *pressure, *program;
+static int plan_table(struct work *work, const json_t *table) {
+    size_t i;
+    const json_t *subject;
     int status = 0;
-    for (unsigned k = 0; k < SYSTEM_COUNT && !status; k++)
-        if (ff__system_parse(systems[k].system, &work->systems[k], &error))
-            status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    work->runs =
-        ff__must(calloc(json_array_size(programs) * json_array_size(pressures) * SYSTEM_COUNT + 1,
-                        sizeof *work->runs));
-    json_array_foreach(pressures, i, pressure) json_array_foreach(programs, j, program) if (!status)
-        status = plan_program(work, plan, program, ff__repro_number(pressure, "percent"));
+    json_array_foreach(subjects_of(work, table), i, subject) {
+        const char *workload = ff__repro_text(subject, "workload");
+        if (!status)
+            status = add_runs(work, table, workload, text_of(work, table, "baseline"));
+        if (!status)
+            status = add_runs(work, table, workload, text_of(work, table, "system"));
+    }
     return status;
 }
+
+static int complain_no_part(const struct work *work) {
+    size_t i;
+    const json_t *table;
+    char *all = ff__text("%s", "");
+    json_array_foreach(json_object_get(work->plan->published, "tables"), i, table) {
+        const char *part = ff__repro_text(table, "part");
+        if (has_word(all, part))
+            continue;
+        char *longer = ff__text("%s%s%s", all, *all ? "," : "", part);
+        free(all);
+        all = longer;
+    }
+    int status = ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there is: %s",
+                              work->plan->parts ? work->plan->parts : "", all);
+    free(all);
+    return status;
+}
+
+static int plan_runs(struct work *work) {
+    size_t i;
+    const json_t *table;
+    int status = 0;
+    json_array_foreach(json_object_get(work->plan->published, "tables"), i,
+                       table) if (!status && is_asked_for(work, table)) status =
+        plan_table(work, table);
+    return !status && work->run_count == 0 ? complain_no_part(work) : status;
+}
+
+/* ---- the pool ---- */
 
 static void run_job(void *self, unsigned index) {
     struct run *run = &((struct work *)self)->runs[index];
@@ -97,73 +236,155 @@ static void run_job(void *self, unsigned index) {
 static void finish_job(void *self, unsigned index) {
     const struct run *run = &((struct work *)self)->runs[index];
     if (!run->simulated.good)
-        ff__complain(0, "%s failed: %s", run->workload, run->simulated.reason);
+        ff__complain(0, "%s: %s failed: %s", run->workload, run->system, run->simulated.reason);
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct work *work = self;
-    return ff__text("%s: %s", work->runs[index].workload, systems[index % SYSTEM_COUNT].name);
+    const struct run *run = &((const struct work *)self)->runs[index];
+    return ff__text("%s: %s", run->workload, run->system);
+}
+
+/* ---- what tables show: a share ---- */
+
+struct share {
+    double part, whole;
+};
+
+static struct share faster(const struct run *base, const struct run *other) {
+    return (struct share){(double)base->simulated.result.time_ns,
+                          (double)other->simulated.result.time_ns};
+}
+
+static struct share thrashed(const struct run *base, const struct run *other) {
+    return (struct share){(double)other->simulated.result.thrashed,
+                          (double)base->simulated.result.thrashed};
+}
+
+static struct share untouched(const struct run *base, const struct run *other) {
+    (void)base;
+    return (struct share){100 * (double)other->simulated.result.prefetched_useless,
+                          (double)other->simulated.result.pages_in};
+}
+
+static struct share remigrated(const struct run *base, const struct run *other) {
+    (void)base;
+    return (struct share){(double)other->simulated.result.thrashed * FF_PAGE_SIZE,
+                          (double)other->footprint};
+}
+
+static double driver_ns(const struct run *run) {
+    return (double)(run->simulated.result.fault_ns + run->simulated.result.sample_ns);
+}
+
+static struct share driver(const struct run *base, const struct run *other) {
+    return (struct share){driver_ns(other), driver_ns(base)};
+}
+
+/* `sums`: the value of all programs together is that of the sums, and not a geometric mean. */
+static const struct metric {
+    const char *name;
+    struct share (*of)(const struct run *base, const struct run *other);
+    bool sums;
+} metrics[] = {
+    {"faster", faster, false},        {"thrashed", thrashed, true}, {"untouched", untouched, true},
+    {"remigrated", remigrated, true}, {"driver", driver, true},
+};
+
+static const struct metric *metric_of(const struct work *work, const json_t *table) {
+    const char *name = text_of(work, table, "metric");
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return &metrics[0];
 }
 
 /* ---- tables ---- */
 
-/* How much faster than the baseline; NaN if one of the two failed. */
-static double faster(const struct run *runs, unsigned system) {
-    const struct ff__simulated *base = &runs[0].simulated, *other = &runs[system].simulated;
-    return base->good && other->good ? (double)base->result.time_ns / (double)other->result.time_ns
-                                     : (double)NAN;
+/* The run of a system, or the fastest one of a list, whose label is then appended to the row's name. */
+static const struct run *pick_run(const struct work *work, const json_t *table,
+                                  const char *workload, const char *name, const char **label) {
+    const json_t *list = list_of(work, name), *item;
+    const struct run *best = NULL;
+    size_t i;
+    if (!list) {
+        const struct run *run = find_run(work, table, workload, name);
+        return run->simulated.good ? run : NULL;
+    }
+    json_array_foreach(list, i, item) {
+        const struct run *run = find_run(work, table, workload, ff__repro_text(item, "system"));
+        if (!run->simulated.good ||
+            (best && best->simulated.result.time_ns <= run->simulated.result.time_ns))
+            continue;
+        best = run;
+        *label = ff__repro_text(item, "label");
+    }
+    return best;
 }
 
-/* Of the programs no single value is published: the last row is the mean over them. */
-static void make_table(json_t *tables, const json_t *programs, const json_t *pressure,
-                       const struct run *runs, unsigned system) {
-    const char *name = systems[system].name;
-    char *id = ff__text("%s.%.0f", name, ff__repro_number(pressure, "percent"));
-    char *what = ff__text("times faster than the tree prefetcher, footprint %.0f %% of memory",
-                          ff__repro_number(pressure, "percent"));
-    json_t *table = ff__repro_table(tables, id, what), *program;
+static double quotient(struct share share) {
+    return share.whole > 0 ? share.part / share.whole : (double)NAN;
+}
+
+/* A row for each program. Of these no value is published: the last row is of all together. */
+static void fill_table(const struct work *work, const json_t *table, json_t *out) {
+    const struct metric *metric = metric_of(work, table);
+    const json_t *subjects = subjects_of(work, table), *subject;
+    struct share all = {0, 0};
     double logs = 0;
     size_t i;
-    json_array_foreach(programs, i, program) {
-        double ours = faster(&runs[i * SYSTEM_COUNT], system);
-        logs += log(ours);
-        ff__repro_row(table, ff__repro_text(program, "program"), (double)NAN, ours);
+    json_array_foreach(subjects, i, subject) {
+        const char *workload = ff__repro_text(subject, "workload"), *label = NULL;
+        const struct run *base =
+            pick_run(work, table, workload, text_of(work, table, "baseline"), &label);
+        const struct run *other =
+            pick_run(work, table, workload, text_of(work, table, "system"), &label);
+        struct share share =
+            base && other ? metric->of(base, other) : (struct share){(double)NAN, 1};
+        char *name = ff__text(label ? "%s (%s)" : "%s", ff__repro_text(subject, "program"), label);
+        ff__repro_row(out, name, (double)NAN, quotient(share));
+        free(name);
+        logs += log(quotient(share));
+        all.part += share.part;
+        all.whole += share.whole;
     }
-    ff__repro_row(table, "all programs", ff__repro_number(pressure, name),
-                  exp(logs / (double)json_array_size(programs)));
-    free(id);
+    ff__repro_row(out, "all programs", ff__repro_number(table, "paper"),
+                  metric->sums ? quotient(all) : exp(logs / (double)json_array_size(subjects)));
+}
+
+static void make_table(const struct work *work, const json_t *table, json_t *tables) {
+    const char *sure = ff__repro_text(table, "sure"), *note = ff__repro_text(table, "note");
+    char *what = ff__text("%s%s%s%s%s%s", ff__repro_text(table, "what"), *note ? "; " : "", note,
+                          *sure ? "; published value: " : "", sure, "");
+    fill_table(work, table, ff__repro_table(tables, ff__repro_text(table, "id"), what));
     free(what);
 }
 
-static void make_tables(const struct work *work, const json_t *published, json_t *tables) {
-    const json_t *programs = json_object_get(published, "programs");
-    const struct run *runs = work->runs;
+static void make_tables(const struct work *work, json_t *tables) {
     size_t i;
-    json_t *pressure;
-    json_array_foreach(json_object_get(published, "pressures"), i, pressure) {
-        for (unsigned system = 1; system < SYSTEM_COUNT; system++)
-            make_table(tables, programs, pressure, runs, system);
-        runs += json_array_size(programs) * SYSTEM_COUNT;
-    }
+    const json_t *table;
+    json_array_foreach(json_object_get(work->plan->published, "tables"), i,
+                       table) if (is_asked_for(work, table)) make_table(work, table, tables);
+}
+
+static void forget(struct work *work) {
+    for (unsigned i = 0; i < work->device_count; i++)
+        free(work->devices[i]);
+    for (unsigned i = 0; i < work->system_count; i++)
+        free(work->systems[i]);
+    free(work->devices);
+    free(work->systems);
+    free(work->runs);
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {0};
-    struct ff_error error;
-    char folder[PATH_MAX];
-    int status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
-        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    if (!status)
-        status = plan_runs(&work, plan);
-    const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
+    struct work work = {.plan = plan};
+    int status = plan_runs(&work);
+    const struct ff__pool pool = {work.run_count, plan->jobs, run_job, finish_job, name_job, &work};
     if (!status)
         status = ff__pool_run(&pool);
     if (!status)
-        make_tables(&work, plan->published, tables);
-    for (unsigned i = 0; i < work.count; i++)
-        free(work.runs[i].workload);
-    free(work.runs);
+        make_tables(&work, tables);
+    forget(&work);
     return status;
 }
 

@@ -259,14 +259,10 @@ static void make_tables(struct work *work, const json_t *published, json_t *tabl
 
 int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.plan = plan};
-    struct ff_error error;
-    char folder[PATH_MAX];
     json_t *published = NULL;
     int status = ff__repro_published("hlsh_predict", &published);
     if (!status)
-        status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
-        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+        status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = plan_all(&work, published);
     if (!status)

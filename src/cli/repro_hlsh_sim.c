@@ -388,11 +388,7 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
 /* ---- all ---- */
 
 static int prepare(struct work *work) {
-    struct ff_error error;
-    char folder[PATH_MAX];
-    int status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(GPU, folder, &work->gpu, &error))
-        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work->gpu);
     if (status)
         return status;
     const char *temporary = getenv("TMPDIR");

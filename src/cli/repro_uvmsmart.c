@@ -210,11 +210,7 @@ static void make_tables(const struct work *work, const json_t *published, json_t
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {0};
-    struct ff_error error;
-    char folder[PATH_MAX];
-    int status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(GPU, folder, &work.gpu, &error))
-        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = plan_runs(&work, plan);
     const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};

@@ -32,7 +32,10 @@
             "memory of each device (default: 256M); a share is one of the program's footprint, "   \
             "for which it is run once more beforehand, without input"),                            \
         OPTION("json", JSON, "FILE", "write the summary to this file instead of to stderr"),       \
-        OPTION("quiet", QUIET, NULL, "no summary")
+        OPTION("quiet", QUIET, NULL, "no summary"),                                                \
+        OPTION("explain", EXPLAIN, NULL,                                                           \
+               "the summary ends with what the policies found, such as the class of each kernel "  \
+               "and buffer under specforest")
 
 static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
 

@@ -31,8 +31,8 @@ static const struct argp_option options_of_sweeps[] = {
            "memory as papers give it: the footprint as a share of the memory, such as 110%"),
     OPTION("gpu", GPU, "NAME|FILE.json[,..]",
            "devices, see farfault list gpus (default: " STANDARD_GPU
-           "); NAME:granule=64K allocates "
-           "memory in other units, 4K, 64K or 2M"),
+           "); NAME:granule=64K gives a member "
+           "of the preset another value"),
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
@@ -112,37 +112,17 @@ static int read_systems(const struct ff__options *options, const char *standard,
 
 /* ---- devices ---- */
 
-/* A preset, or one with another granule: NAME:granule=64K. */
-static int read_gpu(const char *spec, const char *folder, struct ff__gpu *out,
-                    struct ff_error *error) {
-    static const char mark[] = ":granule=";
-    const char *granule = strstr(spec, mark);
-    char *name = granule ? ff__text("%.*s", (int)(granule - spec), spec) : ff__text("%s", spec);
-    int status = ff__gpu_read(name, folder, out, error);
-    free(name);
-    if (status || !granule)
-        return status;
-    if (ff__parse_size(granule + strlen(mark), &out->granule))
-        out->granule = 0; /* which no device has */
-    snprintf(out->name, sizeof out->name, "%s", spec);
-    return ff__gpu_check_granule(out, spec, error);
-}
-
 static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *list = options->text[FF__OPTION_GPU];
-    char folder[PATH_MAX];
     struct ff_error error;
     struct ff__words names;
     if (ff__specs_split(list ? list : STANDARD_GPU, &names, &error))
         return ff__options_complain(options, FF__OPTION_GPU, error.message);
-    int status = ff__find_data("gpus", folder);
+    int status = 0;
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
-    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
-        const char *name = names.items[sweep->gpu_count];
-        status = read_gpu(name, folder, &sweep->gpus[sweep->gpu_count], &error);
-        if (status)
-            status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    }
+    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++)
+        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE,
+                              &sweep->gpus[sweep->gpu_count]);
     ff__words_free(&names);
     return status;
 }

@@ -16,12 +16,7 @@
 
 static int read_gpu(const struct ff__options *options, struct ff__gpu *gpu) {
     const char *name = options->text[FF__OPTION_GPU];
-    char folder[PATH_MAX];
-    struct ff_error error;
-    int status = ff__find_data("gpus", folder);
-    if (!status && ff__gpu_read(name ? name : DEFAULT_GPU, folder, gpu, &error))
-        status = ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    return status;
+    return ff__find_gpu(name ? name : DEFAULT_GPU, FF__EXIT_USAGE, gpu);
 }
 
 static int read_cluster(const struct ff__options *options, enum ff__cluster *by) {

@@ -158,6 +158,19 @@ static enum ff_drop check(const struct ff__engine *engine, const struct ff_advic
     return moves && ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
 }
 
+/* FF_DROPS: it was not dropped. */
+static void count(struct ff__engine *engine, enum ff_drop why) {
+    if (why == FF_DROPS)
+        engine->space.stats.advice_applied++;
+    else
+        ff__engine_drop(engine, why);
+}
+
+void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice) {
+    enum ff_drop why = check(engine, advice);
+    count(engine, why == FF_DROPS ? sample(engine, advice) : why);
+}
+
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                       struct ff__job *job) {
     enum ff_drop why = check(engine, advice);
@@ -167,10 +180,8 @@ int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct f
         why = act(engine, advice, job);
         job->generation = advice->generation;
     }
-    if (why != FF_DROPS) {
-        ff__engine_drop(engine, why);
+    count(engine, why);
+    if (why != FF_DROPS)
         return FF__JOB_DROPPED;
-    }
-    engine->space.stats.advice_applied++;
     return job->has_in || job->out_count > 0 ? FF__JOB_RUN : FF__JOB_NONE;
 }

@@ -182,6 +182,8 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
     ff__tell_range_freed(engine, range);
+    if (engine->sampler.forget)
+        engine->sampler.forget(engine->sampler.self, range);
     ff__totals_forget_range(engine, range);
     ff__learning_forget_range(engine, range);
     for (uint32_t i = 0; i < r->block_count; i++) {

@@ -83,12 +83,13 @@ struct ff__late {
     bool queued;
 };
 
-/* What a backend that shows FF_SEES_SAMPLES gives the engine. */
+/* What samples for the engine, where the backend shows FF_SEES_SAMPLES: the simulator's tracker, or fault_samples.h. */
 struct ff__sampler {
     void *self;
     /* Samples of a range's use on a tier are wanted under the running kernel `launch`, or not any more. False: it
      * cannot give them. */
     bool (*sample)(void *self, uint32_t tier, uint32_t range, uint32_t launch, bool wanted);
+    void (*forget)(void *self, uint32_t range);  /* the range is freed */
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
@@ -188,6 +189,9 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
 /* A piece of advice. RUN; NONE: followed, and nothing moves; DROPPED: counted by its reason. */
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                       struct ff__job *job);
+
+/* A piece of advice of FF_SAMPLE, which needs no job. */
+void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice);
 
 /* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these without a
  * copy (may be NULL). RUN, NONE, or LATER (busy). */

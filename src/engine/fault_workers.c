@@ -78,8 +78,7 @@ static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *gro
     ff__engine_batch(pipeline->engine, pipeline->backend->now(pipeline->self), groups, count,
                      &advice);
     ff__pipeline_abort(pipeline, false);
-    for (uint32_t i = 0; i < advice.count; i++)
-        ff__pipeline_queue_advice(pipeline, &items[i]);
+    ff__pipeline_queue_all(pipeline, &advice);
 }
 
 /* Shares all groups but the first, as many as there is room for; the rest is served here. The lock is held

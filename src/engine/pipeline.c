@@ -36,20 +36,41 @@ static void notify(struct ff__pipeline *pipeline) {
         pthread_cond_signal(&pipeline->news);
 }
 
+/* What has come is a sample of its use. */
+static void take_samples(struct ff__pipeline *pipeline, const struct ff__job *job, uint64_t now) {
+    struct ff_advice items[ADVICE_A_STEP];
+    struct ff_advice_list advice = {.items = items, .capacity = ADVICE_A_STEP};
+    ff__fault_samples_arrived(&pipeline->samples, job, now, &advice);
+    ff__pipeline_queue_all(pipeline, &advice);
+}
+
 /* Carries out and finishes a job. The lock is held before and after, not during. */
 static void run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     ff__pipeline_carry_out(pipeline, job);
-    ff__engine_finish(pipeline->engine, pipeline->backend->now(pipeline->self), job);
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    ff__engine_finish(pipeline->engine, now, job);
+    take_samples(pipeline, job, now);
     notify(pipeline);
 }
 
 bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+    if (advice->action == FF_SAMPLE) {
+        ff__engine_sample(pipeline->engine, advice);
+        return true;
+    }
     bool queued = ff__queue_push(&pipeline->prefetches, advice);
     if (!queued)
         ff__engine_drop(pipeline->engine, FF_DROP_QUEUE_FULL);
     if (pipeline->migration_sleeps)
         pthread_cond_signal(&pipeline->work);
     return queued;
+}
+
+/* The time, for a call that may ask policies who leaves. */
+static uint64_t now_for_policies(struct ff__pipeline *pipeline) {
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    ff__fault_samples_use(&pipeline->samples, now);
+    return now;
 }
 
 /* ---- serving faults ---- */
@@ -106,7 +127,7 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
 static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group,
                      struct ff__job *job, bool stay) {
     for (job->asked = false;;) {
-        uint64_t now = pipeline->backend->now(pipeline->self);
+        uint64_t now = now_for_policies(pipeline);
         int status = ff__engine_fault_again(pipeline->engine, now, group, job);
         switch (status) {
         case FF__JOB_RUN:
@@ -229,8 +250,8 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     if (!ff__queue_pop(&pipeline->prefetches, &advice))
         return false;
     pthread_mutex_lock(&pipeline->lock);
-    if (ff__engine_advise(pipeline->engine, pipeline->backend->now(pipeline->self), &advice,
-                          &job) == FF__JOB_RUN)
+    if (ff__engine_advise(pipeline->engine, now_for_policies(pipeline), &advice, &job) ==
+        FF__JOB_RUN)
         run_job(pipeline, &job);
     else
         notify(pipeline); /* that there was no room for it */
@@ -248,8 +269,7 @@ static bool step_preevict(struct ff__pipeline *pipeline) {
     bool worked = false;
     pthread_mutex_lock(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
-        uint64_t now = pipeline->backend->now(pipeline->self);
-        worked = ff__engine_preevict(engine, now, tier, &job) == FF__JOB_RUN;
+        worked = ff__engine_preevict(engine, now_for_policies(pipeline), tier, &job) == FF__JOB_RUN;
         if (worked)
             run_job(pipeline, &job);
     }
@@ -385,15 +405,15 @@ static void *prefetching_thread(void *argument) {
         ff__pipeline_abort(pipeline, false);
         if (advice.count < ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
+        ff__pipeline_queue_all(pipeline, &advice);
         pthread_mutex_unlock(&pipeline->lock);
-        ff__pipeline_take_advice(pipeline, &advice);
     }
     return NULL;
 }
 
-void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
+void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
     for (uint32_t i = 0; i < advice->count; i++)
-        if (!ff__pipeline_advise(pipeline, &advice->items[i]))
+        if (!ff__pipeline_queue_advice(pipeline, &advice->items[i]))
             return;
 }
 
@@ -513,6 +533,8 @@ static int make_queues(struct ff__pipeline *pipeline) {
         status = ff__queue_init(&pipeline->faults, FAULT_QUEUE, sizeof(struct ff_fault_group));
     if (!status)
         status = ff__queue_init(&pipeline->prefetches, PREFETCH_QUEUE, sizeof(struct ff_advice));
+    if (!status)
+        status = ff__fault_samples_open(&pipeline->samples, pipeline->engine);
     return status;
 }
 
@@ -520,7 +542,8 @@ static int start_all(struct ff__pipeline *pipeline, struct ff_error *error) {
     const struct ff__backend *backend = pipeline->backend;
     int status = make_queues(pipeline);
     if (status)
-        return ff__fail(error, status, "no memory for the queues of faults and prefetches");
+        return ff__fail(error, status,
+                        "no memory for the queues of faults and prefetches, and for samples");
     status = backend->attach ? backend->attach(pipeline->self, pipeline, error) : 0;
     if (status)
         return status;
@@ -578,5 +601,6 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     ff__queue_fini(&pipeline->prefetches);
     ff__lazy_unmap(pipeline->delayed,
                    pipeline->engine->space.block_limit * sizeof *pipeline->delayed);
+    ff__fault_samples_close(&pipeline->samples);
     fini_locks(pipeline);
 }

@@ -18,7 +18,7 @@
 #define FF_ENGINE_PIPELINE_H
 
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/fault_samples.h"
 
 #include <pthread.h>
 
@@ -93,7 +93,8 @@ struct ff__pipeline {
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
     struct ff__call *calls, **calls_end;
-    struct ff__flight *flights; /* in any order */
+    struct ff__flight *flights;       /* in any order */
+    struct ff__fault_samples samples; /* only if a policy must see some */
     bool stop, migration_sleeps;
     bool has_learner, has_planner;
     bool lost_descriptors; /* by the program's threads */
@@ -128,11 +129,11 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
 
-/* The same with the lock held. */
+/* The same with the lock held. Samples are armed and ceased at once. */
 bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice);
 
-/* The same for a list, up to the first piece that finds no room. The lock is not held. */
-void ff__pipeline_take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
+/* The same for a list, up to the first piece that finds no room. The lock is held. */
+void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
 
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);

@@ -94,12 +94,16 @@ int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *
         ff__pipeline_sleep(pipeline, &pipeline->room, FF__IDLE_NS);
     uint64_t now = pipeline->backend->now(pipeline->self);
     pipeline->engine->space.stats.demanded += demanded;
+    if (launch->begins)
+        ff__fault_samples_begin(&pipeline->samples, launch, now);
+    else
+        ff__fault_samples_end(&pipeline->samples, launch->tier, now);
     int status = ff__engine_launch(pipeline->engine, now, launch, &advice);
     ff__pipeline_abort(pipeline, false);
+    ff__pipeline_queue_all(pipeline, &advice);
     if (pipeline->has_learner)
         pthread_cond_signal(&pipeline->news);
     pthread_mutex_unlock(&pipeline->lock);
-    ff__pipeline_take_advice(pipeline, &advice);
     return status;
 }
 

@@ -8,7 +8,7 @@ struct launch {
     struct ff__watch watch;
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint64_t identity;
-    char *name; /* only for a recording */
+    char *name; /* only for a recording, or to explain */
     uint32_t device;
     const void **operands;
     size_t operand_count;
@@ -77,7 +77,7 @@ static struct launch *prepare(const struct request *request) {
     launch->identity = mix_sizes(launch->identity, dimensions, request->offset);
     launch->identity = mix_sizes(launch->identity, dimensions, request->global);
     launch->identity = mix_sizes(launch->identity, dimensions, request->local);
-    if (ff__config()->record)
+    if (ff__config()->record || ff__config()->explain)
         launch->name = ff__kernel_name(request->kernel);
     return launch;
 }

@@ -6,6 +6,8 @@
  * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
 #include "opencl_internal.h"
 
+#include "report/text.h"
+
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -204,12 +206,27 @@ void ff__summary_cancel(void) {
     account->reported = 1;
 }
 
+/* What the policies have found out, if that was asked for. */
+static void report_findings(void) {
+    struct ff_context *context = ff__context_if_open();
+    struct ff_found found;
+    char size[FF__QUANTITY];
+    for (uint32_t i = 0; context && ff__config()->explain && ff_finding_read(context, i, &found);
+         i++)
+        if (found.has_range)
+            fprintf(stderr, "  found      %s, buffer %u of %s: %s\n", found.kernel, found.range,
+                    ff__size_text(size, found.size), found.text);
+        else
+            fprintf(stderr, "  found      %s\n", found.text);
+}
+
 /* Our parent says what broke, and that nothing was managed, for all of its processes at once. */
 static void report_text(void) {
     bool idle = ff__mode() == FF__MANAGED && !account->managed && !account->reason[0];
     char excuse[512];
     if (!idle) {
         ff__account_print(account, stderr);
+        report_findings();
     } else if (!shared) {
         ff__account_excuse(account, excuse, sizeof excuse);
         ff__say("nothing was managed: this program %s", excuse);

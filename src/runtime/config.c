@@ -151,6 +151,7 @@ static const struct entry entries[] = {
     ENTRY("seed", seed, read_number, "a number"),
     ENTRY("record", record, read_text, "a path to write a trace to"),
     ENTRY("check", check, read_flag, "on or off"),
+    ENTRY("explain", explain, read_flag, "on or off"),
 };
 
 #define ENTRY_COUNT (sizeof entries / sizeof entries[0])

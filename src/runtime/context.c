@@ -129,5 +129,7 @@ void ff_close(struct ff_context *context) {
     ff__engine_fini(&context->engine);
     context->backend->close(context->self);
     pthread_mutex_destroy(&context->making_workers);
+    free(context->names.kernels);
+    free(context->names.sizes);
     free(context);
 }

@@ -37,6 +37,7 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
     if (context->recorder)
         ff__record_launch(context->recorder, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);
+    ff__explain_launch(context, &launch, name);
     free(ranges);
 }
 

@@ -173,9 +173,41 @@ static void test_values(void **state) {
     check_value("write_back_clean", json_integer(1),
                 "x.json: write_back_clean: must be true or false");
     check_value("fault_cost", json_string("x"),
-                "x.json: fault_cost: must be \"batch\" or \"flat\"");
+                "x.json: fault_cost: must be \"batch\", \"flat\" or \"overlapped\"");
     check_value("granule", json_null(), "x.json: granule: must be a whole number");
     check_value("granule", json_integer(8192), "x.json: granule: must be 4096, 65536 or 2097152");
+}
+
+static void test_changes(void **state) {
+    (void)state;
+    struct ff__gpu gpu;
+    struct ff_error error;
+    read("gtx1080ti", &gpu);
+    assert_int_equal(ff__gpu_change(&gpu, "x", "fault_cost", "overlapped", &error), 0);
+    assert_int_equal(gpu.fault_cost, FF__FAULT_OVERLAPPED);
+    assert_int_equal(ff__gpu_change(&gpu, "x", "sample_interval", "1K", &error), 0);
+    assert_int_equal(gpu.sample_interval, 1024);
+    assert_int_equal(ff__gpu_change(&gpu, "x", "copies_empty", "true", &error), 0);
+    assert_true(gpu.copies_empty);
+    assert_int_equal(ff__gpu_change(&gpu, "x", "clock_hz", "1.5e9", &error), 0);
+    assert_true(gpu.clock_hz == 1.5e9);
+    static const struct {
+        const char *name, *value, *message;
+    } wrong[] = {
+        {"colour", "1", "x: colour: is no member of the device that can be changed"},
+        {"name", "y", "x: name: is no member of the device that can be changed"},
+        {"batch_ns", "1", "x: batch_ns: is no member of the device that can be changed"},
+        {"sms", "0", "x: sms: must be 1 to 1024"},
+        {"sms", "many", "x: sms: must be a whole number"},
+        {"granule", "64K", "x: granule: must be 4096 where host is \"synchronizes\""},
+        {"fault_cost", "batch", "x: fault_cost: changes between \"flat\" and \"overlapped\" only"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct ff__gpu other = gpu;
+        assert_int_equal(ff__gpu_change(&other, "x", wrong[i].name, wrong[i].value, &error),
+                         -EINVAL);
+        assert_string_equal(error.message, wrong[i].message);
+    }
 }
 
 static void test_members(void **state) {
@@ -273,8 +305,9 @@ int main(void) {
         cmocka_unit_test(test_shipped),       cmocka_unit_test(test_uvmsmart),
         cmocka_unit_test(test_huvm),          cmocka_unit_test(test_curve),
         cmocka_unit_test(test_interpolation), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_members),       cmocka_unit_test(test_curves),
-        cmocka_unit_test(test_foreign),       cmocka_unit_test(test_files),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_members),
+        cmocka_unit_test(test_curves),        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

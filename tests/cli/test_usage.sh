@@ -151,8 +151,9 @@ each='each must be a size, such as 256M, a share of the footprint, such as 66%, 
 mistake 2 'farfault sim: no workload; see farfault list workloads' sim
 mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay
 mistake 2 "farfault sim: there is no device 'v100'; there are: $gpus; or give the path of a preset, FILE.json" sim --gpu v100 bfs
-mistake 2 'farfault sim: v100-16g:granule=3M: granule: must be 4096, 65536 or 2097152' sim --gpu v100-16g:granule=3M bfs
+mistake 2 'farfault sim: v100-16g:granule=1M: granule: must be 4096, 65536 or 2097152' sim --gpu v100-16g:granule=1M bfs
 mistake 2 'farfault sim: gtx1080ti:granule=64K: granule: must be 4096 where host is "synchronizes"' sim --gpu gtx1080ti:granule=64K bfs
+mistake 2 'farfault sim: v100-16g:walk_ns=2,colour=1: colour: is no member of the device that can be changed' sim --gpu v100-16g:walk_ns=2,colour=1 bfs
 mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu missing.json bfs
 echo '{"name": "x"}' >bad.json
 mistake 2 'farfault sim: bad.json: summary: missing' sim --gpu bad.json bfs

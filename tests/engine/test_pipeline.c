@@ -1,85 +1,7 @@
-/* The pipeline's threads at work: many threads that fault, moves that fail, policies that learn,
- * plan and throttle, memory that comes and goes; and an end in the middle of it all. */
-#include "engine/live.h"
-
-#include <semaphore.h>
-
-#define USERS_MAX 16u
-
-static struct live live;
-
-/* ---- users ---- */
-
-struct user {
-    pthread_t thread;
-    uint32_t number, first_block, blocks, touches;
-    uint32_t bad; /* touches that ended otherwise than they should */
-};
-
-/* Goes through a few pages in a row, then somewhere else. */
-static void *use_memory(void *argument) {
-    struct user *user = argument;
-    struct ff__random random = ff__random_seeded(user->number + 1);
-    for (uint32_t i = 0; i < user->touches;) {
-        uint32_t block = user->first_block + ff__random_below(&random, user->blocks);
-        uint32_t page = ff__random_below(&random, FF_BLOCK_PAGES);
-        bool write = ff__random_below(&random, 2) != 0;
-        for (uint32_t end = i + 1 + ff__random_below(&random, 8); i < end; i++) {
-            enum touch result = live_touch(&live, block, (page + i) % FF_BLOCK_PAGES, write);
-            if (result == TOUCH_CLOSED)
-                return NULL;
-            user->bad += result != TOUCHED;
-        }
-    }
-    return NULL;
-}
-
-static void start_users(struct user *users, uint32_t count, uint32_t blocks, uint32_t touches) {
-    memset(users, 0, count * sizeof *users);
-    for (uint32_t i = 0; i < count; i++) {
-        users[i].number = i;
-        users[i].blocks = blocks;
-        users[i].touches = touches;
-        assert_int_equal(pthread_create(&users[i].thread, NULL, use_memory, &users[i]), 0);
-    }
-}
-
-static uint32_t join_users(struct user *users, uint32_t count) {
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        pthread_join(users[i].thread, NULL);
-        bad += users[i].bad;
-    }
-    return bad;
-}
-
-static int launch_live(uint32_t tier, uint64_t identity, bool begins) {
-    const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
-    return ff__pipeline_launch(&live.pipeline, &launch, 0);
-}
-
-static uint32_t touches(uint32_t base) {
-    return (uint32_t)scaled_cases(base, base / 20);
-}
-
-/* Of the run before, which has ended. */
-static struct ff_stats last_stats;
-
-/* Threads on twenty blocks, of which the devices hold fewer. */
-static void check_users(const struct live_shape *shape, uint32_t count, uint32_t each) {
-    struct user users[USERS_MAX];
-    live_open(&live, shape);
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(live_add(&live, 4 * 512, 1 + i % shape->devices), i * 4);
-    start_users(users, count, 20, touches(each));
-    uint32_t bad = join_users(users, count);
-    live_let_go(&live);
-    ff__pipeline_stop(&live.pipeline);
-    live_check(&live);
-    last_stats = live.engine.space.stats;
-    live_free(&live);
-    assert_int_equal(bad, 0);
-}
+/* The pipeline's threads at work: many threads that fault, moves that fail or are aborted, memory that comes and goes;
+ * and an end in the middle of it all. */
+#include "engine/pause.h"
+#include "engine/users.h"
 
 /* ---- every system ---- */
 
@@ -199,129 +121,6 @@ static void test_another_worker_leads_meanwhile(void **state) {
     bool both = both_at_work(0, 1);
     live_close(&live);
     assert_true(both);
-}
-
-/* ---- learning and planning ---- */
-
-static void test_next_block_comes_ahead(void **state) {
-    (void)state;
-    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    live_open(&live,
-              &(struct live_shape){.system = "demand:prefetch=next", .devices = 1, .chunks = 32});
-    uint32_t block = live_add(&live, 12 * 512, 1);
-    for (uint32_t i = 0; i < 12; i += 3) { /* each fault teaches, and brings two blocks more */
-        assert_int_equal(live_touch(&live, block + i, 7, true), TOUCHED);
-        assert_true(live_come(&live, block + i + 1, &all, UINT64_C(20000000000)));
-        assert_true(live_come(&live, block + i + 2, &all, UINT64_C(20000000000)));
-    }
-    pthread_mutex_lock(&live.pipeline.lock);
-    assert_int_equal(live.engine.space.stats.faults, 4);
-    pthread_mutex_unlock(&live.pipeline.lock);
-    live_close(&live);
-}
-
-static void test_learning_under_load(void **state) {
-    (void)state;
-    check_users(
-        &(struct live_shape){
-            .system = "nvidia:prefetch=next", .devices = 2, .chunks = 4, .nap_us = 20},
-        8, 1000);
-    assert_true(last_stats.prefetched > 0);
-}
-
-/* ---- learning without the lock ---- */
-
-/* Learns from one step's events for as long as a test wants, and counts launches. */
-static struct {
-    sem_t begun, go_on;
-    bool waits;
-    uint32_t launches;
-} ponder;
-
-static void ponder_learn(void *policy_state, const struct ff_event *events, uint32_t count) {
-    (void)policy_state;
-    for (uint32_t i = 0; i < count; i++)
-        ponder.launches += events[i].kind == FF_EVENT_LAUNCH;
-    if (!ponder.waits)
-        return;
-    ponder.waits = false;
-    sem_post(&ponder.begun);
-    while (sem_wait(&ponder.go_on))
-        ;
-}
-
-static const struct ff_learn_hooks pondering = {.learn = ponder_learn};
-
-static const struct ff_prefetch_policy ponder_policy = {
-    .base = {.name = "ponder", .summary = "learns for long", .api = FF_POLICY_API},
-    .learning = &pondering,
-};
-
-/* Opens with one range, one fault of which is being learned from. */
-static void open_pondering(void) {
-    ponder.launches = 0;
-    ponder.waits = true;
-    assert_int_equal(sem_init(&ponder.begun, 0, 0) | sem_init(&ponder.go_on, 0, 0), 0);
-    live_open(&live,
-              &(struct live_shape){.system = "demand:prefetch=ponder", .devices = 1, .chunks = 4});
-    assert_int_equal(live_add(&live, 8 * 512, 1), 0);
-    assert_int_equal(live_touch(&live, 0, 0, true), TOUCHED);
-    while (sem_wait(&ponder.begun))
-        ;
-}
-
-static void close_pondering(void) {
-    live_close(&live);
-    sem_destroy(&ponder.begun);
-    sem_destroy(&ponder.go_on);
-}
-
-static void test_faults_do_not_wait_for_learning(void **state) {
-    (void)state;
-    open_pondering();
-    for (uint32_t page = 1; page < 4000; page++)
-        assert_int_equal(live_touch(&live, page / 512, page % 512, true), TOUCHED);
-    assert_int_equal(launch_live(1, 1, true), 0);
-    sem_post(&ponder.go_on);
-    close_pondering();
-}
-
-#define LAUNCHES_OF_ONE 10000u /* more than the queue of events holds */
-
-static uint32_t launches_told;
-
-static void *launch_often(void *argument) {
-    for (uint32_t i = 0; i < LAUNCHES_OF_ONE; i++) {
-        launch_live(1, i % 5, true);
-        __atomic_fetch_add(&launches_told, 1, __ATOMIC_RELAXED);
-    }
-    return argument;
-}
-
-static void test_launches_wait_for_learning(void **state) {
-    (void)state;
-    pthread_t launcher;
-    uint32_t before, told = 0;
-    open_pondering();
-    launches_told = 0;
-    assert_int_equal(pthread_create(&launcher, NULL, launch_often, NULL), 0);
-    do { /* until it waits for room */
-        before = told;
-        usleep(100000);
-        told = __atomic_load_n(&launches_told, __ATOMIC_RELAXED);
-    } while (told != before || told == 0);
-    assert_true(told < LAUNCHES_OF_ONE);
-    assert_int_equal(live_touch(&live, 1, 0, true),
-                     TOUCHED); /* which does not keep faults waiting */
-    sem_post(&ponder.go_on);
-    pthread_join(launcher, NULL);
-    pthread_mutex_lock(&live.pipeline.lock);
-    while (!ff__queue_empty(&live.engine.events))
-        ff__pipeline_sleep(&live.pipeline, &live.pipeline.room, 1000000);
-    assert_int_equal(live.engine.space.stats.events_dropped, 1); /* the fault */
-    pthread_mutex_unlock(&live.pipeline.lock);
-    close_pondering();
-    assert_int_equal(ponder.launches, LAUNCHES_OF_ONE);
 }
 
 /* ---- failing moves ---- */
@@ -453,219 +252,7 @@ static void test_stop_aborts_prefetches(void **state) {
     live_free(&live);
 }
 
-/* ---- throttling ---- */
-
-struct pause {
-    struct ff_mask *seen;
-    uint64_t ns, planned;
-};
-
-static const struct ff_param pause_params[] = {
-    {"pause", FF_PARAM_NS, 2000000, 0, INT64_C(3600000000000),
-     "how long a page's first fault waits"},
-    {0},
-};
-
-static int pause_init(void *policy_state, const struct ff_policy_env *env) {
-    struct pause *pause = policy_state;
-    pause->seen = env->block_state;
-    pause->ns = (uint64_t)env->params[0];
-    return 0;
-}
-
-static void pause_on_fault(void *policy_state, const struct ff_view *view,
-                           const struct ff_fault_group *group, struct ff_fault_advice *advice) {
-    struct pause *pause = policy_state;
-    struct ff_mask *seen = &pause->seen[group->block];
-    advice->throttle = ff_mask_minus(&group->faulted, seen);
-    advice->throttle_until_ns = view->now_ns + pause->ns;
-    *seen = ff_mask_or(seen, &group->faulted);
-}
-
-static const struct ff_prefetch_policy pause_policy = {
-    .base = {.name = "pause",
-             .summary = "each page's first fault waits",
-             .api = FF_POLICY_API,
-             .state_size = sizeof(struct pause),
-             .block_state_size = sizeof(struct ff_mask),
-             .params = pause_params,
-             .init = pause_init},
-    .on_fault = pause_on_fault,
-};
-
-/* The same, and a plan that never ends: always other blocks than the first four. */
-static void babble(void *policy_state, const struct ff_view *view, struct ff_advice_list *list) {
-    struct pause *pause = policy_state;
-    struct ff_advice advice = {.tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
-    do
-        advice.block = 4 + (uint32_t)(pause->planned++ % 60);
-    while (view->blocks[advice.block].page_count > 0 && ff_advice_add(list, &advice));
-}
-
-static const struct ff_learn_hooks babbling = {.plan = babble};
-
-static const struct ff_prefetch_policy babble_policy = {
-    .base = {.name = "babble",
-             .summary = "pauses, and plans without end",
-             .api = FF_POLICY_API,
-             .state_size = sizeof(struct pause),
-             .block_state_size = sizeof(struct ff_mask),
-             .params = pause_params,
-             .init = pause_init},
-    .on_fault = pause_on_fault,
-    .learning = &babbling,
-};
-
-static void test_throttled_faults_are_served(void **state) {
-    (void)state;
-    struct live_shape shape = {
-        .system = "demand:prefetch=pause", .devices = 1, .chunks = 6, .nap_us = 10};
-    check_users(&shape, 8, 120);
-    shape.self_service = true;
-    check_users(&shape, 8, 120);
-}
-
-static void post_one_fault_a_block(uint32_t first, uint32_t end) {
-    pthread_mutex_lock(&live.lock);
-    for (uint32_t block = first; block < end; block++)
-        live_post(&live, block, 3, false);
-    pthread_mutex_unlock(&live.lock);
-}
-
-static void open_with_blocks(const char *system, uint32_t count, uint32_t chunks) {
-    live_open(&live,
-              &(struct live_shape){.system = system, .devices = 1, .chunks = chunks, .nap_us = 50});
-    assert_int_equal(live_add(&live, (uint64_t)count * FF_BLOCK_PAGES, 1), 0);
-}
-
-/* Waits for them, and ends all, so that a failure does no harm to the next test. */
-static bool all_come_before_the_end(uint32_t count) {
-    struct ff_mask page = ff_mask_of_run(3, 4);
-    bool come = true;
-    for (uint32_t block = 0; block < count && come; block++)
-        come = live_come(&live, block, &page, UINT64_C(10000000000));
-    live_let_go(&live);
-    ff__pipeline_stop(&live.pipeline);
-    live_free(&live);
-    return come;
-}
-
-#define MANY 64u
-
-static void test_a_batch_of_throttled_faults(void **state) {
-    (void)state;
-    open_with_blocks("demand:prefetch=pause", MANY, 200);
-    post_one_fault_a_block(0, MANY);
-    assert_true(all_come_before_the_end(MANY));
-}
-
-/* Page 3 is known to the policy and served at once, page 4 of the same group has to wait. */
-static void test_a_part_of_a_group_is_throttled(void **state) {
-    (void)state;
-    struct ff_mask both = ff_mask_of_run(3, 5);
-    open_with_blocks("demand:prefetch=pause", 4, 4);
-    assert_int_equal(live_touch(&live, 1, 3, true), TOUCHED);
-    live_evict(&live, 1, NULL, false);
-    pthread_mutex_lock(&live.lock);
-    live_post(&live, 1, 3, false);
-    live_post(&live, 1, 4, false);
-    pthread_mutex_unlock(&live.lock);
-    assert_true(live_come(&live, 1, &both, UINT64_C(20000000000)));
-    live_close(&live);
-}
-
-static void test_many_throttled_faults(void **state) {
-    (void)state;
-    open_with_blocks("demand:prefetch=pause,pause=50ms", 2 * MANY, 200);
-    post_one_fault_a_block(0, 2 * MANY);
-    assert_true(all_come_before_the_end(2 * MANY));
-}
-
-static void test_stop_with_throttled_faults(void **state) {
-    (void)state;
-    open_with_blocks("demand:prefetch=pause,pause=1000s", 150, 200);
-    post_one_fault_a_block(70, 150);
-    usleep(200000);
-    live_let_go(&live);
-    ff__pipeline_stop(&live.pipeline);
-    live_free(&live);
-}
-
-static void test_advice_does_not_starve_throttled_faults(void **state) {
-    (void)state;
-    open_with_blocks("demand:prefetch=babble", 64, 8);
-    assert_int_equal(launch_live(1, 1, true), 0); /* something to plan on */
-    usleep(20000);
-    post_one_fault_a_block(0, 4);
-    assert_true(all_come_before_the_end(4));
-}
-
-static uint32_t asks;
-
-static void count_asks(void *policy_state, const struct ff_view *view,
-                       const struct ff_fault_group *group, struct ff_fault_advice *advice) {
-    (void)policy_state, (void)view, (void)group, (void)advice;
-    asks++;
-}
-
-static const struct ff_prefetch_policy asked_policy = {
-    .base = {.name = "asked", .summary = "counts questions", .api = FF_POLICY_API},
-    .on_fault = count_asks,
-};
-
-/* A fault that waits for room, through many turns, is one fault. */
-static void test_waiting_for_room_asks_once(void **state) {
-    (void)state;
-    live_open(&live,
-              &(struct live_shape){
-                  .system = "demand:prefetch=asked", .devices = 1, .chunks = 1, .slow_us = 200000});
-    assert_int_equal(live_add(&live, 2 * 512, 1), 0);
-    struct ff_advice advice = {
-        .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};
-    asks = 0;
-    assert_true(ff__pipeline_advise(&live.pipeline, &advice));
-    live_await_work(&live, 1);
-    assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
-    live_close(&live);
-    assert_int_equal(asks, 1);
-}
-
 /* ---- memory that comes and goes ---- */
-
-/* Makes a range, uses it, declares a part of it dead, and frees it, over and over. */
-static void *come_and_go(void *argument) {
-    struct user *user = argument;
-    struct ff__random random = ff__random_seeded(user->number + 50);
-    for (uint32_t round = 0; round < user->touches; round++) {
-        uint32_t pages = 1 + ff__random_below(&random, 1200), count = (pages + 511) / 512;
-        uint32_t block = live_add(&live, pages, 1 + user->number % live.shape.devices);
-        if (block == FF_NONE)
-            continue;
-        for (uint32_t i = 0; i < 30; i++) {
-            uint32_t page = ff__random_below(&random, pages);
-            user->bad += live_touch(&live, block + page / 512, page % 512, i % 3 == 0) != TOUCHED;
-        }
-        struct ff_mask dead = ff_mask_of_run(0, pages < 300 ? pages : 300);
-        pthread_mutex_lock(&live.lock);
-        struct fake_block *b = &live.fake.blocks[block];
-        b->loose = ff_mask_or(&b->loose, &dead);
-        pthread_mutex_unlock(&live.lock);
-        live_evict(&live, block, &dead, false);
-        for (uint32_t i = 0; i < 10; i++)
-            user->bad += live_touch(&live, block + i % count, 0, i % 2 == 0) != TOUCHED;
-        live_remove(&live, block);
-    }
-    return NULL;
-}
-
-static void start_comers(struct user *users, uint32_t count, uint32_t rounds) {
-    memset(users, 0, count * sizeof *users);
-    for (uint32_t i = 0; i < count; i++) {
-        users[i].number = i;
-        users[i].touches = rounds;
-        assert_int_equal(pthread_create(&users[i].thread, NULL, come_and_go, &users[i]), 0);
-    }
-}
 
 static void test_ranges_come_and_go(void **state) {
     (void)state;
@@ -680,41 +267,6 @@ static void test_ranges_come_and_go(void **state) {
         assert_int_equal(join_users(users, 4) + join_users(comers, 4), 0);
         live_close(&live);
     }
-}
-
-/* Launches more kernels than the engine knows at a time, so that their execution IDs are freed, too. */
-static void *launch_any(void *argument) {
-    struct user *user = argument;
-    struct ff__random random = ff__random_seeded(user->number + 70);
-    for (uint32_t i = 0; i < user->touches; i++) {
-        uint32_t tier = 1 + ff__random_below(&random, live.shape.devices);
-        user->bad += launch_live(tier, ff__random_below(&random, 20), i % 3 != 0) != 0;
-        usleep(50);
-    }
-    return NULL;
-}
-
-/* Threads fault, launch, allocate and free while a policy learns. */
-static void test_learning_while_all_changes(void **state) {
-    (void)state;
-    static const char *const systems[] = {"demand:prefetch=watch", "deepum-far", "hlsh-faults",
-                                          "uvmsmart"};
-    rogue_finding[0] = '\0';
-    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
-        struct user users[4], comers[3], launcher = {.number = 9, .touches = touches(2000)};
-        live_open(
-            &live,
-            &(struct live_shape){
-                .system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20, .launch_limit = 8});
-        assert_int_equal(live_add(&live, 8 * 512, 1), 0);
-        start_users(users, 4, 8, touches(1000));
-        start_comers(comers, 3, touches(20));
-        assert_int_equal(pthread_create(&launcher.thread, NULL, launch_any, &launcher), 0);
-        uint32_t bad = join_users(users, 4) + join_users(comers, 3) + join_users(&launcher, 1);
-        assert_int_equal(bad, 0);
-        live_close(&live);
-    }
-    assert_string_equal(rogue_finding, "");
 }
 
 /* Writes past the device, as ff_mem_write() does, and evictions in between. */
@@ -1015,25 +567,13 @@ int main(void) {
         cmocka_unit_test(test_events_come_in_order),
         cmocka_unit_test(test_any_number_of_fault_workers),
         cmocka_unit_test(test_another_worker_leads_meanwhile),
-        cmocka_unit_test(test_next_block_comes_ahead),
-        cmocka_unit_test(test_learning_under_load),
-        cmocka_unit_test(test_faults_do_not_wait_for_learning),
-        cmocka_unit_test(test_launches_wait_for_learning),
-        cmocka_unit_test(test_learning_while_all_changes),
         cmocka_unit_test(test_failing_moves_are_repeated),
-        cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_failing_prefetches_under_load),
+        cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_observer_learns_what_stayed),
         cmocka_unit_test(test_cancelled_advice_is_aborted),
         cmocka_unit_test(test_other_advice_is_not_aborted),
         cmocka_unit_test(test_stop_aborts_prefetches),
-        cmocka_unit_test(test_throttled_faults_are_served),
-        cmocka_unit_test(test_a_batch_of_throttled_faults),
-        cmocka_unit_test(test_a_part_of_a_group_is_throttled),
-        cmocka_unit_test(test_many_throttled_faults),
-        cmocka_unit_test(test_stop_with_throttled_faults),
-        cmocka_unit_test(test_advice_does_not_starve_throttled_faults),
-        cmocka_unit_test(test_waiting_for_room_asks_once),
         cmocka_unit_test(test_ranges_come_and_go),
         cmocka_unit_test(test_writes_past_the_device),
         cmocka_unit_test(test_claim_leaves_out_what_is_present),
@@ -1042,9 +582,9 @@ int main(void) {
         cmocka_unit_test(test_fault_during_a_write_from_outside),
         cmocka_unit_test(test_closed_block_is_left_alone),
         cmocka_unit_test(test_late_message_is_replayed),
-        cmocka_unit_test(test_many_advisers),
         cmocka_unit_test(test_fault_outside_is_rejected),
         cmocka_unit_test(test_advice_from_outside),
+        cmocka_unit_test(test_many_advisers),
         cmocka_unit_test(test_too_much_advice),
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_stop_while_busy),
@@ -1052,10 +592,7 @@ int main(void) {
     };
     rogues_register();
     rogue_watches_time = false; /* but for the test of it */
-    if (ff__policy_register(FF__PREFETCH, &pause_policy.base, NULL) ||
-        ff__policy_register(FF__PREFETCH, &babble_policy.base, NULL) ||
-        ff__policy_register(FF__PREFETCH, &asked_policy.base, NULL) ||
-        ff__policy_register(FF__PREFETCH, &ponder_policy.base, NULL))
+    if (ff__policy_register(FF__PREFETCH, &pause_policy.base, NULL))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

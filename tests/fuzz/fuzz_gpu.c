@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == 0) {
         FUZZ_EXPECT(gpu.sms > 0 && gpu.memory > 0 && gpu.clock_hz > 0 && gpu.tlb_entries > 0);
         FUZZ_EXPECT(gpu.name[0] && memchr(gpu.name, '\0', sizeof gpu.name));
-        FUZZ_EXPECT((gpu.fault_cost == FF__FAULT_FLAT) || gpu.fault_ns == 0);
+        FUZZ_EXPECT((gpu.fault_cost != FF__FAULT_BATCH) || gpu.fault_ns == 0);
         check_link(&gpu.in);
         check_link(&gpu.out);
         check_link(&gpu.peer);

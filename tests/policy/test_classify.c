@@ -12,7 +12,7 @@
 #define FLOOR 10000ul
 #define MOST  600u
 
-static const struct ff__class_limits limits = {80, 60, 40};
+static const struct ff__class_limits limits = {80, 60, 40, false};
 
 static struct ff_sample sample_of(uint64_t page, uint32_t rank) {
     return (struct ff_sample){.block = (uint32_t)(page / FF_BLOCK_PAGES),

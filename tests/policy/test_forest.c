@@ -194,6 +194,37 @@ static void test_record(void **state) {
     close_bench(&bench);
 }
 
+/* What the sources leave open: `within`, `agree`, `keep`. */
+static void test_readings(void **state) {
+    (void)state;
+    struct bench bench;
+    uint32_t pages[300];
+    for (uint32_t i = 0; i < 300; i++) /* 300 of 600, of a range of 1000 */
+        pages[i] = i * 467 % 300 * 2;
+    open_bench(&bench, &prefetch->base, 1000);
+    instance_set(&bench.instance, "within", 1);
+    instance_set(&bench.instance, "agree", 2);
+    instance_set(&bench.instance, "keep", 1);
+    instance_set(&bench.instance, "coverage", 50);
+    start_bench(&bench);
+    launch(&bench, 1);
+    show_round(&bench, 1, line, 4);
+    assert_int_equal(bench.list.count, 0);
+    expect_shape(&bench, 64, 2048);
+    show_round(&bench, 1, pages, 300); /* another class */
+    expect_shape(&bench, 64, 2048);
+    show_round(&bench, 1, pages, 300);
+    expect_sampling(&bench, 0, 1, false);
+    expect_shape(&bench, 64, 512);
+    launch(&bench, 2);
+    expect_sampling(&bench, 0, 2, true);
+    expect_shape(&bench, 64, 512);
+    show_round(&bench, 2, line, 4);
+    show_round(&bench, 2, line, 4);
+    expect_shape(&bench, 256, 4096);
+    close_bench(&bench);
+}
+
 /* Three ranges of a kernel: one with a fixed stride, two that are indexed by one variable. */
 static void test_guesses(void **state) {
     (void)state;
@@ -651,11 +682,12 @@ static void test_evict_block(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_record),
-        cmocka_unit_test(test_guesses),    cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_completion), cmocka_unit_test(test_prefetch_twin),
-        cmocka_unit_test(test_evict_twin), cmocka_unit_test(test_evict_block),
+        cmocka_unit_test(test_profile),       cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_rounds),        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_readings),      cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_fixed),         cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_prefetch_twin), cmocka_unit_test(test_evict_twin),
+        cmocka_unit_test(test_evict_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
-    static const struct ff__class_limits limits = {80, 60, 40};
+    static const struct ff__class_limits limits = {80, 60, 40, false};
     static bool rank_taken[1 << 16], page_taken[1 << 16];
     const struct ff_range *range = &view->ranges[round->range];
     const struct ff__class_range pages = {.first_block = range->first_block,

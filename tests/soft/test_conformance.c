@@ -9,7 +9,8 @@
 #define MB    (UINT64_C(1) << 20)
 #define PAGES 2200u
 
-static const uint32_t shown = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
+static const uint32_t shown =
+    FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES;
 
 static uint64_t word_of(size_t page, unsigned round) {
     return page * UINT64_C(0x9E3779B97F4A7C15) + round;

@@ -21,7 +21,16 @@ static uint64_t walk(const struct ff__gpu *gpu) {
     return gpu->walk_ns;
 }
 
-enum { MODEL_BATCH = FF__FAULT_BATCH, MODEL_FLAT = FF__FAULT_FLAT, MODEL_UNTIMED };
+static uint64_t walk_and_wait(const struct ff__gpu *gpu) {
+    return gpu->walk_ns + gpu->fault_ns;
+}
+
+enum {
+    MODEL_BATCH = FF__FAULT_BATCH,
+    MODEL_FLAT = FF__FAULT_FLAT,
+    MODEL_OVERLAPPED = FF__FAULT_OVERLAPPED,
+    MODEL_UNTIMED
+};
 
 static const struct fault_model models[] = {
     /* NVIDIA's driver is one thread, its bottom half (uvm_gpu_replayable_faults.c): it takes a batch from
@@ -55,6 +64,20 @@ static const struct fault_model models[] = {
                     .prefetch = ff__prefetch_ahead,
                     .started = ff__transfer_expect_end,
                     .ended = ff__driver_ended},
+    /* The same, but a fault's time passes between the stall of its warp and the transfer. Faults wait together,
+     * and what else comes meanwhile may have brought their pages when they are looked at. */
+    [MODEL_OVERLAPPED] = {.batch_limit = one_page,
+                          .step_limit = one_an_sm,
+                          .visible_ns = walk_and_wait,
+                          .cuts_runs = true,
+                          .room_at_start = true,
+                          .wakes_at_end = true,
+                          .prefetches_too = true,
+                          .takes_time = true,
+                          .launch = ff__launch_queue,
+                          .prefetch = ff__prefetch_ahead,
+                          .started = ff__transfer_expect_end,
+                          .ended = ff__driver_ended},
     /* Without time (untimed.c) there are no batches, and the caller continues when a transfer has ended. */
     [MODEL_UNTIMED] = {.batch_limit = one_page,
                        .step_limit = one_page,

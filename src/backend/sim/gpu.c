@@ -5,6 +5,7 @@
 
 #include "backend/sim/gpu_fields.h"
 #include "base/error.h"
+#include "base/parse.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,13 +68,15 @@ static int read_text(const struct place *place, const struct ff__gpu_field *fiel
 
 static int read_word(const struct place *place, const struct ff__gpu_field *field,
                      const json_t *value, unsigned *out) {
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < FF__FIELD_WORDS && field->words[i]; i++) {
         if (!json_is_string(value) || strcmp(json_string_value(value), field->words[i]) != 0)
             continue;
         *out = i;
         return 0;
     }
-    return refuse(place, "must be \"%s\" or \"%s\"", field->words[0], field->words[1]);
+    const char *third = field->words[2];
+    return refuse(place, "must be \"%s\"%s%s%s or \"%s\"", field->words[0], third ? ", \"" : "",
+                  third ? field->words[1] : "", third ? "\"" : "", third ? third : field->words[1]);
 }
 
 static int read_point(const struct place *place, const json_t *pair, struct ff__link_model *link) {
@@ -178,7 +181,7 @@ static int refuse_unknown(const char *file, const char *parent, const json_t *ob
 /* Whether a member belongs to how this device accounts for faults. */
 static bool applies(const struct ff__gpu_field *field, enum ff__fault_cost cost) {
     return field->only == FF__ONLY_ANY ||
-           (field->only == FF__ONLY_FLAT) == (cost == FF__FAULT_FLAT);
+           (field->only == FF__ONLY_BATCH) == (cost == FF__FAULT_BATCH);
 }
 
 static int read_members(const char *file, const char *parent, const json_t *object,
@@ -231,6 +234,53 @@ static int read_all(const char *file, const json_t *all, struct ff__gpu *gpu,
         status = read_link(file, all, link, gpu, error);
     return status;
 }
+
+/* ---- other values than the preset's ---- */
+
+/* The text as the JSON value that a preset would have; NULL: it is none. */
+static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
+    uint64_t number;
+    char *end;
+    switch (field->type) {
+    case FF__FIELD_WORD:
+        return json_string(text);
+    case FF__FIELD_BOOL:
+        return strcmp(text, "true") == 0    ? json_true()
+               : strcmp(text, "false") == 0 ? json_false()
+                                            : json_null();
+    case FF__FIELD_REAL: {
+        double real = strtod(text, &end);
+        return *end || !*text ? json_null() : json_real(real);
+    }
+    case FF__FIELD_COUNT:
+    case FF__FIELD_WHOLE:
+        return ff__parse_size(text, &number) || number > INT64_MAX
+                   ? json_null()
+                   : json_integer((json_int_t)number);
+    case FF__FIELD_TEXT:
+    case FF__FIELD_CURVE:
+    default:
+        return NULL;
+    }
+}
+
+int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
+                   struct ff_error *error) {
+    char shown[FF__GPU_NAME_SHOWN];
+    const struct place place = {file, NULL, printable(name, shown), error};
+    const struct ff__gpu_field *field = find_field(ff__gpu_fields, name);
+    const bool batch = gpu->fault_cost == FF__FAULT_BATCH;
+    json_t *json = field && applies(field, gpu->fault_cost) ? value_of(field, value) : NULL;
+    if (!json)
+        return refuse(&place, "is no member of the device that can be changed");
+    int status = read_value(&place, field, json, (char *)gpu + field->offset);
+    json_decref(json);
+    if (!status && batch != (gpu->fault_cost == FF__FAULT_BATCH))
+        status = refuse(&place, "changes between \"flat\" and \"overlapped\" only");
+    return status ? status : ff__gpu_check_granule(gpu, file, error);
+}
+
+/* ---- presets ---- */
 
 int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
     const struct place place = {file, NULL, "granule", error};
@@ -340,6 +390,39 @@ int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out,
     fclose(file);
     if (!status)
         status = ff__gpu_parse(path, text, length, out, error);
+    free(text);
+    return status;
+}
+
+/* `text`: NAME or NAME:MEMBER=VALUE,...; it is cut into its words. */
+static int read_words(char *text, const char *spec, const char *folder, struct ff__gpu *out,
+                      struct ff_error *error) {
+    char *equals = strchr(text, '='), *member = equals;
+    while (member && member > text && *member != ':')
+        member--;
+    bool changes = member && *member == ':';
+    if (changes)
+        *member++ = '\0';
+    int status = ff__gpu_read(text, folder, out, error);
+    for (char *next; changes && member && !status; member = next) {
+        next = strchr(member, ',');
+        if (next)
+            *next++ = '\0';
+        char *value = strchr(member, '=');
+        if (value)
+            *value++ = '\0';
+        status = ff__gpu_change(out, spec, member, value ? value : "", error);
+    }
+    if (changes && !status)
+        snprintf(out->name, sizeof out->name, "%s", spec);
+    return status;
+}
+
+int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
+                      struct ff_error *error) {
+    char *text = strdup(spec);
+    int status = text ? read_words(text, spec, folder, out, error)
+                      : ff__fail(error, -ENOMEM, "out of memory");
     free(text);
     return status;
 }

@@ -9,6 +9,7 @@
 enum ff__fault_cost {
     FF__FAULT_BATCH, /* the driver's: a cost per batch, block and page, replay after the batch */
     FF__FAULT_FLAT,  /* UVMSmart's: every fault costs the same, added to the time of kernels */
+    FF__FAULT_OVERLAPPED, /* every fault waits the same time, together with all others that wait */
 };
 
 /* Who sees to it that host and devices see the same data. */
@@ -57,7 +58,7 @@ struct ff__gpu {
     bool write_back_clean; /* evictions copy clean pages too */
     bool ends_when_idle; /* a warp that has ended keeps its place until nothing moves over links */
     bool copies_empty;   /* pages that have no content yet are copied in like others */
-    /* flat */
+    /* flat, overlapped */
     uint64_t fault_ns; /* one fault */
     /* batch */
     uint32_t batch_faults; /* fault buffer entries taken at a time */
@@ -80,9 +81,19 @@ struct ff__gpu {
  * (the message lists what there is), -EINVAL: what is wrong with which member. */
 int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
 
+/* The same for NAME, or NAME:MEMBER=VALUE,... with other values than the preset's, as of ff__gpu_change(). */
+int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
+                      struct ff_error *error);
+
 /* The same for text that is already in memory; `file` is what messages call it. */
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error);
+
+/* Gives a member another value than its preset has: a number (bytes may have a unit), a word, true or false. -EINVAL: what is
+ * wrong; `file` is what messages call the device. The costs of a batch and of a flat fault are different members, so
+ * fault_cost changes between "flat" and "overlapped" only. */
+int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
+                   struct ff_error *error);
 
 /* Whether the device can allocate its memory so. -EINVAL: why not; `name` is what the message calls it. */
 int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *name, struct ff_error *error);

@@ -5,20 +5,20 @@
 #define NUMBER(member, type, min, max, only)                                                       \
     {                                                                                              \
 #member, FF__FIELD_##type, AT(member), min, max, FF__ONLY_##only, {                        \
-            NULL, NULL                                                                             \
+            NULL                                                                                   \
         }                                                                                          \
     }
 #define TEXT(member)                                                                               \
     {                                                                                              \
 #member, FF__FIELD_TEXT, AT(member), 0, sizeof(((struct ff__gpu *)0)->member),             \
             FF__ONLY_ANY, {                                                                        \
-            NULL, NULL                                                                             \
+            NULL                                                                                   \
         }                                                                                          \
     }
-#define WORD(member, first, second)                                                                \
+#define WORD(member, ...)                                                                          \
     {                                                                                              \
 #member, FF__FIELD_WORD, AT(member), 0, 0, FF__ONLY_ANY, {                                 \
-            first, second                                                                          \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
     }
 
@@ -28,9 +28,9 @@
 const struct ff__gpu_field ff__gpu_fields[] = {
     TEXT(name),
     TEXT(summary),
-    WORD(fault_cost, "batch", "flat"),    /* in the order of enum ff__fault_cost */
-    WORD(host, "faults", "synchronizes"), /* in the order of enum ff__host_kind */
-    WORD(ranges, "exact", "trees"),       /* in the order of enum ff__ranges_kind */
+    WORD(fault_cost, "batch", "flat", "overlapped"), /* in the order of enum ff__fault_cost */
+    WORD(host, "faults", "synchronizes"),            /* in the order of enum ff__host_kind */
+    WORD(ranges, "exact", "trees"),                  /* in the order of enum ff__ranges_kind */
     NUMBER(memory, WHOLE, 0x1p21, 0x1p50, ANY),
     NUMBER(granule, WHOLE, 4096, 0x1p21, ANY),
     NUMBER(sms, COUNT, 1, FF__SMS_MAX, ANY),
@@ -45,9 +45,9 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(tlb_page, WHOLE, 4096, 0x1p30, ANY),
     NUMBER(walk_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(launch_ns, WHOLE, 0, SECOND, ANY),
-    {"write_back_clean", FF__FIELD_BOOL, AT(write_back_clean), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
-    {"ends_when_idle", FF__FIELD_BOOL, AT(ends_when_idle), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
-    {"copies_empty", FF__FIELD_BOOL, AT(copies_empty), 0, 0, FF__ONLY_ANY, {NULL, NULL}},
+    {"write_back_clean", FF__FIELD_BOOL, AT(write_back_clean), 0, 0, FF__ONLY_ANY, {NULL}},
+    {"ends_when_idle", FF__FIELD_BOOL, AT(ends_when_idle), 0, 0, FF__ONLY_ANY, {NULL}},
+    {"copies_empty", FF__FIELD_BOOL, AT(copies_empty), 0, 0, FF__ONLY_ANY, {NULL}},
     NUMBER(batch_faults, COUNT, 1, 1 << 20, BATCH),
     NUMBER(fault_ns, WHOLE, 0, SECOND, FLAT),
     NUMBER(delivery_ns, WHOLE, 0, SECOND, BATCH),
@@ -72,8 +72,8 @@ const struct ff__gpu_field ff__gpu_link_fields[] = {
      0,
      SECOND,
      FF__ONLY_ANY,
-     {NULL, NULL}},
-    {"curve", FF__FIELD_CURVE, 0, 0, 0, FF__ONLY_ANY, {NULL, NULL}},
+     {NULL}},
+    {"curve", FF__FIELD_CURVE, 0, 0, 0, FF__ONLY_ANY, {NULL}},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define FF__GPU_NAME_SHOWN 48
+#define FF__FIELD_WORDS    3u
 
 enum ff__field_type {
     FF__FIELD_TEXT,
@@ -14,11 +15,12 @@ enum ff__field_type {
     FF__FIELD_WHOLE, /* uint64_t */
     FF__FIELD_REAL,
     FF__FIELD_BOOL,
-    FF__FIELD_WORD, /* an enum of two */
+    FF__FIELD_WORD, /* an enum */
     FF__FIELD_CURVE,
 };
 
-enum ff__field_only { FF__ONLY_ANY, FF__ONLY_FLAT, FF__ONLY_BATCH }; /* for which fault_cost */
+/* For which fault_cost; flat stands for overlapped, too. */
+enum ff__field_only { FF__ONLY_ANY, FF__ONLY_FLAT, FF__ONLY_BATCH };
 
 struct ff__gpu_field {
     const char *name;
@@ -26,7 +28,7 @@ struct ff__gpu_field {
     size_t offset;
     double min, max; /* of a number; of a text, max is the size of its place */
     enum ff__field_only only;
-    const char *words[2];
+    const char *words[FF__FIELD_WORDS]; /* of an enum, in its order; NULL: there are no more */
 };
 
 struct ff__gpu_link {

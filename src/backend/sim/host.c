@@ -140,9 +140,6 @@ static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_
 static void end_free(struct sim *sim, struct job *job, uint32_t array) {
     struct ff_trace_event event = {.kind = FF_TRACE_FREE, .range = job->ranges[array]};
     ff__sim_observe(sim, &event);
-    for (uint32_t i = 0; i < sim->config->devices; i++)
-        if (sim->devices[i].tracker)
-            ff__tracker_forget(sim, sim->devices[i].tracker, job->ranges[array]);
     ff__engine_range_remove(&sim->engine, job->ranges[array]);
 }
 

@@ -15,15 +15,6 @@ static void put_off(struct sim *sim, const struct ff_advice *advice) {
     ff__sim_post(sim, advice->ready_ns * PS_PER_NS, EVENT_ADVICE, advice->tier - 1, transfer);
 }
 
-/* Nothing moves, and nothing has to be waited for. */
-static void take_sample_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
-    struct transfer *transfer = ff__transfer_new(sim);
-    if (!transfer)
-        return;
-    ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
-    ff__transfer_free(sim, transfer);
-}
-
 /* Puts a piece of advice down for the device that it is for; NULL: none of these, or not yet. */
 static struct device *note_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
     if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
@@ -33,7 +24,7 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
         return NULL;
     }
     if (advice->action == FF_SAMPLE) {
-        take_sample_advice(sim, advice, time);
+        ff__engine_sample(&sim->engine, advice); /* nothing has to be waited for */
         return NULL;
     }
     struct device *device = &sim->devices[advice->tier - 1];

@@ -62,10 +62,10 @@ static struct ff_link_cost cost_of(const struct ff__link_model *link) {
 
 /* What policies see of the preset. */
 static void describe_costs(const struct ff__gpu *gpu, struct ff__engine_config *engine) {
-    bool flat = gpu->fault_cost == FF__FAULT_FLAT;
-    engine->fault_ns = flat ? gpu->fault_ns
-                            : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
-                                  gpu->page_ns + gpu->replay_ns;
+    bool batch = gpu->fault_cost == FF__FAULT_BATCH;
+    engine->fault_ns = !batch ? gpu->fault_ns
+                              : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
+                                    gpu->page_ns + gpu->replay_ns;
     for (uint32_t from = 0; from <= engine->devices; from++)
         for (uint32_t to = 0; to <= engine->devices; to++)
             if (from != to)

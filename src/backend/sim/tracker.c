@@ -48,8 +48,24 @@ static bool sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, b
     return true;
 }
 
+static void forget_on(struct sim *sim, struct tracker *tracker, uint32_t range) {
+    const struct ff_range *r = &sim->engine.space.ranges[range];
+    if (tracker->ranges[range].timer > 0)
+        memset(&tracker->page_used[(size_t)r->first_block * FF_BLOCK_PAGES], 0,
+               (size_t)r->block_count * FF_BLOCK_PAGES * sizeof *tracker->page_used);
+    tracker->ranges[range] = (struct tracked){0};
+    tracker->range_used[range] = 0;
+}
+
+/* And for a range that is freed. */
+static void forget(void *self, uint32_t range) {
+    struct sim *sim = self;
+    for (uint32_t i = 0; i < sim->config->devices; i++)
+        forget_on(sim, sim->devices[i].tracker, range);
+}
+
 void ff__trackers_attach(struct sim *sim) {
-    struct ff__sampler sampler = {.self = sim, .sample = sample};
+    struct ff__sampler sampler = {.self = sim, .sample = sample, .forget = forget};
     for (uint32_t i = 0; i < sim->config->devices; i++) {
         const struct tracker *tracker = sim->devices[i].tracker;
         sampler.last_uses[i + 1] = (struct ff_last_uses){tracker->range_used, tracker->page_used};
@@ -165,15 +181,6 @@ void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
         used[page] = timer | FF_PAGE_UNUSED;
     }
     tracker->range_used[range] = ff__sim_ns(time);
-}
-
-void ff__tracker_forget(struct sim *sim, struct tracker *tracker, uint32_t range) {
-    const struct ff_range *r = &sim->engine.space.ranges[range];
-    if (tracker->ranges[range].timer > 0)
-        memset(&tracker->page_used[(size_t)r->first_block * FF_BLOCK_PAGES], 0,
-               (size_t)r->block_count * FF_BLOCK_PAGES * sizeof *tracker->page_used);
-    tracker->ranges[range] = (struct tracked){0};
-    tracker->range_used[range] = 0;
 }
 
 /* ---- a round ---- */

@@ -90,7 +90,4 @@ void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
 /* The driver has read the counters after an interrupt. */
 void ff__tracker_round(struct sim *sim, struct device *device, uint32_t range, uint64_t time);
 
-/* The range is freed. */
-void ff__tracker_forget(struct sim *sim, struct tracker *tracker, uint32_t range);
-
 #endif

@@ -23,8 +23,8 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .base = (uintptr_t)memory->managed,
         .address_space = memory->size,
         .tier_count = memory->tier_count,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .reserves_host = memory->host_fd >= 0,
         .serves_here = soft->uffd.sigbus,
     };

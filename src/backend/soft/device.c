@@ -51,18 +51,14 @@ static void soft_close(void *self) {
     /* only now: unmapping registered memory waits until a thread has read of it, or none can */
     ff__changes_unmap_rest(&soft->changes);
     ff__changes_fini(&soft->changes);
-    if (soft->moved)
-        ff__lazy_unmap(soft->moved, soft->memory.size >> FF_BLOCK_SHIFT);
     ff__memory_fini(&soft->memory);
     free(soft);
 }
 
-static int open_parts(struct ff__soft *soft, const struct ff_config *config,
-                      struct ff_error *error) {
-    soft->moved = ff__lazy_map(config->address_space >> FF_BLOCK_SHIFT);
+static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     soft->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     soft->pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (!soft->moved || soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
+    if (soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
         ff__changes_init(&soft->changes, &soft->memory, soft->log))
         return ff__fail(error, -ENOMEM, "cannot set up the software device: %s", strerror(errno));
     return 0;
@@ -91,7 +87,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config, struc
     if (!status)
         status = ff__memory_init(&soft->memory, config, &soft->uffd, error);
     if (!status)
-        status = open_parts(soft, config, error);
+        status = open_parts(soft, error);
     for (uint32_t tier = 1; tier <= config->devices; tier++)
         soft->links[tier].speed = config->link;
     soft->handler = config->handler;

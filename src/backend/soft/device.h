@@ -34,7 +34,6 @@ struct ff__soft {
     struct ff__link links[FF_TIERS_MAX];
     struct ff__pipeline *pipeline; /* set by `attach`, */
     const struct ff__space *space; /* and its space, for the blocks' places */
-    uint8_t *moved;                /* [block] it came as a whole chunk */
     enum ff_handler handler;
     uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;

@@ -45,7 +45,7 @@ static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
         ff__soft_give_back(frames, FF_BLOCK_SIZE);
     *ff__soft_ready(soft, move) = 0;
     /* memory fresh from the kernel is zero, but must be there to be moved */
-    char *chunk = chunk_in(memory->nursery, move);
+    char *chunk = chunk_in(memory->fresh, move);
     if (mprotect(chunk, FF_BLOCK_SIZE, PROT_READ | PROT_WRITE))
         return NULL;
     return madvise(chunk, FF_BLOCK_SIZE, MADV_POPULATE_WRITE) ? NULL : chunk;
@@ -96,7 +96,6 @@ static int in_moved(struct ff__soft *soft, struct ff__move *move,
     size_t moved = status ? 0 : move_chunk(soft, move, chunk);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
     move->left = ff_mask_minus(&move->left, &came);
-    soft->moved[move->block] = moved == FF_BLOCK_SIZE;
     if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
         return_chunk(soft, move, chunk);
     *ff__soft_ready(soft, move) = 0;

@@ -94,9 +94,9 @@ static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff
     if (uffd->staging_fd < 0)
         return 0;
     memory->frames[tier] = reserve_open(memory->frames_size);
-    memory->nursery[tier] = reserve(memory->frames_size, -1);
+    memory->fresh[tier] = reserve(memory->frames_size, -1);
     memory->ready[tier] = ff__lazy_map(ready_size(memory));
-    if (!memory->frames[tier] || !memory->nursery[tier] || !memory->ready[tier])
+    if (!memory->frames[tier] || !memory->fresh[tier] || !memory->ready[tier])
         return -ENOMEM;
     return ff__uffd_register_staging(uffd, memory->frames[tier], memory->frames_size);
 }
@@ -154,7 +154,7 @@ void ff__memory_fini(struct ff__memory *memory) {
         ff__lazy_unmap(memory->sums, (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
-        release(memory->nursery[tier], memory->frames_size);
+        release(memory->fresh[tier], memory->frames_size);
         ff__lazy_unmap(memory->ready[tier], ready_size(memory));
     }
     if (memory->host_fd >= 0)
@@ -179,7 +179,7 @@ void ff__memory_unlock(struct ff__memory *memory) {
         if (!memory->frames[tier])
             continue;
         munlock(memory->frames[tier], memory->frames_size);
-        munlock(memory->nursery[tier], memory->frames_size);
+        munlock(memory->fresh[tier], memory->frames_size);
     }
 }
 

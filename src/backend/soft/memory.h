@@ -9,8 +9,8 @@
  *             chunks that are `ready` for the next block; the memory of all others is mapped in the
  *             managed area or has not been allocated. Memory moves between the two (UFFDIO_MOVE),
  *             so together they hold no more than has been allocated
- *   nursery   where a chunk's memory is born: like `frames`, but not registered, so that touching
- *             it allocates
+ *   fresh     where a chunk's memory is allocated: of the size of `frames`, but not registered, so
+ *             that touching it allocates
  *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
@@ -27,13 +27,13 @@
 
 struct ff__memory {
     char *managed, *host, *aside;
-    char *frames[FF_TIERS_MAX], *nursery[FF_TIERS_MAX];
+    char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX];
     uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
     const char *zeros;                      /* one block */
     uint64_t size;                          /* of managed, host and aside */
     uint64_t device_size;                   /* of a device's memory, */
-    uint64_t frames_size; /* and of `frames` and `nursery`, which have spare chunks, too */
+    uint64_t frames_size; /* and of `frames` and `fresh`, which have spare chunks, too */
     uint32_t tier_count;
     int host_fd; /* -1: RAM */
 };

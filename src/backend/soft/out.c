@@ -80,12 +80,12 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
     ff_mask_clear(&move->left);
 }
 
-/* A chunk that left in one piece, and is part of the device's memory, waits for the next block; anything
- * else is the kernel's again. */
+/* A chunk that left in one piece, and is part of the device's memory, waits for the next block, also if it had come page by
+ * page: to move 512 small pages costs less than a new huge page, which the kernel clears. Anything else is the
+ * kernel's again. */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
-    bool is_whole = move->from.frame != FF_SPLIT && soft->moved[move->block] &&
-                    ff_mask_count(there) == FF_BLOCK_PAGES;
+    bool is_whole = move->from.frame != FF_SPLIT && ff_mask_count(there) == FF_BLOCK_PAGES;
     if (is_whole && (uint64_t)ff__soft_chunk(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
         return;
@@ -188,7 +188,6 @@ static int take_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_
     move->left = ff_mask_or(&move->left, &waiting);
     if (move->freed)
         let_go(soft, move);
-    soft->moved[move->block] = 0;
     return status == 0 && !ff_mask_empty(&waiting) ? -EBUSY : status;
 }
 

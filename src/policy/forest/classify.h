@@ -4,8 +4,8 @@
  * A range is linear if a line through (page, rank of its last use) explains more than 80 % of the variance: R^2 > 0.8,
  * forwards or backwards. Otherwise its coverage decides: the distance between the lowest and the highest page used, over
  * the range's pages, is at least 0.6. Of these ranges, intensity is high where at least 0.4 of the range's pages were
- * used. That intensity is over the whole range, and not over what lies between the lowest and the highest page, is ours:
- * the sources do not settle it. */
+ * used. Whether intensity is over the whole range or over what lies between the lowest and the highest page used the sources
+ * do not settle: `within` chooses. */
 #ifndef FF_POLICY_FOREST_CLASSIFY_H
 #define FF_POLICY_FOREST_CLASSIFY_H
 
@@ -24,6 +24,7 @@ struct ff__class_limits {
     uint32_t linear;    /* R^2 is above it */
     uint32_t coverage;  /* is at least that */
     uint32_t intensity; /* is at least that */
+    bool within;        /* intensity is over the pages from the lowest to the highest one used */
 };
 
 /* The range that samples are of. */

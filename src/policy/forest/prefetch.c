@@ -8,10 +8,21 @@
 
 struct forest {
     struct ff__profile profile;
+    bool whole;
+};
+
+enum param { WHOLE = FF__PROFILE_PARAMS, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    FF__PROFILE_ROWS,
+    [WHOLE] =
+        {"whole", FF_PARAM_BOOL, 0, 0, 1,
+         "a fault migrates its whole block, the device's best transfer, whatever the tree (ours)"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct forest *forest = state;
+    forest->whole = env->params[WHOLE] != 0;
     return ff__profile_start(&forest->profile, env, sizeof(struct ff__profile_range));
 }
 
@@ -43,11 +54,12 @@ static void leave_faulted_trees(const struct ff_mask *faulted, uint32_t tree_pag
 }
 
 /* What the trees around these faults want, by block of the span, whether it is there or not. */
-static void grow(const struct ff_view *view, const struct ff__tree_shape *shape,
-                 const struct span *span, const struct ff_fault_group *group,
-                 struct ff_mask wanted[FF__TREE_MASKS]) {
+static void grow(const struct forest *forest, const struct ff_view *view,
+                 const struct ff__tree_shape *shape, const struct span *span,
+                 const struct ff_fault_group *group, struct ff_mask wanted[FF__TREE_MASKS]) {
     const uint32_t own = group->block - span->first;
-    struct ff_mask leaves = ff__tree_leaves_of(&group->faulted, shape->leaf_pages);
+    struct ff_mask leaves = forest->whole ? ff_view_pages(view, group->block)
+                                          : ff__tree_leaves_of(&group->faulted, shape->leaf_pages);
     struct ff_mask set[FF__TREE_MASKS];
     struct ff__tree tree;
     for (uint32_t i = 0; i < span->count; i++)
@@ -77,7 +89,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
         ff__profile_shape(&forest->profile, view->blocks[group->block].range);
     struct span span = span_of(view, &shape, group->block);
     struct ff_mask wanted[FF__TREE_MASKS];
-    grow(view, &shape, &span, group, wanted);
+    grow(forest, view, &shape, &span, group, wanted);
     advice->prefetch =
         absent_of(view, group->tier, group->block, &wanted[group->block - span.first]);
     advice->prefetch = ff_mask_minus(&advice->prefetch, &group->faulted);
@@ -102,7 +114,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
         struct ff_mask wanted[FF__TREE_MASKS];
         if (span.count == 1)
             continue;
-        grow(view, &shape, &span, group, wanted);
+        grow(forest, view, &shape, &span, group, wanted);
         uint32_t other = span.first + (group->block == span.first);
         bring(view, group->tier, other, &wanted[other - span.first], advice);
     }
@@ -148,7 +160,7 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .state_size = sizeof(struct forest),
             .range_state_size = sizeof(struct ff__profile_range),
             .arena_size = ff__profile_arena_size,
-            .params = ff__profile_params,
+            .params = params,
             .init = init,
             .report = ff__profile_report,
             .on_launch = ff__profile_on_launch,

@@ -11,8 +11,6 @@
 
 #define PAGES(bytes) ((uint32_t)((bytes) / FF_PAGE_SIZE))
 
-const struct ff_param ff__profile_params[FF__PROFILE_PARAMS + 1] = {FF__PROFILE_ROWS};
-
 /* By class. */
 static const struct {
     uint32_t leaf_pages, span_pages;
@@ -56,11 +54,13 @@ int ff__profile_start(struct ff__profile *profile, const struct ff_policy_env *e
     profile->stride = stride;
     profile->records = env->arena;
     profile->index = (uint32_t *)(void *)(profile->records + RECORDS);
-    profile->limits = (struct ff__class_limits){(uint32_t)params[FF__PROFILE_LINEAR],
-                                                (uint32_t)params[FF__PROFILE_COVERAGE],
-                                                (uint32_t)params[FF__PROFILE_INTENSITY]};
+    profile->limits = (struct ff__class_limits){
+        (uint32_t)params[FF__PROFILE_LINEAR], (uint32_t)params[FF__PROFILE_COVERAGE],
+        (uint32_t)params[FF__PROFILE_INTENSITY], params[FF__PROFILE_WITHIN] != 0};
     profile->threshold = (uint32_t)params[FF__PROFILE_THRESHOLD];
     profile->rounds = (uint32_t)params[FF__PROFILE_ROUNDS];
+    profile->agree = (uint32_t)params[FF__PROFILE_AGREE];
+    profile->keep = params[FF__PROFILE_KEEP] != 0;
     profile->record = params[FF__PROFILE_RECORD] != 0;
     profile->declared = params[FF__PROFILE_DECLARED] != 0;
     profile->similar = params[FF__PROFILE_SIMILAR] != 0;
@@ -219,8 +219,9 @@ static void start_range(struct ff__profile *profile, const struct ff_view *view,
     if (!known->live)
         return;
     known->launch = event->launch;
-    known->pattern = FF__CLASS_LOW_COVERAGE;
-    known->rounds = 0;
+    if (!profile->keep)
+        known->pattern = FF__CLASS_LOW_COVERAGE;
+    known->rounds = known->alike = 0;
     known->found = false;
     known->group = operand->group;
     profile->uses++;
@@ -274,7 +275,10 @@ bool ff__profile_samples(struct ff__profile *profile, const struct ff_view *view
     *before = ff__profile_shape(profile, round->range);
     uint8_t pattern = (uint8_t)classify(profile, view, round);
     known->rounds++;
-    if (pattern == FF__CLASS_LOW_COVERAGE && known->rounds < profile->rounds)
+    known->alike = known->shown == pattern ? known->alike + 1 : 1;
+    known->shown = pattern;
+    bool settled = pattern != FF__CLASS_LOW_COVERAGE && known->alike >= profile->agree;
+    if (!settled && known->rounds < profile->rounds)
         return false;
     set_class(profile, round->range, pattern, FF__SOURCE_PROFILE);
     spread_class(profile, round->range);

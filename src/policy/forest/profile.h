@@ -3,7 +3,9 @@
  *
  * A launch arms samples of the ranges that it uses, and until they show a class each has the default tree. A round that
  * shows no pattern (low coverage) is followed by another one, up to `rounds` of them; then low coverage it is, and samples
- * are ceased. What has been found is recorded by (execution ID, range), for reports.
+ * are ceased. With `agree`, so many rounds one after another must show a class; with `keep`, a launch begins with the trees
+ * that the range has (both are ours: docs/results/forest.md compares them). What has been found is recorded by (execution
+ * ID, range), for reports.
  *
  * SpecForest skips the samples where a class is known before: `record` takes that of an earlier launch of the kernel,
  * `declared` has operands with a fixed stride linear, and with `similar` one of the operands that are indexed by the same
@@ -34,6 +36,9 @@ enum ff__profile_param {
     FF__PROFILE_COVERAGE,
     FF__PROFILE_INTENSITY,
     FF__PROFILE_ROUNDS,
+    FF__PROFILE_WITHIN,
+    FF__PROFILE_AGREE,
+    FF__PROFILE_KEEP,
     FF__PROFILE_RECORD,
     FF__PROFILE_DECLARED,
     FF__PROFILE_SIMILAR,
@@ -56,6 +61,12 @@ enum ff__profile_param {
         "percent of a range's pages used: high"}, \
     [FF__PROFILE_ROUNDS] = {"rounds", FF_PARAM_INT, 10, 1, 255, \
         "rounds of samples before a range is taken to have no pattern"}, \
+    [FF__PROFILE_WITHIN] = {"within", FF_PARAM_BOOL, 0, 0, 1, \
+        "intensity is over the pages from the lowest to the highest one used"}, \
+    [FF__PROFILE_AGREE] = {"agree", FF_PARAM_INT, 1, 1, 10, \
+        "rounds one after another that must show a class before it is taken"}, \
+    [FF__PROFILE_KEEP] = {"keep", FF_PARAM_BOOL, 0, 0, 1, \
+        "a range keeps its trees when a launch begins, until another class is found"}, \
     [FF__PROFILE_RECORD] = {"record", FF_PARAM_BOOL, 0, 0, 1, \
         "use the class found at an earlier launch of the kernel (SpecForest)"}, \
     [FF__PROFILE_DECLARED] = {"declared", FF_PARAM_BOOL, 0, 0, 1, \
@@ -63,8 +74,6 @@ enum ff__profile_param {
     [FF__PROFILE_SIMILAR] = {"similar", FF_PARAM_BOOL, 0, 0, 1, \
         "profile one of the ranges that are indexed by one variable (SpecForest)"}
 /* clang-format on */
-
-extern const struct ff_param ff__profile_params[FF__PROFILE_PARAMS + 1];
 
 /* Where a class comes from. */
 enum ff__source {
@@ -81,6 +90,8 @@ struct ff__profile_range {
     bool found;      /* its class under `launch` */
     uint8_t rounds;  /* of samples so far */
     uint8_t pattern; /* enum ff__class */
+    uint8_t shown;   /* enum ff__class: by the latest round */
+    uint8_t alike;   /* rounds up to the latest that showed it */
     uint8_t group;   /* of operands under `launch`; 0: none */
     uint32_t launch; /* execution ID that `pattern` is of; void before the first */
     uint32_t serial; /* of the range: no other one has had it */
@@ -104,8 +115,8 @@ struct ff__profile {
     uint32_t record_count;
     struct ff__class_limits limits;
     struct ff__tree_shape fixed; /* span_pages 0: the shape depends on the class */
-    uint32_t threshold, rounds;
-    bool record, declared, similar;
+    uint32_t threshold, rounds, agree;
+    bool keep, record, declared, similar;
     uint64_t uses; /* ranges that launches use: all launches' together */
     uint64_t
         classes[FF__SOURCES]; /* of these, those whose class was found, by where it came from */

@@ -1,0 +1,258 @@
+#include "engine/fault_samples.h"
+
+#include "base/lazy.h"
+#include "base/leaves.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table of a device ---- */
+
+static struct ff__sample_row *row_of(struct ff__sample_table *table, uint32_t range) {
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
+        if (table->rows[i].armed && table->rows[i].range == range)
+            return &table->rows[i];
+    return NULL;
+}
+
+/* The row with the smallest range, or one that is not armed. */
+static struct ff__sample_row *least_row(const struct ff__engine *engine,
+                                        struct ff__sample_table *table) {
+    const struct ff_range *ranges = engine->space.ranges;
+    struct ff__sample_row *least = &table->rows[0];
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++) {
+        struct ff__sample_row *row = &table->rows[i];
+        if (!row->armed)
+            return row;
+        if (ranges[row->range].page_count < ranges[least->range].page_count)
+            least = row;
+    }
+    return least;
+}
+
+/* Leaves between two rounds. */
+static uint32_t interval_of(const struct ff_range *range) {
+    uint64_t leaves = (range->page_count + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES;
+    uint64_t share = leaves * FF__SAMPLE_SHARE / 100;
+    uint64_t most = share < FF__SAMPLE_MOST ? share : FF__SAMPLE_MOST;
+    return most > FF__SAMPLE_LEAST ? (uint32_t)most : FF__SAMPLE_LEAST;
+}
+
+/* As in Forest's table, the largest ranges have rows; others are not sampled. */
+static void arm(const struct ff__engine *engine, struct ff__sample_table *table, uint32_t range,
+                uint32_t launch) {
+    const struct ff_range *ranges = engine->space.ranges;
+    struct ff__sample_row *row = least_row(engine, table);
+    if (row->armed && ranges[row->range].page_count >= ranges[range].page_count)
+        return;
+    row->armed = true;
+    row->range = range;
+    row->launch = launch;
+    row->left = interval_of(&ranges[range]);
+    row->rounds = row->count = 0;
+}
+
+/* What the engine calls for FF_SAMPLE. */
+static bool sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, bool wanted) {
+    struct ff__fault_samples *samples = self;
+    struct ff__sample_table *table = &samples->tables[tier];
+    struct ff__sample_row *row = row_of(table, range);
+    if (row)
+        row->armed = wanted;
+    else if (wanted)
+        arm(samples->engine, table, range, launch);
+    return true;
+}
+
+/* And for a range that is freed. */
+static void forget(void *self, uint32_t range) {
+    struct ff__fault_samples *samples = self;
+    for (uint32_t tier = 1; tier < samples->engine->space.tier_count; tier++) {
+        struct ff__sample_table *table = &samples->tables[tier];
+        struct ff__sample_row *row = row_of(table, range);
+        if (row)
+            row->armed = false;
+        for (uint32_t i = 0; i < table->operand_count; i++)
+            if (table->operands[i] == range)
+                table->operands[i--] = table->operands[--table->operand_count];
+        table->range_used[range] = 0;
+    }
+}
+
+/* ---- making ---- */
+
+static size_t ranges_size(const struct ff__engine *engine) {
+    return engine->space.block_limit * sizeof(uint64_t); /* a range has a block at least */
+}
+
+static size_t pages_size(const struct ff__engine *engine) {
+    return (size_t)engine->space.block_limit * FF_BLOCK_PAGES * sizeof(uint32_t);
+}
+
+static bool are_wanted(const struct ff__engine *engine) {
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (engine->system.policy[slot]->sees & FF_SEES_SAMPLES)
+            return true;
+    return false;
+}
+
+static int open_tables(struct ff__fault_samples *samples, struct ff__sampler *sampler) {
+    const struct ff__engine *engine = samples->engine;
+    int status = 0;
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++) {
+        struct ff__sample_table *table = &samples->tables[tier];
+        table->range_used = ff__lazy_map(ranges_size(engine));
+        table->page_used = ff__lazy_map(pages_size(engine));
+        if (!table->range_used || !table->page_used)
+            status = -ENOMEM;
+        sampler->last_uses[tier] = (struct ff_last_uses){table->range_used, table->page_used};
+    }
+    return status;
+}
+
+int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine) {
+    struct ff__sampler sampler = {.self = samples, .sample = sample, .forget = forget};
+    if (!are_wanted(engine))
+        return 0;
+    samples->engine = engine;
+    samples->tables = calloc(engine->space.tier_count, sizeof *samples->tables);
+    int status = samples->tables ? open_tables(samples, &sampler) : -ENOMEM;
+    if (status)
+        ff__fault_samples_close(samples);
+    else
+        ff__engine_set_sampler(engine, &sampler);
+    return status;
+}
+
+void ff__fault_samples_close(struct ff__fault_samples *samples) {
+    if (!samples->tables)
+        return;
+    for (uint32_t tier = 1; tier < samples->engine->space.tier_count; tier++) {
+        struct ff__sample_table *table = &samples->tables[tier];
+        if (table->range_used)
+            ff__lazy_unmap(table->range_used, ranges_size(samples->engine));
+        if (table->page_used)
+            ff__lazy_unmap(table->page_used, pages_size(samples->engine));
+    }
+    ff__engine_set_sampler(samples->engine, &(struct ff__sampler){0});
+    free(samples->tables);
+    samples->tables = NULL;
+}
+
+/* ---- rounds ---- */
+
+static void show(struct ff__fault_samples *samples, uint32_t tier, struct ff__sample_row *row,
+                 uint64_t now_ns, struct ff_advice_list *advice) {
+    const struct ff_sample_round round = {.range = row->range,
+                                          .launch = row->launch,
+                                          .tier = tier,
+                                          .items = row->items,
+                                          .count = row->count};
+    for (uint32_t i = 0; i < row->count; i++)
+        row->items[i].rank = i;
+    ff__engine_samples(samples->engine, now_ns, &round, advice);
+}
+
+/* ---- launches ---- */
+
+static void use_operands(struct ff__sample_table *table, uint64_t now_ns) {
+    for (uint32_t i = 0; i < table->operand_count; i++)
+        table->range_used[table->operands[i]] = now_ns;
+}
+
+void ff__fault_samples_use(struct ff__fault_samples *samples, uint64_t now_ns) {
+    for (uint32_t tier = 1; samples->tables && tier < samples->engine->space.tier_count; tier++)
+        use_operands(&samples->tables[tier], now_ns);
+}
+
+void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff__launch *launch,
+                             uint64_t now_ns) {
+    if (!samples->tables)
+        return;
+    struct ff__sample_table *table = &samples->tables[launch->tier];
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
+        table->rows[i].armed = false;
+    table->operand_count = 0;
+    for (uint32_t i = 0; launch->operands && i < launch->operand_count; i++)
+        if (table->operand_count < FF__SAMPLE_OPERANDS)
+            table->operands[table->operand_count++] = launch->operands[i].range;
+    use_operands(table, now_ns);
+}
+
+void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns) {
+    if (!samples->tables)
+        return;
+    use_operands(&samples->tables[tier], now_ns);
+    samples->tables[tier].operand_count = 0;
+}
+
+/* ---- arrivals ---- */
+
+/* A use replaces those of the same pages before it. */
+static void drop_earlier(struct ff__sample_row *row, uint32_t block, struct ff_run run) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->count; i++) {
+        const struct ff_sample *item = &row->items[i];
+        bool overlaps = item->block == block && item->page < run.end &&
+                        item->page + item->page_count > run.first;
+        if (!overlaps)
+            row->items[kept++] = *item;
+    }
+    row->count = kept;
+}
+
+/* Whole leaves, since what is smaller came with one. */
+static void note_uses(struct ff__sample_row *row, uint32_t block, uint32_t page_count,
+                      const struct ff_mask *pages) {
+    struct ff_mask leaves = ff__leaf_pages(ff__leaves_of(pages), page_count);
+    FF_MASK_FOR_EACH_RUN(&leaves, run) {
+        drop_earlier(row, block, run);
+        if (row->count == FF__SAMPLES_MAX)
+            return;
+        row->items[row->count++] =
+            (struct ff_sample){.block = block,
+                               .page = (uint16_t)run.first,
+                               .page_count = (uint16_t)(run.end - run.first)};
+    }
+    uint32_t came = (uint32_t)__builtin_popcount(ff__leaves_of(pages));
+    row->left = row->left > came ? row->left - came : 0;
+}
+
+/* The number of the next arrival. When there are no more, all that is known begins anew. */
+static uint32_t tick(const struct ff__fault_samples *samples, struct ff__sample_table *table) {
+    if (++table->clock == FF_PAGE_UNUSED) {
+        ff__lazy_clear(table->page_used, pages_size(samples->engine));
+        table->clock = 1;
+    }
+    return table->clock;
+}
+
+static void note_last_uses(const struct ff__fault_samples *samples, struct ff__sample_table *table,
+                           const struct ff__job *job) {
+    uint32_t *used = &table->page_used[(size_t)job->in.block * FF_BLOCK_PAGES];
+    uint32_t number = tick(samples, table);
+    FF_MASK_FOR_EACH_PAGE(&job->in.pages, page) {
+        used[page] = number | (ff_mask_test(&job->faulted, page) ? 0 : FF_PAGE_UNUSED);
+    }
+}
+
+void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct ff__job *job,
+                               uint64_t now_ns, struct ff_advice_list *advice) {
+    if (!samples->tables || !job->has_in || ff_mask_empty(&job->in.pages))
+        return;
+    uint32_t tier = job->in.to.tier, block = job->in.block;
+    struct ff__sample_table *table = &samples->tables[tier];
+    uint32_t range = samples->engine->space.blocks[block].range;
+    struct ff__sample_row *row = row_of(table, range);
+    note_last_uses(samples, table, job);
+    table->range_used[range] = now_ns;
+    if (!row || ff_mask_empty(&job->faulted))
+        return;
+    note_uses(row, block, samples->engine->space.blocks[block].page_count, &job->in.pages);
+    if (row->left > 0)
+        return;
+    row->left = interval_of(&samples->engine->space.ranges[range]);
+    row->armed = ++row->rounds < FF__SAMPLE_ROUNDS;
+    show(samples, tier, row, now_ns, advice);
+}

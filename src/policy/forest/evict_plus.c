@@ -1,0 +1,254 @@
+/* Ours: evicts by the classes that Forest's samples give, what is needed farthest in the future.
+ *
+ * A program that iterates goes through its linear ranges again and again in one order. Of such a range, what a launch has just
+ * passed is needed last, and what came longest ago may be the next: Forest's order (evict.c), and any order by age, evicts
+ * each block just before its use. So
+ *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
+ *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
+ *   - a linear range loses the block that came last, and thereby keeps a part of it for all passes. The `latest` arrivals are
+ *     spared, which the threads may still be using. Any other range loses the block that came first;
+ *   - what the running launch uses in another order than a line may be needed at once.
+ * It needs only classes, launches and arrivals, and no times of last uses. */
+#include "policy/common/evictor.h"
+#include "policy/forest/profile.h"
+#include "policy/registry.h"
+
+#define CHOICES                                                                                    \
+    8u /* where 2 MiB are wanted: victims that are named, for when the first cannot leave */
+#define FAR UINT32_MAX /* launches until a use that is not expected */
+
+/* Blocks in the order of their last arrivals are a list; ids are one more, and 0 is none. */
+struct range {
+    struct ff__profile_range profile;
+    uint32_t first, last; /* blocks of it on the tier */
+    uint32_t used,
+        interval; /* number of the latest launch with it; launches since the one before it. 0: none */
+};
+
+struct block {
+    uint32_t before, after;
+    uint32_t when;   /* number of its last arrival; 0: nothing of it is there */
+    uint32_t picked; /* number of the last answer that it was named in */
+};
+
+struct plus {
+    struct ff__profile profile;
+    struct block *blocks;
+    uint32_t tier, latest;
+    uint32_t launches, arrivals, picks; /* so far */
+    uint32_t held;                      /* blocks that are there */
+};
+
+enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
+
+static const struct ff_param params[PARAMS + 1] = {
+    FF__PROFILE_ROWS,
+    [LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
+                "latest arrivals that are spared; at most half of the resident blocks"},
+};
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct plus *plus = state;
+    plus->blocks = env->block_state;
+    plus->tier = env->tier;
+    plus->latest = (uint32_t)env->params[LATEST];
+    return ff__profile_start(&plus->profile, env, sizeof(struct range));
+}
+
+static struct range *range_at(const struct plus *plus, uint32_t range) {
+    return (struct range *)ff__profile_range(&plus->profile, range);
+}
+
+/* ---- the order of arrivals ---- */
+
+static void unlink_block(struct plus *plus, struct range *range, uint32_t block) {
+    const struct block *b = &plus->blocks[block];
+    *(b->before ? &plus->blocks[b->before - 1].after : &range->first) = b->after;
+    *(b->after ? &plus->blocks[b->after - 1].before : &range->last) = b->before;
+    plus->blocks[block] = (struct block){0};
+    plus->held--;
+}
+
+static void append_block(struct plus *plus, struct range *range, uint32_t block) {
+    plus->blocks[block] = (struct block){.before = range->last, .when = ++plus->arrivals};
+    *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
+    range->last = block + 1;
+    plus->held++;
+}
+
+/* Pieces of one block, with no other between, are one arrival. */
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    struct plus *plus = state;
+    struct range *range = range_at(plus, view->blocks[arrival->block].range);
+    uint32_t when = plus->blocks[arrival->block].when;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED || (when > 0 && when == plus->arrivals))
+        return;
+    if (when > 0)
+        unlink_block(plus, range, arrival->block);
+    append_block(plus, range, arrival->block);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct plus *plus = state;
+    if (leave->kind == FF_LEAVE_RELEASED && plus->blocks[leave->block].when > 0)
+        unlink_block(plus, range_at(plus, view->blocks[leave->block].range), leave->block);
+}
+
+static void range_freed(void *state, uint32_t range) {
+    *range_at(state, range) = (struct range){0};
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ((struct plus *)state)->blocks[block] = (struct block){0};
+}
+
+/* ---- launches ---- */
+
+static void use_range(const struct plus *plus, struct range *range) {
+    if (range->used == plus->launches)
+        return;
+    range->interval = range->used > 0 ? plus->launches - range->used : 0;
+    range->used = plus->launches;
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    struct plus *plus = state;
+    plus->launches += event->begins;
+    for (uint32_t i = 0; event->operands && i < event->operand_count; i++)
+        use_range(plus, range_at(plus, event->operands[i].range));
+    ff__profile_on_launch(state, view, event, advice);
+}
+
+static bool is_linear(const struct range *range) {
+    return range->profile.found && range->profile.pattern == FF__CLASS_LINEAR;
+}
+
+/* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
+static uint32_t next_use(const struct plus *plus, const struct range *range) {
+    uint32_t age = plus->launches - range->used;
+    if (range->used == 0) /* no launch has named it */
+        return 0;
+    if (age == 0)
+        return is_linear(range) ? range->interval : 0;
+    if (range->interval == 0 || age > 2 * range->interval)
+        return FAR;
+    return age < range->interval ? range->interval - age : 1;
+}
+
+/* ---- victims ---- */
+
+struct hunt {
+    struct plus *plus;
+    struct ff__naming naming;
+    bool spares; /* the latest arrivals */
+};
+
+/* What a range would lose. */
+struct candidate {
+    uint32_t block; /* FF_NONE: nothing */
+    uint32_t next_use, when;
+    bool linear;
+};
+
+static bool can_go(const struct hunt *hunt, uint32_t block) {
+    const struct plus *plus = hunt->plus;
+    const struct block *b = &plus->blocks[block];
+    uint32_t half = plus->held / 2, latest = plus->latest < half ? plus->latest : half;
+    return b->picked != plus->picks && block != hunt->naming.request->for_block &&
+           (!hunt->spares || plus->arrivals - b->when >= latest) &&
+           ff_view_evictable(hunt->naming.view, plus->tier, block);
+}
+
+static struct candidate candidate_of(const struct hunt *hunt, const struct range *range) {
+    const struct plus *plus = hunt->plus;
+    struct candidate candidate = {FF_NONE, next_use(plus, range), 0, is_linear(range)};
+    bool newest = candidate.linear && candidate.next_use != FAR;
+    uint32_t at = newest ? range->last : range->first;
+    while (at && !can_go(hunt, at - 1))
+        at = newest ? plus->blocks[at - 1].before : plus->blocks[at - 1].after;
+    if (at) {
+        candidate.block = at - 1;
+        candidate.when = plus->blocks[at - 1].when;
+    }
+    return candidate;
+}
+
+/* Whether a goes before b. */
+static bool is_better(const struct candidate *a, const struct candidate *b) {
+    if (a->block == FF_NONE || b->block == FF_NONE)
+        return b->block == FF_NONE && a->block != FF_NONE;
+    if (a->next_use != b->next_use)
+        return a->next_use > b->next_use;
+    if (a->linear != b->linear)
+        return a->linear;
+    return a->linear && a->next_use != FAR ? a->when > b->when : a->when < b->when;
+}
+
+static uint32_t find_victim(const struct hunt *hunt) {
+    struct candidate best = {.block = FF_NONE};
+    for (uint32_t i = 0; i < hunt->plus->profile.range_end; i++) {
+        const struct range *range = range_at(hunt->plus, i);
+        if (!range->first)
+            continue;
+        struct candidate candidate = candidate_of(hunt, range);
+        if (is_better(&candidate, &best))
+            best = candidate;
+    }
+    return best.block;
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_victim_list *victims) {
+    struct plus *plus = state;
+    struct hunt hunt = {plus, ff__naming_of(view, request, victims), true};
+    uint32_t block;
+    plus->picks++;
+    while (!ff__naming_done(&hunt.naming) &&
+           (request->granule < FF_BLOCK_PAGES || victims->count < CHOICES)) {
+        block = find_victim(&hunt);
+        if (block == FF_NONE && (!hunt.spares || request->cause != FF_EVICT_FOR_FAULT))
+            return;
+        if (block == FF_NONE) {
+            hunt.spares = false; /* a fault takes what there is */
+            continue;
+        }
+        plus->blocks[block].picked = plus->picks;
+        ff__name(&hunt.naming, block, ff_view_resident(view, plus->tier, block));
+    }
+}
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    struct plus *plus = state;
+    struct ff__tree_shape before;
+    ff__profile_samples(&plus->profile, view, round, advice, &before);
+}
+
+static const struct ff_sample_hooks samples = {.on_samples = on_samples};
+
+const struct ff_evict_policy ff__evict_forest_plus = {
+    .base =
+        {
+            .name = "forest-plus",
+            .summary = "what its range's class and uses say is needed farthest in the future",
+            .api = FF_POLICY_API,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
+            .controls = FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+            .state_size = sizeof(struct plus),
+            .block_state_size = sizeof(struct block),
+            .range_state_size = sizeof(struct range),
+            .arena_size = ff__profile_arena_size,
+            .params = params,
+            .init = init,
+            .report = ff__profile_report,
+            .on_launch = on_launch,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .range_added = ff__profile_range_added,
+            .range_freed = range_freed,
+            .block_freed = block_freed,
+            .samples = &samples,
+        },
+    .pick = pick,
+};

@@ -1,0 +1,227 @@
+/* Samples from far faults: rounds by the share of a range that has come, in the order of use, and last uses. */
+#include "engine/single.h"
+
+#include "engine/fault_samples.h"
+
+#define LEAVES 128u /* of a range: 4 blocks; a round is 40 percent of them */
+#define ROUND  51u
+
+static struct ff__fault_samples samples;
+static uint64_t clock_ns;
+
+static struct {
+    uint32_t rounds, count, range, launch, tier;
+    struct ff_sample items[FF__SAMPLES_MAX];
+} shown;
+
+/* A policy that is shown rounds. */
+static void note_round(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    (void)state, (void)view, (void)advice;
+    shown.rounds++;
+    shown.count = round->count;
+    shown.range = round->range;
+    shown.launch = round->launch;
+    shown.tier = round->tier;
+    memcpy(shown.items, round->items, round->count * sizeof shown.items[0]);
+}
+
+static const struct ff_sample_hooks hooks = {.on_samples = note_round};
+static const struct ff_prefetch_policy seer = {
+    .base = {.name = "seer",
+             .summary = "sees samples",
+             .api = FF_POLICY_API,
+             .sees = FF_SEES_SAMPLES,
+             .samples = &hooks},
+};
+
+static uint32_t open_samples(void) {
+    struct ff__engine_config config = config_for("demand", 16);
+    struct ff_error error = {""};
+    memset(&shown, 0, sizeof shown);
+    clock_ns = 1000;
+    config.shows |= FF_SEES_SAMPLES;
+    config.system.policy[FF__PREFETCH] = &seer.base;
+    if (ff__engine_init(&engine, &config, &error))
+        fail_msg("%s", error.message);
+    fake_open(&fake, &engine.space, 1);
+    assert_int_equal(ff__fault_samples_open(&samples, &engine), 0);
+    return add_range(LEAVES * FF_LEAF_PAGES);
+}
+
+static void close_samples(void) {
+    ff__fault_samples_close(&samples);
+    close_engine();
+}
+
+/* A launch that uses one range. */
+static void begin(uint64_t identity, uint32_t range) {
+    struct ff_advice items[4];
+    struct ff_advice_list advice = {.items = items, .capacity = 4};
+    const struct ff_operand operand = {.range = range, .reads = true};
+    const struct ff__launch launch = {
+        .tier = 1, .begins = true, .identity = identity, .operands = &operand, .operand_count = 1};
+    ff__fault_samples_begin(&samples, &launch, ++clock_ns);
+    assert_int_equal(ff__engine_launch(&engine, clock_ns, &launch, &advice), 0);
+}
+
+static void ask(uint32_t block, bool wanted) {
+    const struct ff_advice advice = {.action = FF_SAMPLE,
+                                     .block = block,
+                                     .tier = 1,
+                                     .launch = engine.launch[1],
+                                     .until_ns = wanted};
+    ff__engine_sample(&engine, &advice);
+}
+
+/* A leaf of the range is faulted on. */
+static void use(uint32_t first_block, uint32_t leaf) {
+    struct ff_advice items[4];
+    struct ff_advice_list advice = {.items = items, .capacity = 4};
+    uint32_t page = leaf % FF__BLOCK_LEAVES * FF_LEAF_PAGES;
+    bring(first_block + leaf / FF__BLOCK_LEAVES, page, page + FF_LEAF_PAGES);
+    ff__fault_samples_arrived(&samples, &job, ++clock_ns, &advice);
+}
+
+static void give_up(uint32_t block) {
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, NULL, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+}
+
+/* Backwards: the first sample is that of the highest page. */
+static void test_round(void **state) {
+    (void)state;
+    uint32_t block = open_samples(), range = engine.space.blocks[block].range;
+    begin(7, range);
+    ask(block, true);
+    for (uint32_t i = 0; i < ROUND; i++) {
+        assert_int_equal(shown.rounds, 0);
+        use(block, LEAVES - 1 - i);
+    }
+    assert_int_equal(shown.rounds, 1);
+    assert_int_equal(shown.range, range);
+    assert_int_equal(shown.launch, engine.launch[1]);
+    assert_int_equal(shown.tier, 1);
+    assert_int_equal(shown.count, ROUND);
+    for (uint32_t i = 0; i < ROUND; i++) {
+        uint32_t leaf = LEAVES - 1 - i;
+        assert_int_equal(shown.items[i].rank, i);
+        assert_int_equal(shown.items[i].block, block + leaf / FF__BLOCK_LEAVES);
+        assert_int_equal(shown.items[i].page, leaf % FF__BLOCK_LEAVES * FF_LEAF_PAGES);
+        assert_int_equal(shown.items[i].page_count, FF_LEAF_PAGES);
+    }
+    close_samples();
+}
+
+/* What comes back is one sample, with its last use. */
+static void test_again(void **state) {
+    (void)state;
+    uint32_t block = open_samples();
+    begin(7, engine.space.blocks[block].range);
+    ask(block, true);
+    use(block, 3);
+    for (uint32_t i = 0; i < ROUND - 2; i++)
+        use(block + 1, i);
+    give_up(block);
+    use(block, 3);
+    assert_int_equal(shown.rounds, 1);
+    assert_int_equal(shown.count, ROUND - 1);
+    assert_int_equal(shown.items[0].block, block + 1);
+    assert_int_equal(shown.items[ROUND - 2].block, block);
+    close_samples();
+}
+
+/* Not without being asked, nor when ceased, under the next launch, when the range is freed, or after ten rounds. */
+static void test_armed(void **state) {
+    (void)state;
+    uint32_t block = open_samples(), range = engine.space.blocks[block].range;
+    begin(7, range);
+    for (uint32_t i = 0; i < 32; i++)
+        use(block, i);
+    ask(block, true);
+    for (uint32_t i = 32; i < 64; i++)
+        use(block, i);
+    ask(block, false);
+    for (uint32_t i = 64; i < LEAVES; i++)
+        use(block, i);
+    ask(block, true);
+    begin(8, range);
+    for (uint32_t pass = 0; pass < 3; pass++) {
+        for (uint32_t i = 0; i < LEAVES / FF__BLOCK_LEAVES; i++)
+            give_up(block + i);
+        for (uint32_t i = 0; i < LEAVES; i++)
+            use(block, i);
+    }
+    assert_int_equal(shown.rounds, 0);
+    ask(block, true);
+    for (uint32_t pass = 0; pass < 5; pass++) {
+        for (uint32_t i = 0; i < LEAVES / FF__BLOCK_LEAVES; i++)
+            give_up(block + i);
+        for (uint32_t i = 0; i < LEAVES; i++)
+            use(block, i);
+    }
+    assert_int_equal(shown.rounds, FF__SAMPLE_ROUNDS);
+    ask(block, true);
+    remove_range(block);
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
+        assert_false(samples.tables[1].rows[i].armed);
+    assert_int_equal(samples.tables[1].operand_count, 0);
+    close_samples();
+}
+
+/* The largest ranges have rows. */
+static void test_rows(void **state) {
+    (void)state;
+    uint32_t large = open_samples(), small[FF__SAMPLE_ROWS];
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
+        small[i] = add_range(FF_LEAF_PAGES * (i + 2));
+    begin(7, engine.space.blocks[large].range);
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
+        ask(small[i], true);
+    ask(large, true);
+    uint32_t smallest = engine.space.blocks[small[0]].range, rows = 0;
+    for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++) {
+        rows += samples.tables[1].rows[i].armed;
+        assert_int_not_equal(samples.tables[1].rows[i].range, smallest);
+    }
+    assert_int_equal(rows, FF__SAMPLE_ROWS);
+    close_samples();
+}
+
+/* Operands of the running launch are in use now, others since they came; what was brought along is marked. */
+static void test_last_uses(void **state) {
+    (void)state;
+    uint32_t block = open_samples(), other = add_range(2 * FF_BLOCK_PAGES);
+    uint32_t range = engine.space.blocks[block].range,
+             other_range = engine.space.blocks[other].range;
+    const struct ff_last_uses *uses = &engine.view.last_uses[1];
+    assert_ptr_not_equal(uses->range, NULL);
+    begin(7, range);
+    use(other, 0);
+    uint64_t came = clock_ns;
+    use(other, 1);
+    assert_int_equal(uses->range[other_range], came + 1);
+    ff__fault_samples_use(&samples, came + 100);
+    assert_int_equal(uses->range[range], came + 100);
+    assert_int_equal(uses->range[other_range], came + 1);
+    ff__fault_samples_end(&samples, 1, came + 200);
+    ff__fault_samples_use(&samples, came + 300);
+    assert_int_equal(uses->range[range], came + 200);
+    const uint32_t *page = &uses->page[(size_t)other * FF_BLOCK_PAGES];
+    assert_true(page[0] > 0 && page[FF_LEAF_PAGES] > page[0]);
+    assert_int_equal(page[2 * FF_LEAF_PAGES], 0);
+    job.faulted = ff_mask_of_run(0, 1);
+    struct ff_advice_list none = {.capacity = 0};
+    ff__fault_samples_arrived(&samples, &job, ++clock_ns, &none); /* the second leaf came unasked */
+    assert_true(page[FF_LEAF_PAGES] & FF_PAGE_UNUSED);
+    close_samples();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round),     cmocka_unit_test(test_again),
+        cmocka_unit_test(test_armed),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_last_uses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
