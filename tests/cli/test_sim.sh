@@ -127,10 +127,10 @@ for file in missing.model cut.model learned.json; do
     has out "policy 'learned' could not start: $file: "
 done
 
-finish
-
 # ---- what policies have found
 
 status 0 sim addvectors:size=6M --systems demand,forest --gpu gtx1080ti --memory 66% --explain
 has out 'forest, 4.0 MiB:'
 has out ': linear; launches: profiled 1 (1 rounds), recorded 0, declared 0, similar 0'
+
+finish
