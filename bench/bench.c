@@ -370,11 +370,12 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},      {"fault.parallel", bench_parallel_faults, false},
-    {"migrate", bench_migration, false}, {"scan", bench_scan, false},
-    {"overhead", bench_resident, false}, {"policy", bench_policy, false},
-    {"learn", bench_prediction, false},  {"sim.policy", bench_untimed, false},
-    {"sim.timing", bench_timed, false},  {"sim.scale", bench_scale, true},
+    {"fault", bench_faults, false},       {"fault.parallel", bench_parallel_faults, false},
+    {"migrate", bench_migration, false},  {"scan", bench_scan, false},
+    {"overhead", bench_resident, false},  {"policy", bench_policy, false},
+    {"learn", bench_prediction, false},   {"samples", bench_samples, false},
+    {"sim.policy", bench_untimed, false}, {"sim.timing", bench_timed, false},
+    {"sim.scale", bench_scale, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -400,8 +401,8 @@ int main(int argc, char **argv) {
         {"output", 'o', "FILE", 0, "write the results as JSON", 0},
         {"runs", 'r', "N", 0, "runs of each (default: 9)", 0},
         {"group", 'g', "NAME", 0,
-         "only fault, fault.parallel, migrate, scan, overhead, policy, learn, sim.policy, "
-         "sim.timing or sim.scale",
+         "only fault, fault.parallel, migrate, scan, overhead, policy, learn, samples, "
+         "sim.policy, sim.timing or sim.scale",
          0},
         {0},
     };

@@ -26,6 +26,10 @@ double seconds_since(uint64_t start_ns);
 void bench_faults(void);
 void bench_parallel_faults(void);
 
+/* ---- samples.c: ways to sample the use of what is on the software device ---- */
+
+void bench_samples(void);
+
 /* ---- sim.c: the simulator ---- */
 
 /* Accesses per second and memory held, without and with timing. */

@@ -152,7 +152,7 @@ struct ff_fault_advice {
     uint32_t granule;
 };
 
-/* What a piece of advice asks for. Only the simulator writes back, and samples, on advice yet: elsewhere such a piece is
+/* What a piece of advice asks for. Only the simulator writes back on advice yet: elsewhere such a piece is
  * dropped (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */

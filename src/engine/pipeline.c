@@ -390,6 +390,14 @@ static bool advice_waits(struct ff__pipeline *pipeline) {
     return ff__queue_room(&pipeline->prefetches) + ADVICE_A_STEP < PREFETCH_QUEUE;
 }
 
+/* Queues a plan's advice, up to the first piece that finds no room. Others get the lock between two pieces: a policy that
+ * always has something to plan would starve them. */
+static void take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
+    for (uint32_t i = 0; i < advice->count; i++)
+        if (!ff__pipeline_advise(pipeline, &advice->items[i]))
+            return;
+}
+
 static void *prefetching_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff_advice items[ADVICE_A_STEP];
@@ -405,8 +413,8 @@ static void *prefetching_thread(void *argument) {
         ff__pipeline_abort(pipeline, false);
         if (advice.count < ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
-        ff__pipeline_queue_all(pipeline, &advice);
         pthread_mutex_unlock(&pipeline->lock);
+        take_advice(pipeline, &advice);
     }
     return NULL;
 }

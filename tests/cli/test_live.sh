@@ -28,6 +28,11 @@ summaries 1
 status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 faults
 has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
 
+status 0 run --system specforest --explain --memory 16M -- ./client buffer
+has err '  found      1 ranges of launches: profiled '
+status 0 run --system nvidia --explain --memory 16M -- ./client buffer
+! grep -q '  found  ' err || fail "found without being asked: $(cat err)"
+
 # signal NAME STATUS WHAT OPTION...: what a program that waits leaves when farfault gets the signal
 signal() {
     name=$1 expected=$2 what=$3

@@ -300,6 +300,33 @@ static void test_completion(void **state) {
     close_bench(&bench);
 }
 
+/* Ours: a fault brings its block, and a linear range with a threshold below half its neighbour, which a range without a class
+ * does not. */
+static void test_whole(void **state) {
+    (void)state;
+    struct bench bench;
+    struct ff_fault_group group = {.block = 1, .tier = 1, .faulted = mask_of("70")};
+    struct ff_fault_advice advice = {0};
+    open_bench(&bench, &prefetch->base, 1000);
+    instance_set(&bench.instance, "whole", 1);
+    instance_set(&bench.instance, "threshold", 45);
+    start_bench(&bench);
+    launch(&bench, 1);
+    struct ff_mask rest = mask_of("0-69 71-487"), all = mask_of("0-511");
+    prefetch->on_fault(bench.instance.state, &bench.fake.view, &group, &advice);
+    assert_true(ff_mask_equal(&advice.prefetch, &rest));
+    bench.list.count = 0;
+    prefetch->on_batch(bench.instance.state, &bench.fake.view, &group, 1, &bench.list);
+    assert_int_equal(bench.list.count, 0);
+    show_round(&bench, 1, line, 4);
+    bench.list.count = 0;
+    prefetch->on_batch(bench.instance.state, &bench.fake.view, &group, 1, &bench.list);
+    assert_int_equal(bench.list.count, 1);
+    assert_int_equal(bench.items[0].block, 0);
+    assert_true(ff_mask_equal(&bench.items[0].pages, &all));
+    close_bench(&bench);
+}
+
 /* ---- the prefetcher's twin ---- */
 
 #define LEVELS 9 /* nodes of 16 KiB to 4 MiB */
@@ -686,6 +713,7 @@ int main(void) {
         cmocka_unit_test(test_rounds),        cmocka_unit_test(test_record),
         cmocka_unit_test(test_readings),      cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_fixed),         cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_prefetch_twin), cmocka_unit_test(test_evict_twin),
         cmocka_unit_test(test_evict_block),
     };

@@ -113,6 +113,25 @@ static void test_order(void **state) {
     close_bench(&bench);
 }
 
+/* A range that is used as a whole, but in no order, loses what came last, too. */
+static void test_intensity(void **state) {
+    (void)state;
+    static const uint32_t order[EACH] = {2, 0, 3, 1};
+    struct bench bench;
+    struct ff_sample samples[EACH];
+    struct ff_advice_list advice = {.items = bench.items, .capacity = 16};
+    open_bench(&bench, 1);
+    launch(&bench, 0);
+    arrive_all(&bench, 0);
+    for (uint32_t i = 0; i < EACH; i++)
+        samples[i] = (struct ff_sample){.block = order[i], .page_count = FF_BLOCK_PAGES, .rank = i};
+    const struct ff_sample_round round = {
+        .range = 0, .launch = 0, .tier = 1, .items = samples, .count = EACH};
+    plus->base.samples->on_samples(bench.instance.state, &bench.fake.view, &round, &advice);
+    expect(&bench, 2);
+    close_bench(&bench);
+}
+
 /* Of two lines, the one that is needed later; what has not been used for twice its interval is needed no more, and what a
  * launch uses in another order may be needed now. */
 static void test_next_use(void **state) {
@@ -184,9 +203,8 @@ static void test_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_next_use),
-        cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_intensity),
+        cmocka_unit_test(test_next_use), cmocka_unit_test(test_latest),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,9 @@
  * each block just before its use. So
  *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
  *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
- *   - a linear range loses the block that came last, and thereby keeps a part of it for all passes. The `latest` arrivals are
- *     spared, which the threads may still be using. Any other range loses the block that came first;
+ *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
+ *     for all passes. The `latest` arrivals are spared, which the threads may still be using. Any other range loses the block
+ *     that came first;
  *   - what the running launch uses in another order than a line may be needed at once.
  * It needs only classes, launches and arrivals, and no times of last uses. */
 #include "policy/common/evictor.h"
@@ -43,7 +44,7 @@ enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
-    [LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
+    [LATEST] = {"latest", FF_PARAM_INT, 12, 0, 4096,
                 "latest arrivals that are spared; at most half of the resident blocks"},
 };
 
@@ -124,6 +125,12 @@ static bool is_linear(const struct range *range) {
     return range->profile.found && range->profile.pattern == FF__CLASS_LINEAR;
 }
 
+/* Launches go through all of it, be it in order, from several places at once, or in no order. */
+static bool is_passed(const struct range *range) {
+    return range->profile.found && (range->profile.pattern == FF__CLASS_LINEAR ||
+                                    range->profile.pattern == FF__CLASS_HIGH_INTENSITY);
+}
+
 /* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
 static uint32_t next_use(const struct plus *plus, const struct range *range) {
     uint32_t age = plus->launches - range->used;
@@ -148,7 +155,7 @@ struct hunt {
 struct candidate {
     uint32_t block; /* FF_NONE: nothing */
     uint32_t next_use, when;
-    bool linear;
+    bool newest; /* it came last; else first */
 };
 
 static bool can_go(const struct hunt *hunt, uint32_t block) {
@@ -162,8 +169,9 @@ static bool can_go(const struct hunt *hunt, uint32_t block) {
 
 static struct candidate candidate_of(const struct hunt *hunt, const struct range *range) {
     const struct plus *plus = hunt->plus;
-    struct candidate candidate = {FF_NONE, next_use(plus, range), 0, is_linear(range)};
-    bool newest = candidate.linear && candidate.next_use != FAR;
+    uint32_t use = next_use(plus, range);
+    bool newest = is_passed(range) && use != FAR;
+    struct candidate candidate = {FF_NONE, use, 0, newest};
     uint32_t at = newest ? range->last : range->first;
     while (at && !can_go(hunt, at - 1))
         at = newest ? plus->blocks[at - 1].before : plus->blocks[at - 1].after;
@@ -180,9 +188,9 @@ static bool is_better(const struct candidate *a, const struct candidate *b) {
         return b->block == FF_NONE && a->block != FF_NONE;
     if (a->next_use != b->next_use)
         return a->next_use > b->next_use;
-    if (a->linear != b->linear)
-        return a->linear;
-    return a->linear && a->next_use != FAR ? a->when > b->when : a->when < b->when;
+    if (a->newest != b->newest)
+        return a->newest;
+    return a->newest ? a->when > b->when : a->when < b->when;
 }
 
 static uint32_t find_victim(const struct hunt *hunt) {
