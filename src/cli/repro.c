@@ -30,8 +30,8 @@ static const struct argp_option repro_options[] = {
     OPTION("models", MODELS, "FOLDER",
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
-           "forest: benchmarks, homogeneous, costs, ablation, systems, presets, interval, "
-           "composition (default: all)"),
+           "forest: benchmarks, homogeneous, costs, ablation, systems, presets, networks, "
+           "interval, composition (default: all)"),
     {0},
 };
 

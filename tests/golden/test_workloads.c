@@ -33,6 +33,11 @@ static const struct {
     {"resnet200", "batch=1,length=32,iterations=2"},
     {"dcgan", "batch=16,iterations=4"},
     {"mobilenet", "batch=16,iterations=4"},
+    {"alexnet", "batch=1,length=64,iterations=1"},
+    {"squeezenet", "batch=1,length=224,iterations=1"},
+    {"resnet50", "batch=1,length=64,iterations=1"},
+    {"bert-inference", "batch=1,length=32,iterations=1"},
+    {"whisper", "batch=1,length=1,iterations=1"},
 };
 
 static void spec_of(const char *name, char spec[128]) {

@@ -8,21 +8,19 @@
 #define GIB 1073741824.0
 
 /* Published numbers of parameters: GPT-2's and BERT's as Hugging Face counts them (the output is the
- * embedding), torchvision's ResNet-152, timm's ResNet-200, PyTorch's DCGAN example, MobileNet with 100
- * classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
+ * embedding), Whisper's too; torchvision's ResNet-50 and -152, AlexNet and SqueezeNet, timm's ResNet-200, PyTorch's DCGAN
+ * example, MobileNet with 100 classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
 static const struct {
     const char *name;
     uint64_t weights;
 } networks[] = {
-    {"gpt2-xl", 1557611200},
-    {"gpt2-l", 774030080},
-    {"bert-large", 335174458},
-    {"bert-base", 109514298},
-    {"resnet152", 60192808},
-    {"resnet200", 64673832},
-    {"mobilenet", 3309476},
-    {"dcgan", 3576704 + 2765568},
-    {"dlrm", UINT64_C(33762577) * 128 + 2368897},
+    {"gpt2-xl", 1557611200},   {"gpt2-l", 774030080},
+    {"bert-large", 335174458}, {"bert-base", 109514298},
+    {"resnet152", 60192808},   {"resnet200", 64673832},
+    {"mobilenet", 3309476},    {"dcgan", 3576704 + 2765568},
+    {"alexnet", 61100840},     {"squeezenet", 1235496},
+    {"resnet50", 25557032},    {"bert-inference", 109514298},
+    {"whisper", 72593920},     {"dlrm", UINT64_C(33762577) * 128 + 2368897},
 };
 
 static void test_parameters(void **state) {

@@ -72,6 +72,10 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tensor_drop(tape, x);
     uint32_t bias = ff__tape_param(tape, words);
     ff__kernel_map(tape, "add_bias", bias, FF__NO_TENSOR, FF__NO_TENSOR, logits);
+    if (tape->infers) {
+        ff__tensor_drop(tape, logits);
+        return;
+    }
     uint32_t loss = ff__layer_cross_entropy(tape, logits, rows);
     ff__tensor_drop(tape, logits); /* Trainer keeps the loss only */
     ff__tape_backward(tape, loss);
@@ -83,10 +87,16 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 
 const struct ff__network ff__bert_large = {
     .shape = {24, 1024, 16, 30522, 512},
-    .train = train,
+    .run = train,
+};
+
+const struct ff__network ff__bert_inference = {
+    .shape = {12, 768, 12, 30522, 512},
+    .run = train,
+    .infers = true,
 };
 
 const struct ff__network ff__bert_base = {
     .shape = {12, 768, 12, 30522, 512},
-    .train = train,
+    .run = train,
 };

@@ -91,5 +91,5 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 }
 
 const struct ff__network ff__dcgan = {
-    .train = train,
+    .run = train,
 };

@@ -108,5 +108,5 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 }
 
 const struct ff__network ff__dlrm = {
-    .train = train,
+    .run = train,
 };

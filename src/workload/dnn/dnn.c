@@ -1,4 +1,4 @@
-/* The networks as workloads: iterations of training as PyTorch launches them. */
+/* The networks as workloads: iterations of training or inference as PyTorch launches them. */
 #include "workload/dnn/dnn.h"
 
 #include "workload/model.h"
@@ -107,7 +107,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     static const struct ff_param id##_params[] = {                                                 \
         {"batch", FF_PARAM_INT, batch, 1, 1 << 20, "samples per iteration"},                       \
         {"length", FF_PARAM_INT, length, 1, 4096, length_help},                                    \
-        {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "training iterations"},                        \
+        {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "iterations"},                                 \
         {NULL, FF_PARAM_INT, 0, 0, 0, NULL},                                                       \
     };                                                                                             \
     static int open_##id(struct ff__workload *workload, const int64_t *params, const char *file,   \
@@ -136,6 +136,13 @@ NETWORK(resnet152, "resnet152", 1280, 224, SIDE, "training ResNet-152, 60 millio
 NETWORK(resnet200, "resnet200", 1024, 224, SIDE, "training ResNet-200, 65 million parameters")
 NETWORK(dcgan, "dcgan", 2048, 64, SIDE, "training DCGAN, 6.3 million parameters")
 NETWORK(mobilenet, "mobilenet", 3072, 32, SIDE, "training MobileNet, 3.3 million parameters")
+NETWORK(alexnet, "alexnet", 32, 224, SIDE, "AlexNet, inference, 61 million parameters")
+NETWORK(squeezenet, "squeezenet", 8, 224, SIDE, "SqueezeNet, inference, 1.2 million parameters")
+NETWORK(resnet50, "resnet50", 16, 224, SIDE, "ResNet-50, inference, 26 million parameters")
+NETWORK(bert_inference, "bert-inference", 8, 384, TOKENS,
+        "BERT Base, inference, 110 million parameters")
+NETWORK(whisper, "whisper", 1, 16, "tokens that are decoded",
+        "Whisper Base, inference, 73 million parameters")
 
 /* ---- for others ---- */
 

@@ -92,10 +92,10 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 
 const struct ff__network ff__gpt2_xl = {
     .shape = {48, 1600, 25, 50257, 1024},
-    .train = train,
+    .run = train,
 };
 
 const struct ff__network ff__gpt2_l = {
     .shape = {36, 1280, 20, 50257, 1024},
-    .train = train,
+    .run = train,
 };

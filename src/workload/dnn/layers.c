@@ -92,6 +92,10 @@ uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x) {
 
 /* fused_dropout: a byte an element says what was kept. */
 uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x) {
+    if (tape->infers) {
+        ff__tensor_hold(tape, x);
+        return x;
+    }
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
     uint32_t mask = ff__tensor_bytes(tape, bytes_of(tape, x) / FF__FLOAT);
     ff__kernel_begin(tape, "dropout", 0);

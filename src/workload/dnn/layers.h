@@ -37,6 +37,7 @@ uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b);
 /* a += b: the sum is a. */
 void ff__layer_add_to(struct ff__tape *tape, uint32_t a, uint32_t b);
 uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b);
+/* The input itself in evaluation mode. */
 uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x);
 /* Of several tensors; their gradients are copies out of its own. */
 uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count);
@@ -75,6 +76,9 @@ struct ff__images {
     uint64_t n, c, h, w;
 };
 
+/* A batch of square pictures of three colours, which comes from the host each time. */
+struct ff__images ff__layer_pictures(struct ff__tape *tape, uint64_t count, uint64_t side);
+
 struct ff__conv {
     uint64_t out, kernel, stride, pad, groups;
     bool transposed, bias, data; /* data: as for linear */
@@ -82,6 +86,7 @@ struct ff__conv {
 
 struct ff__images ff__layer_conv(struct ff__tape *tape, struct ff__images x,
                                  const struct ff__conv *conv);
+/* In evaluation mode its moments are constants, which are left out. */
 struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images x);
 struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x, uint64_t kernel,
                                      uint64_t stride, uint64_t pad);

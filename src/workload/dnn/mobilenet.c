@@ -47,5 +47,5 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
 const struct ff__network ff__mobilenet = {
     .shape = {100,
               1}, /* as is usual for images of 32 x 32, the first convolution keeps their size */
-    .train = train,
+    .run = train,
 };

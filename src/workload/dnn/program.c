@@ -13,11 +13,12 @@ int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t
     memset(out, 0, sizeof *out);
     if (!states)
         return ff__fail(error, -ENOMEM, "no memory for a network");
+    tape->infers = network->infers;
     memset(states, 0xFF, 2 * FF__WEIGHTS_MAX * sizeof *states); /* FF__NO_TENSOR */
     const struct ff__iteration iteration = {batch, length, states};
     for (int i = 0; i < 2; i++) {
         tape->param_next = 0;
-        network->train(tape, network, &iteration);
+        network->run(tape, network, &iteration);
         out->first_end = i == 0 ? tape->op_count : out->first_end;
     }
     free(states);

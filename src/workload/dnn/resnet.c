@@ -45,17 +45,10 @@ static struct ff__images bottleneck(struct ff__tape *tape, struct ff__images x, 
     return y;
 }
 
-/* The batch comes from the host each time. */
-static struct ff__images pictures(struct ff__tape *tape, const struct ff__iteration *iteration) {
-    struct ff__images x = {0, iteration->batch, 3, iteration->length, iteration->length};
-    x.tensor = ff__tensor_new(tape, x.n * x.c * x.h * x.w);
-    ff__kernel_map(tape, "copy", FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, x.tensor);
-    return x;
-}
-
 static void train(struct ff__tape *tape, const struct ff__network *network,
                   const struct ff__iteration *iteration) {
-    struct ff__images x = pictures(tape, iteration), y = conv_norm(tape, x, 64, 7, 2, true);
+    struct ff__images x = ff__layer_pictures(tape, iteration->batch, iteration->length);
+    struct ff__images y = conv_norm(tape, x, 64, 7, 2, true);
     ff__layer_relu(tape, y.tensor);
     ff__tensor_drop(tape, x.tensor);
     x = ff__layer_max_pool(tape, y, 3, 2, 1);
@@ -67,6 +60,10 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__tensor_drop(tape, x.tensor);
     uint32_t logits = ff__layer_linear(tape, y.tensor, y.n, y.c, CLASSES, true, false);
     ff__tensor_drop(tape, y.tensor);
+    if (tape->infers) {
+        ff__tensor_drop(tape, logits);
+        return;
+    }
     uint32_t loss = ff__layer_cross_entropy(tape, logits, y.n);
     ff__zero_grad(tape);
     ff__tape_backward(tape, loss);
@@ -75,12 +72,18 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__sgd(tape, iteration->states);
 }
 
+const struct ff__network ff__resnet50 = {
+    .shape = {3, 4, 6, 3},
+    .run = train,
+    .infers = true,
+};
+
 const struct ff__network ff__resnet152 = {
     .shape = {3, 8, 36, 3},
-    .train = train,
+    .run = train,
 };
 
 const struct ff__network ff__resnet200 = {
     .shape = {3, 24, 36, 3},
-    .train = train,
+    .run = train,
 };

@@ -138,6 +138,8 @@ void ff__tape_work(struct ff__tape *tape, uint64_t ns) {
 /* ---- autograd ---- */
 
 void ff__tape_node(struct ff__tape *tape, const struct ff__node *node) {
+    if (tape->infers)
+        return;
     for (int i = 0; i < FF__SAVED; i++)
         if (node->saved[i] != FF__NO_TENSOR)
             ff__tensor_hold(tape, node->saved[i]);

@@ -75,6 +75,7 @@ struct ff__tape {
     uint32_t first_node; /* where backward passes end */
     uint64_t weights;    /* elements of all parameters */
     uint32_t grad;       /* of the output of the node whose backward pass runs */
+    bool infers;         /* nothing is kept for a backward pass */
     bool failed;         /* out of memory: everything after it is void */
 };
 
@@ -111,7 +112,7 @@ void ff__kernel_map(struct ff__tape *tape, const char *name, uint32_t a, uint32_
 
 /* ---- autograd ---- */
 
-/* Keeps the node, and its saved tensors. */
+/* Keeps the node, and its saved tensors; nothing if the tape infers. */
 void ff__tape_node(struct ff__tape *tape, const struct ff__node *node);
 
 /* Hands a gradient on, and gives up hold of it: the tensor's first, or added to what it has. */
