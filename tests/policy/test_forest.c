@@ -709,13 +709,12 @@ static void test_evict_block(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),       cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_rounds),        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_readings),      cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_fixed),         cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_prefetch_twin), cmocka_unit_test(test_evict_twin),
-        cmocka_unit_test(test_evict_block),
+        cmocka_unit_test(test_profile),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_record),
+        cmocka_unit_test(test_readings),   cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_fixed),      cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_whole),      cmocka_unit_test(test_prefetch_twin),
+        cmocka_unit_test(test_evict_twin), cmocka_unit_test(test_evict_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

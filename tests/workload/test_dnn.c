@@ -14,13 +14,20 @@ static const struct {
     const char *name;
     uint64_t weights;
 } networks[] = {
-    {"gpt2-xl", 1557611200},   {"gpt2-l", 774030080},
-    {"bert-large", 335174458}, {"bert-base", 109514298},
-    {"resnet152", 60192808},   {"resnet200", 64673832},
-    {"mobilenet", 3309476},    {"dcgan", 3576704 + 2765568},
-    {"alexnet", 61100840},     {"squeezenet", 1235496},
-    {"resnet50", 25557032},    {"bert-inference", 109514298},
-    {"whisper", 72593920},     {"dlrm", UINT64_C(33762577) * 128 + 2368897},
+    {"gpt2-xl", 1557611200},
+    {"gpt2-l", 774030080},
+    {"bert-large", 335174458},
+    {"bert-base", 109514298},
+    {"resnet152", 60192808},
+    {"resnet200", 64673832},
+    {"mobilenet", 3309476},
+    {"dcgan", 3576704 + 2765568},
+    {"alexnet", 61100840},
+    {"squeezenet", 1235496},
+    {"resnet50-inference", 25557032},
+    {"bert-inference", 109514298},
+    {"whisper", 72593920},
+    {"dlrm", UINT64_C(33762577) * 128 + 2368897},
 };
 
 static void test_parameters(void **state) {

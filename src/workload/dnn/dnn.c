@@ -138,7 +138,8 @@ NETWORK(dcgan, "dcgan", 2048, 64, SIDE, "training DCGAN, 6.3 million parameters"
 NETWORK(mobilenet, "mobilenet", 3072, 32, SIDE, "training MobileNet, 3.3 million parameters")
 NETWORK(alexnet, "alexnet", 32, 224, SIDE, "AlexNet, inference, 61 million parameters")
 NETWORK(squeezenet, "squeezenet", 8, 224, SIDE, "SqueezeNet, inference, 1.2 million parameters")
-NETWORK(resnet50, "resnet50", 16, 224, SIDE, "ResNet-50, inference, 26 million parameters")
+NETWORK(resnet50_inference, "resnet50-inference", 16, 224, SIDE,
+        "ResNet-50, inference, 26 million parameters")
 NETWORK(bert_inference, "bert-inference", 8, 384, TOKENS,
         "BERT Base, inference, 110 million parameters")
 NETWORK(whisper, "whisper", 1, 16, "tokens that are decoded",

@@ -72,7 +72,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__sgd(tape, iteration->states);
 }
 
-const struct ff__network ff__resnet50 = {
+const struct ff__network ff__resnet50_inference = {
     .shape = {3, 4, 6, 3},
     .run = train,
     .infers = true,
