@@ -111,11 +111,31 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__prefetch_learn(sim, time);
 }
 
+/* Pages of the host that the transfer's evictions fill: of 4 KiB, or one a block. */
+static uint64_t host_pages(const struct sim *sim, const struct transfer *transfer) {
+    const struct ff__engine *engine = &sim->engine;
+    bool large =
+        engine->place->uses_large_pages && engine->place->uses_large_pages(engine->place_state);
+    uint64_t pages = 0;
+    for (uint32_t i = 0; i < transfer->moves.out_count; i++) {
+        const struct ff__move *out = &transfer->moves.out[i];
+        struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+        if (out->to.tier == FF_TIER_HOST)
+            pages += large ? !ff_mask_empty(&live) : ff_mask_count(&live);
+    }
+    return pages;
+}
+
+uint64_t ff__driver_evict_cost(const struct sim *sim, const struct transfer *transfer) {
+    const struct ff__machine *machine = sim->config->machine;
+    uint64_t host_ns = machine ? machine->host_page_ns * host_pages(sim, transfer) : 0;
+    return (host_ns + sim->gpu->evict_ns * transfer->moves.out_count) * PS_PER_NS;
+}
+
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer) {
     const struct ff__gpu *gpu = sim->gpu;
-    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&transfer->moves.in.pages) +
-            gpu->evict_ns * transfer->moves.out_count) *
-           PS_PER_NS;
+    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&transfer->moves.in.pages)) * PS_PER_NS +
+           ff__driver_evict_cost(sim, transfer);
 }
 
 /* The faults of the batch from `first` on that this transfer brings pages for. */

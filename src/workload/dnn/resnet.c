@@ -75,6 +75,16 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     ff__sgd(tape, iteration->states);
 }
 
+const struct ff__network ff__resnet50 = {
+    .shape = {3, 4, 6, 3},
+    .train = train,
+};
+
+const struct ff__network ff__resnet101 = {
+    .shape = {3, 4, 23, 3},
+    .train = train,
+};
+
 const struct ff__network ff__resnet152 = {
     .shape = {3, 8, 36, 3},
     .train = train,
