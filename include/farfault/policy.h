@@ -35,7 +35,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 9u /* must match exactly until 1.0 */
+#define FF_POLICY_API 10u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -152,7 +152,7 @@ struct ff_fault_advice {
     uint32_t granule;
 };
 
-/* What a piece of advice asks for. Only the simulator writes back on advice yet: elsewhere such a piece is
+/* What a piece of advice asks for. Only the simulator writes back and lends on advice yet: elsewhere such a piece is
  * dropped (FF_DROP_UNSUPPORTED). */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
@@ -162,8 +162,10 @@ enum ff_action {
     FF_WRITE_BACK, /* copy them to the host and keep them: until they are written to, they can go without
                       a copy. No pages named: what of the block has no copy */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
-    FF_KEEP,   /* do not evict the block from `tier` before until_ns, if anything else can leave */
-    FF_PASS,   /* the block only passes through `tier`: it is the next to be evicted there */
+    FF_KEEP, /* do not evict the block from `tier` before until_ns, if anything else can leave */
+    FF_PASS, /* the block only passes through `tier`: it is the next to be evicted there */
+    FF_LEND, /* copy what only the host has of these pages to `tier`, in memory that it lends: they are nearer to
+                the device that will use them, and go without a copy if `tier` needs the memory itself */
     FF_SAMPLE, /* arm samples of the block's range under the running kernel `launch`, or cease them
                   with until_ns = 0 */
     FF_ACTIONS
@@ -385,6 +387,9 @@ struct ff_place_policy {
      * engine takes the first that has room, and the host if none has. NULL: the host. */
     uint32_t (*place)(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
                       uint32_t tiers[FF_TIERS_MAX]);
+    /* The host allocates memory for what is evicted to it in whole blocks, not page by page: one allocation and
+     * one copy a block. Only where time is modelled. NULL: page by page, as the NVIDIA driver does. */
+    bool (*uses_large_pages)(const void *state);
 };
 
 /* One instance an engine. */

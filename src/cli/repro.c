@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum,
-                                                 &ff__repro_hlsh, &ff__repro_forest};
+static const struct ff__repro *const repros[] = {
+    &ff__repro_uvmsmart, &ff__repro_deepum, &ff__repro_hlsh, &ff__repro_huvm, &ff__repro_forest};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
@@ -39,7 +39,8 @@ static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
     "al., ASPLOS 2023; ten minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
-    "predictor first: several minutes), forest (Lin et al., ISCA 2025; five minutes).\n"
+    "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; some minutes), forest "
+    "(Lin et al., ISCA 2025; five minutes).\n"
     "\n"
     "The exit status is 0 if everything was run, whatever the deviations.\n"
     "\n"

@@ -106,6 +106,24 @@ static enum ff_drop use_remote(struct ff__engine *engine, const struct ff_advice
     return FF_DROPS;
 }
 
+/* What only the host has; the device that will use it is another one. */
+static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advice,
+                         struct ff__job *job) {
+    uint32_t block = advice->block, range = engine->space.blocks[block].range;
+    struct ff_mask present = ff__block_present(&engine->space, block);
+    struct ff_mask wanted =
+        ff_mask_and(&advice->pages, ff_view_resident(&engine->view, FF_TIER_HOST, block));
+    wanted = ff_mask_minus(&wanted, &present);
+    ff__job_leave_out(engine, block, &wanted);
+    if (!engine->guests || !engine->watched)
+        return FF_DROP_UNSUPPORTED;
+    if (engine->space.ranges[range].home_tier == advice->tier)
+        return FF_DROP_INVALID;
+    if (ff_mask_empty(&wanted))
+        return FF_DROP_PRESENT;
+    return ff__peers_lend(engine, block, advice->tier, &wanted, job) ? FF_DROPS : FF_DROP_NO_ROOM;
+}
+
 /* A kernel that does not run any more is not sampled. */
 static enum ff_drop sample(const struct ff__engine *engine, const struct ff_advice *advice) {
     const struct ff__sampler *sampler = &engine->sampler;
@@ -137,6 +155,8 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
         return ff__memory_pass(engine, advice->tier, advice->block) ? FF_DROPS : FF_DROP_NO_ROOM;
     case FF_WRITE_BACK:
         return write_back(engine, advice, job);
+    case FF_LEND:
+        return lend(engine, advice, job);
     case FF_SAMPLE:
         return sample(engine, advice);
     case FF_ACTIONS:

@@ -68,7 +68,9 @@ struct ff__move {
                              the rest is zeroed. From a device: the copy is compared, the rest is copied */
     struct ff_mask dead; /* from a device: pages to drop, whatever they hold */
     bool whole; /* to a device: the block had no page on it. From a device: nothing of it stays */
-    bool guest; /* from a device: it was evicted to there from another one (engine/peers.c) */
+    bool
+        guest; /* from a device: it was evicted to there from another one; to a device: it lends the memory
+                   (engine/peers.c) */
     bool lends; /* it is evicted to another device */
     bool keep;  /* from a device: the pages stay there, and are copied (write-back) */
     bool after; /* starts when all moves before it in the submission have left in whole; if one has

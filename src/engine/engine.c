@@ -80,6 +80,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->separate = config->separate;
     engine->peer_links = config->peer_links;
     engine->writes_back = config->writes_back;
+    engine->copies_clean = config->copies_clean;
     engine->maps_remotely = config->maps_remotely;
     engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;

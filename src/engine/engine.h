@@ -56,8 +56,10 @@ struct ff__engine_config {
     uint64_t memory; /* bytes a device */
     /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
     uint32_t granule;
-    bool separate;               /* a device does not reach what another one has */
-    bool peer_links;             /* pages go straight from a device to another one */
+    bool separate;   /* a device does not reach what another one has */
+    bool peer_links; /* pages go straight from a device to another one */
+    bool
+        copies_clean; /* what leaves a device is copied even if the host had the same before it came there */
     bool writes_back;            /* pages can be copied to the host while a device uses them */
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
     bool maps_remotely;          /* a device can use pages from where they are */
@@ -137,12 +139,13 @@ struct ff__engine {
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
-    bool separate, peer_links, writes_back, maps_remotely;
+    bool separate, peer_links, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
+    uint32_t *visits; /* [block][tier] how often it has come there as a guest */
     struct ff_lending lending[FF_TIERS_MAX];
     struct ff__queue
-        guest_order[FF_TIERS_MAX]; /* blocks in the order in which they came; some have left */
+        guest_order[FF_TIERS_MAX]; /* in the order in which they came; some have left */
     bool uses_remote;              /* pages have been left where they are, to be used from there */
     bool watched; /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
@@ -220,6 +223,9 @@ static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, boo
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group);
+
+/* Whether nothing of the block moves. */
+bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
 
 /* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
  * pre-evicted. */

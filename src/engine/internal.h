@@ -108,6 +108,14 @@ static inline bool ff__is_guest(const struct ff__engine *engine, uint32_t block,
     return engine->guests && (engine->guests[block] >> tier & 1);
 }
 
+/* Makes the way of these pages, which only the host has, to memory that the tier lends part of the job. False: there
+ * is no such memory. */
+bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                    const struct ff_mask *pages, struct ff__job *job);
+
+/* That way has ended, with the pages that are now in it. */
+void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in);
+
 /* A guest's move from the tier has ended. */
 void ff__peers_left(struct ff__engine *engine, const struct ff__move *out);
 

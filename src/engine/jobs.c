@@ -12,6 +12,7 @@ void ff__job_clear(struct ff__job *job) {
     job->retry_ns = job->owed = job->preevicted = 0;
     job->granule = 0;
     job->in.status = 0;
+    job->in.guest = false;
     ff_mask_clear(&job->in.left);
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
@@ -59,7 +60,7 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
     engine->late_tail = block;
 }
 
-static bool is_at_rest(const struct ff__engine *engine, uint32_t block) {
+bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block) {
     const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
     return !ff__facts(&engine->space, block)->busy &&
            (!engine->space.by_page ||
@@ -83,7 +84,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
     if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
         engine->late_head = late->next;
         late->queued = false;
-        if (is_at_rest(engine, block)) /* which may have come meanwhile */
+        if (ff__engine_is_at_rest(engine, block)) /* which may have come meanwhile */
             queue_late(engine, block);
     }
     return true;
@@ -323,7 +324,7 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
     ff__job_clear(job);
-    if (!is_at_rest(engine, block))
+    if (!ff__engine_is_at_rest(engine, block))
         return FF__JOB_LATER;
     if (facts->memory[tier] == 0)
         return FF__JOB_NONE;
@@ -448,6 +449,16 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
                      &(struct ff_arrival){FF_ARRIVAL_SERVED, block, tier, faulted, &in->pages});
 }
 
+static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
+    if (job->in.guest) {
+        ff__peers_arrived(engine, &job->in);
+        return;
+    }
+    ff__memory_arrived(engine, job);
+    if (!ff_mask_empty(&job->in.pages))
+        arrive(engine, job);
+}
+
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages) {
     struct ff__job part = *job;
@@ -471,9 +482,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
         engine->preevicting[job->out[0].from.tier] -= job->preevicted;
     if (job->has_in) {
         leave_out_missed(job);
-        ff__memory_arrived(engine, job);
-        if (!ff_mask_empty(&job->in.pages))
-            arrive(engine, job);
+        finish_in(engine, job);
         if (!engine->virtual_time && !ff_mask_empty(&job->faulted))
             ff__memory_served(engine, job->in.block, ff_mask_next(&job->faulted, 0));
     }

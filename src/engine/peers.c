@@ -9,6 +9,15 @@
 
 #define RECLAIM_LOOKS 16u /* guests that are looked at for one that needs no copy; ours */
 
+/* An entry of a queue of guests; void if the block has left since, also if it has come back. */
+struct guest {
+    uint32_t block, visit;
+};
+
+static uint32_t *visit_of(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    return &engine->visits[(size_t)block * engine->space.tier_count + tier];
+}
+
 int ff__peers_init(struct ff__engine *engine, const uint64_t lend[FF_TIERS_MAX]) {
     uint32_t blocks = engine->space.block_limit, capacity = 1;
     bool lends = false;
@@ -19,10 +28,11 @@ int ff__peers_init(struct ff__engine *engine, const uint64_t lend[FF_TIERS_MAX])
     while (capacity < blocks)
         capacity *= 2;
     engine->guests = calloc(blocks, sizeof *engine->guests);
-    int status = engine->guests ? 0 : -ENOMEM;
+    engine->visits = calloc((size_t)blocks * engine->space.tier_count, sizeof *engine->visits);
+    int status = engine->guests && engine->visits ? 0 : -ENOMEM;
     for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++) {
         engine->lending[tier].limit = lend[tier] / FF_PAGE_SIZE;
-        status = ff__queue_init(&engine->guest_order[tier], capacity, sizeof(uint32_t));
+        status = ff__queue_init(&engine->guest_order[tier], capacity, sizeof(struct guest));
     }
     return status;
 }
@@ -31,7 +41,9 @@ void ff__peers_fini(struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
         ff__queue_fini(&engine->guest_order[tier]);
     free(engine->guests);
+    free(engine->visits);
     engine->guests = NULL;
+    engine->visits = NULL;
 }
 
 /* ---- what is where ---- */
@@ -51,14 +63,57 @@ static uint64_t pages_for(const struct ff__engine *engine, uint32_t block, uint3
     return engine->space.by_page ? pages : ff__engine_leaves(engine, block) * FF_LEAF_PAGES;
 }
 
+/* Whether all of the guest can go without a copy. */
+static bool is_removable(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    const struct ff_mask *there = ff_view_resident(&engine->view, tier, block);
+    return count_removable(engine, block, there) == ff_mask_count(there);
+}
+
+static void end_visit(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    engine->guests[block] = (uint16_t)(engine->guests[block] & ~(1u << tier));
+}
+
 /* ---- to a peer ---- */
 
 /* What the tier could take of others now, in pages. */
-static uint64_t room_of(const struct ff__engine *engine, uint32_t tier) {
+static uint64_t free_of(const struct ff__engine *engine, uint32_t tier) {
     const struct ff_lending *lending = &engine->view.lending[tier];
     uint64_t most = lending->limit > lending->lent ? lending->limit - lending->lent : 0;
     uint64_t there = ff_view_free_pages(&engine->view, tier);
     return there < most ? there : most;
+}
+
+/* A guest of which the host has the same goes without a copy: at once. */
+static void drop_guest(struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    struct ff__space *space = &engine->space;
+    struct ff_lending *lending = &engine->lending[tier];
+    struct ff_mask *resident = &ff__facts(space, block)->tier[tier].resident;
+    uint32_t pages = ff_mask_count(resident);
+    lending->removable -= pages;
+    lending->lent -= pages_for(engine, block, pages);
+    space->stats.pages_dropped += pages;
+    ff_mask_clear(resident);
+    if (space->by_page) {
+        ff__space_give(space, tier, pages);
+    } else {
+        ff__frames_free(&space->frames[tier], ff__frame(space, tier, block),
+                        ff__engine_leaves(engine, block));
+    }
+    ff__set_frame(space, tier, block, FF_NONE);
+    end_visit(engine, block, tier);
+}
+
+/* Whether so many pages are free for others, or so after the oldest removable guests have been dropped. */
+static bool make_room(struct ff__engine *engine, uint32_t tier, uint64_t need) {
+    struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, need, 0};
+    while (free_of(engine, tier) < need && engine->lending[tier].removable > 0) {
+        uint32_t block = ff__peers_guest(engine, &request);
+        if (block == FF_NONE || !ff__engine_is_at_rest(engine, block) ||
+            !is_removable(engine, tier, block))
+            return false;
+        drop_guest(engine, tier, block);
+    }
+    return free_of(engine, tier) >= need;
 }
 
 /* Takes the memory for pages of the block; false: there is none. */
@@ -73,7 +128,7 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
         *place = (struct ff__place){tier, ff__frame(space, tier, block)};
         return place->frame != FF_SPLIT;
     }
-    if (need > room_of(engine, tier))
+    if (!make_room(engine, tier, need))
         return false;
     *place = (struct ff__place){tier, 0};
     if (space->by_page)
@@ -113,17 +168,35 @@ bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
            take_room(engine, out->to.tier, out->block, ff_mask_count(going), &out->to);
 }
 
-void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
-                      const struct ff_mask *landed, uint32_t taken) {
+static bool is_void(const struct ff__engine *engine, uint32_t tier, const struct guest *guest) {
+    return !ff__is_guest(engine, guest->block, tier) ||
+           guest->visit != *visit_of(engine, guest->block, tier);
+}
+
+/* A full queue has room when what is void has been taken out: there are no more guests than blocks. */
+static void note_guest(struct ff__engine *engine, uint32_t block, uint32_t tier) {
+    struct ff__queue *order = &engine->guest_order[tier];
+    struct guest guest = {block, ++*visit_of(engine, block, tier)}, other;
+    if (ff__queue_push(order, &guest))
+        return;
+    for (uint32_t left = order->capacity; left > 0 && ff__queue_pop(order, &other); left--)
+        if (!is_void(engine, tier, &other))
+            ff__queue_push(order, &other);
+    ff__queue_push(order, &guest);
+}
+
+/* These pages have come to memory that the tier lends, which was taken for `taken` pages. */
+static void settle(struct ff__engine *engine, uint32_t block, const struct ff__place *place,
+                   const struct ff_mask *landed, uint32_t taken) {
     struct ff__space *space = &engine->space;
-    uint32_t block = out->block, tier = out->to.tier, count = ff_mask_count(landed);
+    uint32_t tier = place->tier, count = ff_mask_count(landed);
     struct ff_lending *lending = &engine->lending[tier];
     bool held = ff_view_holds(&engine->view, tier, block);
     if (space->by_page) {
         ff__space_give(space, tier, taken - count);
         lending->lent -= taken - count;
     } else if (count == 0 && !held) {
-        ff__frames_free(&space->frames[tier], out->to.frame, ff__engine_leaves(engine, block));
+        ff__frames_free(&space->frames[tier], place->frame, ff__engine_leaves(engine, block));
         lending->lent -= pages_for(engine, block, 0);
     }
     if (count == 0)
@@ -142,16 +215,52 @@ void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
     space->stats.pages_lent += count;
     if (held)
         return;
-    ff__set_frame(space, tier, block, out->to.frame);
+    ff__set_frame(space, tier, block, place->frame);
     engine->guests[block] = (uint16_t)(engine->guests[block] | 1u << tier);
-    ff__queue_push(&engine->guest_order[tier], &block);
+    note_guest(engine, block, tier);
+}
+
+void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
+                      const struct ff_mask *landed, uint32_t taken) {
+    struct ff_mask *host = &ff__facts(&engine->space, out->block)->tier[FF_TIER_HOST].resident;
+    if (engine
+            ->copies_clean) /* what the host has is from before the pages came to a device: it does not count */
+        *host = ff_mask_minus(host, landed);
+    settle(engine, out->block, &out->to, landed, taken);
+}
+
+bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                    const struct ff_mask *pages, struct ff__job *job) {
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    struct ff__move *in = &job->in;
+    if (!take_room(engine, tier, block, ff_mask_count(pages), &in->to))
+        return false;
+    job->has_in = in->guest = true;
+    in->block = block;
+    in->from = (struct ff__place){FF_TIER_HOST, FF_NONE};
+    in->pages = in->held = *pages;
+    in->whole = !ff_view_holds(&engine->view, tier, block);
+    if (engine->space.by_page) {
+        struct ff_mask *coming = &ff__page_facts(&engine->space, block)->coming;
+        *coming = ff_mask_or(coming, pages);
+    } else {
+        facts->busy = 1;
+    }
+    return true;
+}
+
+void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in) {
+    struct ff_mask all = ff_mask_or(&in->pages, &in->left);
+    if (engine->space.by_page) {
+        struct ff_mask *coming = &ff__page_facts(&engine->space, in->block)->coming;
+        *coming = ff_mask_minus(coming, &all);
+    }
+    ff__facts(&engine->space, in->block)->busy = 0;
+    engine->space.stats.pages_in += ff_mask_count(&in->pages);
+    settle(engine, in->block, &in->to, &in->pages, ff_mask_count(&all));
 }
 
 /* ---- from a peer ---- */
-
-static void end_visit(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    engine->guests[block] = (uint16_t)(engine->guests[block] & ~(1u << tier));
-}
 
 void ff__peers_left(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
@@ -195,21 +304,21 @@ void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier) {
 /* ---- reclaiming ---- */
 
 uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request) {
-    uint32_t found = FF_NONE, block, tier = request->tier;
+    uint32_t found = FF_NONE, tier = request->tier;
     struct ff__queue *order = &engine->guest_order[tier];
+    struct guest guest;
     for (uint32_t i = 0; engine->guests && i < RECLAIM_LOOKS; i++) {
-        if (!ff__queue_pop(order, &block))
+        if (!ff__queue_pop(order, &guest))
             break;
-        if (!ff__is_guest(engine, block, tier))
-            continue;                  /* it has left */
-        ff__queue_push(order, &block); /* it has not left yet */
-        if (block == request->for_block || !ff__memory_may_leave(engine, tier, block))
+        if (is_void(engine, tier, &guest))
             continue;
-        const struct ff_mask *there = ff_view_resident(&engine->view, tier, block);
-        bool is_removable = count_removable(engine, block, there) == ff_mask_count(there);
-        if (found == FF_NONE || is_removable)
-            found = block;
-        if (is_removable)
+        ff__queue_push(order, &guest); /* it has not left yet */
+        if (guest.block == request->for_block || !ff__memory_may_leave(engine, tier, guest.block))
+            continue;
+        bool goes_free = is_removable(engine, tier, guest.block);
+        if (found == FF_NONE || goes_free)
+            found = guest.block;
+        if (goes_free)
             break;
     }
     return found;

@@ -179,8 +179,8 @@ mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compa
 
 # ---- papers and traces
 
-mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, forest' repro
-mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, forest" repro x
+mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest' repro
+mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest" repro x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
 mistake 2 'farfault record: no program to run; *' record --output t
 mistake 2 'farfault import: give a format, or auto, and one file: *' import auto

@@ -43,7 +43,7 @@ static const struct ff_place_policy peers_policy = {
     .place = to_peers,
 };
 
-static void open_engine(uint32_t granule) {
+static void open_engine(uint32_t granule, bool copies_clean) {
     struct ff__engine_config config = {
         .address_space = 64 * BLOCK_BYTES,
         .devices = DEVICES,
@@ -51,6 +51,7 @@ static void open_engine(uint32_t granule) {
         .granule = granule,
         .separate = true,
         .peer_links = true,
+        .copies_clean = copies_clean,
         .writes_back = true,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
@@ -80,7 +81,9 @@ static void move_out(struct ff__move *out, const struct ff__job *job) {
     bool fetched = out->to.tier != FF_TIER_HOST && !out->lends;
     assert_true(!fetched || (job->has_in && job->in.block == out->block));
     FF_MASK_FOR_EACH_PAGE(&out->pages, page) {
-        bool copies = out->keep || ff_mask_test(dirty, page);
+        bool is_clean = ff_mask_test(&out->held, page) && !ff_mask_test(dirty, page);
+        bool copies = out->keep ||
+                      (out->guest || engine.copies_clean ? !is_clean : ff_mask_test(dirty, page));
         if (out->to.tier != FF_TIER_HOST)
             b->at[out->to.tier][page] = b->at[out->from.tier][page];
         else if (copies)
@@ -161,13 +164,14 @@ static void touch(void) {
 }
 
 static void advise(void) {
-    static const enum ff_action actions[] = {FF_BRING, FF_EVICT, FF_WRITE_BACK, FF_WRITE_BACK};
+    static const enum ff_action actions[] = {FF_BRING, FF_EVICT, FF_WRITE_BACK, FF_WRITE_BACK,
+                                             FF_LEND};
     uint32_t block = any_block(), tier = 1 + block / BLOCKS;
     struct ff_advice advice = {
-        .action = actions[ff__random_below(&dice, 4)], .block = block, .launch = FF_NONE};
-    if (advice.action == FF_BRING)
+        .action = actions[ff__random_below(&dice, 5)], .block = block, .launch = FF_NONE};
+    if (advice.action == FF_LEND || advice.action == FF_BRING)
         advice.pages = ff_mask_of_run(0, 1 + ff__random_below(&dice, FF_BLOCK_PAGES));
-    else /* also where it is a guest */
+    if (advice.action != FF_BRING) /* also where it is a guest */
         tier = 1 + ff__random_below(&dice, DEVICES);
     advice.tier = tier;
     struct ff__job *job = next_job();
@@ -220,7 +224,7 @@ static void check_lending(void) {
 
 static void live(uint32_t granule, uint64_t seed, uint32_t steps) {
     dice = ff__random_seeded(seed);
-    open_engine(granule);
+    open_engine(granule, seed % 4 < 2);
     for (uint32_t i = 0; i < steps; i++) {
         uint32_t choice = ff__random_below(&dice, 100);
         if (choice < 60)
@@ -256,7 +260,7 @@ static void test_nothing_is_lost(void **state) {
 static void test_reclaim(void **state) {
     (void)state;
     dice = ff__random_seeded(1);
-    open_engine(FF_BLOCK_PAGES);
+    open_engine(FF_BLOCK_PAGES, false);
     struct ff__job *job = &flights[0];
     for (uint32_t block = 0; block < CHUNKS + 2; block++) {
         struct ff_fault_group group = {

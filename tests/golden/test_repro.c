@@ -163,12 +163,30 @@ static void test_forest(void **state) {
     json_decref(check("forest", ff__repro_forest.run, published));
 }
 
+/* One job that harvests and one that yields, on a 64th of the devices' memory. */
+static void test_huvm(void **state) {
+    (void)state;
+    static const char *const workloads[] = {"pagerank:scale=64,iterations=5",
+                                            "wcc:nodes=58655849,arcs=261321071,scale=64"};
+    json_t *published;
+    assert_int_equal(ff__repro_published("huvm", &published), 0);
+    json_t *cases = json_object_get(published, "cases");
+    keep_first(cases, 1);
+    keep_first(json_object_get(published, "spare"), 0);
+    json_object_set_new(published, "memory", json_integer(1 << 28));
+    json_t *jobs = json_object_get(json_array_get(cases, 0), "jobs");
+    json_array_remove(jobs, 1);
+    json_array_remove(jobs, 1);
+    for (size_t i = 0; i < 2; i++)
+        json_object_set_new(json_array_get(jobs, i), "workload", json_string(workloads[i]));
+    json_object_set_new(json_array_get(jobs, 0), "start_s", json_real(0.02));
+    json_decref(check("huvm", ff__repro_huvm.run, published));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uvmsmart),
-        cmocka_unit_test(test_deepum),
-        cmocka_unit_test(test_hlsh),
-        cmocka_unit_test(test_forest),
+        cmocka_unit_test(test_uvmsmart), cmocka_unit_test(test_deepum), cmocka_unit_test(test_hlsh),
+        cmocka_unit_test(test_forest),   cmocka_unit_test(test_huvm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void test_links(void **state) {
     struct ff_error error = {""};
     struct links links = {0};
     assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
-    assert_int_equal(ff__links_init(&links, &gpu, 3), 0);
+    assert_int_equal(ff__links_init(&links, &gpu, NULL, 3), 0);
     uint64_t in = ff__link_ns(&gpu.in, MIB) * 1000, peer = ff__link_ns(&gpu.peer, MIB) * 1000;
     /* each device has a link of its own, and uses both directions at the same time */
     assert_int_equal(hold(&links, 0, 1), in);

@@ -8,8 +8,8 @@
 #define GIB 1073741824.0
 
 /* Published numbers of parameters: GPT-2's and BERT's as Hugging Face counts them (the output is the
- * embedding), Whisper's too; torchvision's ResNet-50 and -152, AlexNet and SqueezeNet, timm's ResNet-200, PyTorch's DCGAN
- * example, MobileNet with 100 classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
+ * embedding), Whisper's too; torchvision's ResNet-50, -101 and -152, VGG16, MobileNetV3-Large, AlexNet and SqueezeNet, timm's ResNet-200,
+ * PyTorch's DCGAN example, MobileNet with 100 classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
 static const struct {
     const char *name;
     uint64_t weights;
@@ -18,6 +18,10 @@ static const struct {
     {"gpt2-l", 774030080},
     {"bert-large", 335174458},
     {"bert-base", 109514298},
+    {"resnet50", 25557032},
+    {"resnet101", 44549160},
+    {"vgg16", 138357544},
+    {"mobilenet-v3", 5483032},
     {"resnet152", 60192808},
     {"resnet200", 64673832},
     {"mobilenet", 3309476},

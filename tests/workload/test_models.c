@@ -9,12 +9,18 @@
 
 typedef void (*check_fn)(const char *spec);
 
+extern const struct ff__workload_type ff__workload_pagerank, ff__workload_wcc,
+    ff__workload_bfs_levels, ff__workload_louvain;
+
 static void for_each(check_fn check, const char *suffix) {
     const struct ff__workload_type *type;
     for (unsigned i = 0; (type = ff__workload_at(i)); i++) {
         char spec[128];
         if (strcmp(type->params[0].name, "size") != 0)
             continue; /* networks: test_dnn.c */
+        if (type->open == ff__workload_pagerank.open || type->open == ff__workload_wcc.open ||
+            type->open == ff__workload_bfs_levels.open || type->open == ff__workload_louvain.open)
+            continue; /* kernels in bulk: test_analytics.c */
         snprintf(spec, sizeof spec, "%s%s", type->name, suffix);
         check(spec);
     }

@@ -111,11 +111,39 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__prefetch_learn(sim, time);
 }
 
+/* Pages that have to be copied to the host. A guest's that are there already need no copy, and an eviction without
+ * any is none: their memory is just taken back. */
+static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out) {
+    const struct ff_mask *dirty = &ff__page_facts(&sim->engine.space, out->block)->dirty;
+    struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    struct ff_mask clean = ff_mask_minus(&out->held, dirty);
+    if (out->guest)
+        live = ff_mask_minus(&live, &clean);
+    return out->to.tier == FF_TIER_HOST ? ff_mask_count(&live) : 0;
+}
+
+static uint64_t host_page_ns(const struct sim *sim, uint32_t pages) {
+    const struct ff_place_policy *place = sim->engine.place;
+    bool large = place->uses_large_pages && place->uses_large_pages(sim->engine.place_state);
+    uint64_t ns = sim->config->machine ? sim->config->machine->host_page_ns : 0;
+    return ns * (large && pages > 0 ? 1 : pages);
+}
+
+uint64_t ff__driver_evict_cost(const struct sim *sim, const struct transfer *transfer) {
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < transfer->moves.out_count; i++) {
+        const struct ff__move *out = &transfer->moves.out[i];
+        uint32_t pages = pages_to_host(sim, out);
+        bool is_taken_back = out->guest && out->to.tier == FF_TIER_HOST && pages == 0;
+        ns += (is_taken_back ? 0 : sim->gpu->evict_ns) + host_page_ns(sim, pages);
+    }
+    return ns * PS_PER_NS;
+}
+
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer) {
     const struct ff__gpu *gpu = sim->gpu;
-    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&transfer->moves.in.pages) +
-            gpu->evict_ns * transfer->moves.out_count) *
-           PS_PER_NS;
+    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&transfer->moves.in.pages)) * PS_PER_NS +
+           ff__driver_evict_cost(sim, transfer);
 }
 
 /* The faults of the batch from `first` on that this transfer brings pages for. */

@@ -14,6 +14,8 @@ void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time);
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time);
 /* The driver's time for a transfer, in ps. */
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer);
+/* The part of it for what leaves. */
+uint64_t ff__driver_evict_cost(const struct sim *sim, const struct transfer *transfer);
 /* Whether nothing moves for the device's job, or waits to be moved. */
 bool ff__driver_links_idle(const struct sim *sim, const struct device *device, uint64_t time);
 /* A transfer has ended. */

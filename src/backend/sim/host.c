@@ -69,6 +69,7 @@ static void take_home(struct sim *sim, struct job *job, uint32_t block, const st
             return;
         transfer->cause = TRANSFER_OF_HOST;
         transfer->device = tier - 1;
+        transfer->job = job;
         if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
                              dead ? pages : NULL, &transfer->moves) != FF__JOB_RUN) {
             ff__transfer_free(sim, transfer);
@@ -167,16 +168,28 @@ static void work(struct sim *sim, struct job *job, uint64_t ns, uint64_t time) {
     ff__sim_post(sim, job->host_time, EVENT_HOST, job->number, NULL);
 }
 
-static bool needs_idle(const struct sim *sim, const struct job *job, enum ff__action_kind kind) {
-    bool waits = kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE ||
-                 kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_FREE ||
-                 kind == FF__ACTION_ITERATION;
-    return waits && !ff__job_idle(sim, job);
+/* Whether blocks of the array move on devices of other jobs, which lend memory. */
+static bool moves_elsewhere(const struct sim *sim, const struct job *job, uint32_t array) {
+    const struct ff_range *range = &sim->engine.space.ranges[job->ranges[array]];
+    for (uint32_t i = 0; i < range->block_count && sim->engine.guests; i++)
+        if (!ff__engine_is_at_rest(&sim->engine, range->first_block + i))
+            return true;
+    return false;
+}
+
+static bool needs_idle(const struct sim *sim, const struct job *job,
+                       const struct ff__action *action) {
+    enum ff__action_kind kind = action->kind;
+    bool touches =
+        kind == FF__ACTION_HOST_READ || kind == FF__ACTION_HOST_WRITE || kind == FF__ACTION_FREE;
+    bool waits = touches || kind == FF__ACTION_SYNCHRONIZE || kind == FF__ACTION_ITERATION;
+    return (waits && !ff__job_idle(sim, job)) ||
+           (touches && moves_elsewhere(sim, job, action->array));
 }
 
 /* One action. False: the host has to wait. */
 static bool act(struct sim *sim, struct job *job, const struct ff__action *action, uint64_t time) {
-    if (needs_idle(sim, job, action->kind))
+    if (needs_idle(sim, job, action))
         return false;
     switch (action->kind) {
     case FF__ACTION_ALLOCATE:
@@ -222,14 +235,44 @@ static void settle(struct sim *sim, struct job *job) {
     }
 }
 
+void ff__job_count_lap(const struct sim *sim, struct job *job, uint64_t time) {
+    struct ff__sim_result *own = &job->own;
+    for (uint32_t i = 0; i < sim->job_count; i++)
+        if (time < sim->jobs[i].start || !job->repeats)
+            return;
+    if (own->laps_from_ps == 0) {
+        own->laps_from_ps = time;
+        return;
+    }
+    own->lap_ps = time - own->laps_from_ps;
+    own->laps++;
+}
+
+/* The program has ended. False: it begins anew. */
+static bool has_ended(struct sim *sim, struct job *job, uint64_t time) {
+    if (!job->repeats) {
+        job->host_ended = true;
+        return true;
+    }
+    if (!ff__job_idle(sim, job))
+        return true;
+    if (job->own.iterations == 0)
+        ff__job_count_lap(sim, job, time);
+    job->next_action = 0;
+    return false;
+}
+
 void ff__host_run(struct sim *sim, struct job *job, uint64_t time) {
     struct ff__action action;
     job->host_waits = false;
     for (settle(sim, job); !sim->failure && job->host_transfers == 0 && time >= job->host_time;
          settle(sim, job)) {
         if (!job->workload->type->action(job->workload, job->next_action, &action)) {
-            job->host_ended = true;
-            return;
+            if (!has_ended(sim, job, time))
+                continue;
+            if (job->host_ended)
+                return;
+            break;
         }
         if (!act(sim, job, &action, time))
             break;

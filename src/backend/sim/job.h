@@ -22,7 +22,8 @@ struct job {
     bool host_waits, host_ended;
     bool freeing; /* an array is being freed: its pages must not come back meanwhile */
     bool over;    /* since `end` */
-    uint64_t end;
+    bool repeats;
+    uint64_t start, end; /* ps */
     uint32_t launches, launches_done;
     struct transfer **retries; /* faults that found no room */
     uint32_t retry_count, retry_capacity;
@@ -38,6 +39,9 @@ void ff__job_fini(struct job *job);
 
 /* The host goes on with its program as far as it can. */
 void ff__host_run(struct sim *sim, struct job *job, uint64_t time);
+
+/* An iteration or repetition has ended. */
+void ff__job_count_lap(const struct sim *sim, struct job *job, uint64_t time);
 
 /* Nothing runs on the job's devices, and nothing moves but what its host itself waits for. */
 bool ff__job_idle(const struct sim *sim, const struct job *job);

@@ -16,22 +16,43 @@ static struct link link_of(const struct ff__gpu *gpu, uint32_t from, uint32_t to
     if (from == to)
         return (struct link){.model = NULL};
     if (from == FF_TIER_HOST)
-        return (struct link){&gpu->in, {port_of(to, PORT_IN)}, 1};
+        return (struct link){&gpu->in, 1, {port_of(to, PORT_IN)}, 1};
     if (to == FF_TIER_HOST)
-        return (struct link){&gpu->out, {port_of(from, PORT_OUT)}, 1};
-    return (struct link){&gpu->peer, {port_of(from, PORT_PEER), port_of(to, PORT_PEER)}, 2};
+        return (struct link){&gpu->out, 1, {port_of(from, PORT_OUT)}, 1};
+    return (struct link){&gpu->peer, 1, {port_of(from, PORT_PEER), port_of(to, PORT_PEER)}, 2};
 }
 
-int ff__links_init(struct links *links, const struct ff__gpu *gpu, uint32_t devices) {
-    uint32_t tiers = devices + 1;
+/* Ports of switches lie behind those of devices, and ports of pairs behind those of switches. */
+static struct link link_in_machine(const struct ff__gpu *gpu, const struct ff__machine *machine,
+                                   uint32_t devices, uint32_t from, uint32_t to) {
+    uint32_t switches = devices * DEVICE_PORTS, pairs = switches + 2 * devices;
+    struct link link = link_of(gpu, from, to);
+    if (from == to)
+        return link;
+    if (from == FF_TIER_HOST)
+        link.ports[link.port_count++] = switches + 2 * machine->switch_of[to - 1];
+    else if (to == FF_TIER_HOST)
+        link.ports[link.port_count++] = switches + 2 * machine->switch_of[from - 1] + 1;
+    else
+        link = (struct link){&gpu->peer,
+                             machine->peer[from - 1][to - 1],
+                             {pairs + (from - 1) * devices + to - 1},
+                             1};
+    return link;
+}
+
+int ff__links_init(struct links *links, const struct ff__gpu *gpu,
+                   const struct ff__machine *machine, uint32_t devices) {
+    uint32_t tiers = devices + 1, ports = devices * (DEVICE_PORTS + 2 + devices);
     links->tier_count = tiers;
     links->between = calloc((size_t)tiers * tiers, sizeof *links->between);
-    links->free_at = calloc((size_t)devices * DEVICE_PORTS, sizeof *links->free_at);
+    links->free_at = calloc(ports, sizeof *links->free_at);
     if (!links->between || !links->free_at)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
-            links->between[from * tiers + to] = link_of(gpu, from, to);
+            links->between[from * tiers + to] =
+                machine ? link_in_machine(gpu, machine, devices, from, to) : link_of(gpu, from, to);
     return 0;
 }
 
@@ -44,6 +65,8 @@ uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t by
                        uint64_t *ns) {
     uint64_t free_at = ff__link_free_at(links, link), start = free_at > time ? free_at : time;
     *ns = ff__link_ns(link->model, bytes);
+    if (link->rate != 1)
+        *ns = (uint64_t)((double)*ns / link->rate);
     for (uint32_t i = 0; i < link->port_count; i++)
         links->free_at[link->ports[i]] = start + *ns * PS_PER_NS;
     return start + *ns * PS_PER_NS;

@@ -6,12 +6,13 @@
 #ifndef FF_BACKEND_SIM_LINKS_H
 #define FF_BACKEND_SIM_LINKS_H
 
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine.h"
 
 #define LINK_PORTS 4u /* of one link, at most */
 
 struct link {
     const struct ff__link_model *model; /* NULL: there is no link */
+    double rate;                        /* as a share of the model's */
     uint32_t ports[LINK_PORTS], port_count;
 };
 
@@ -22,8 +23,11 @@ struct links {
 };
 
 /* Links every device with the host, one way each, and with every other device, over one port of each
- * device for both directions. Borrows the models of `gpu`. -ENOMEM. The caller ends it in any case. */
-int ff__links_init(struct links *links, const struct ff__gpu *gpu, uint32_t devices);
+ * device for both directions. With a `machine`, each pair of devices has a port of its own in each direction, and devices
+ * behind a switch share one port to the host, and one back. Borrows the models of `gpu`. -ENOMEM. The caller ends it in any
+ * case. */
+int ff__links_init(struct links *links, const struct ff__gpu *gpu,
+                   const struct ff__machine *machine, uint32_t devices);
 void ff__links_fini(struct links *links);
 
 static inline const struct link *ff__link_between(const struct links *links, uint32_t from,

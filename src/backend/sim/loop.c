@@ -123,7 +123,7 @@ static bool are_over(struct sim *sim) {
             job->over = true;
             job->end = sim->now;
         }
-        all &= job->over;
+        all &= job->over || job->repeats;
     }
     return all;
 }
@@ -131,14 +131,14 @@ static bool are_over(struct sim *sim) {
 static bool have_ended(const struct sim *sim) {
     bool all = true;
     for (uint32_t i = 0; i < sim->job_count; i++)
-        all &= sim->jobs[i].host_ended;
+        all &= sim->jobs[i].host_ended || sim->jobs[i].repeats;
     return all;
 }
 
 void ff__sim_loop(struct sim *sim) {
     uint32_t steps = 0;
     for (uint32_t i = 0; i < sim->job_count; i++)
-        ff__sim_post(sim, 0, EVENT_HOST, i, NULL);
+        ff__sim_post(sim, sim->jobs[i].start, EVENT_HOST, i, NULL);
     for (uint32_t i = 0; i < sim->config->capacity_count; i++)
         ff__sim_post(sim, sim->config->capacities[i].time_ns * PS_PER_NS, EVENT_CAPACITY, i, NULL);
     while (!sim->failure) {

@@ -66,6 +66,15 @@ void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time)
 
 /* ---- prefetches and pre-evictions ---- */
 
+/* On a device that lends memory there is advice for blocks of other jobs, too. */
+static bool is_being_freed(const struct sim *sim, uint32_t block) {
+    const struct ff__space *space = &sim->engine.space;
+    if (block >= space->block_limit || space->blocks[block].page_count == 0)
+        return false;
+    uint32_t home = space->ranges[space->blocks[block].range].home_tier;
+    return sim->devices[home - 1].job->freeing;
+}
+
 /* The first piece of advice in the queue that the engine follows. Most of it is about blocks that have
  * come, or are on their way, on earlier advice. */
 static bool follow_advice(struct sim *sim, struct device *device, uint64_t time) {
@@ -75,7 +84,9 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
         return false;
     int status = FF__JOB_DROPPED;
     for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
-        status = ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
+        status = is_being_freed(sim, advice->block)
+                     ? FF__JOB_DROPPED
+                     : ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
         ff__queue_drop(&device->advice);
     }
     if (status != FF__JOB_RUN) {
@@ -127,7 +138,10 @@ static bool start_preeviction(struct sim *sim, struct device *device, uint64_t t
     transfer->device = device->tier - 1;
     if (ff__engine_preevict(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
         FF__JOB_RUN) {
-        ff__transfer_start(sim, transfer, time);
+        /* one thread a device does it */
+        uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;
+        device->preevictor_free = begin + ff__driver_evict_cost(sim, transfer);
+        ff__transfer_start(sim, transfer, sim->config->machine ? device->preevictor_free : time);
         return true;
     }
     ff__transfer_free(sim, transfer);

@@ -61,7 +61,8 @@ static struct ff_link_cost cost_of(const struct ff__link_model *link) {
 }
 
 /* What policies see of the preset. */
-static void describe_costs(const struct ff__gpu *gpu, struct ff__engine_config *engine) {
+static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *machine,
+                           struct ff__engine_config *engine) {
     bool batch = gpu->fault_cost == FF__FAULT_BATCH;
     engine->fault_ns = !batch ? gpu->fault_ns
                               : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
@@ -72,6 +73,11 @@ static void describe_costs(const struct ff__gpu *gpu, struct ff__engine_config *
                 engine->links[from][to] = cost_of(from == FF_TIER_HOST ? &gpu->in
                                                   : to == FF_TIER_HOST ? &gpu->out
                                                                        : &gpu->peer);
+    for (uint32_t from = 1; from <= engine->devices && machine; from++)
+        for (uint32_t to = 1; to <= engine->devices; to++)
+            engine->links[from][to].bytes_per_second =
+                (uint64_t)((double)engine->links[from][to].bytes_per_second *
+                           machine->peer[from - 1][to - 1]);
 }
 
 static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
@@ -86,6 +92,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE),
         .separate = true,
         .peer_links = true,
+        .copies_clean = sim->gpu->write_back_clean,
         .writes_back = true,
         .maps_remotely = true,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
@@ -98,9 +105,10 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .future = future,
         .system = config->system,
     };
-    describe_costs(sim->gpu, &engine);
+    describe_costs(sim->gpu, config->machine, &engine);
     for (uint32_t tier = 1; tier <= config->devices; tier++)
-        engine.lend[tier] = config->lend;
+        if (config->lenders == 0 || config->lenders >> (tier - 1) & 1)
+            engine.lend[tier] = config->lend;
     return ff__engine_init(&sim->engine, &engine, sim->error);
 }
 
@@ -111,6 +119,8 @@ static int open_jobs(struct sim *sim, const struct ff__sim_job *jobs) {
         job->workload = jobs[i].workload;
         job->first_device = jobs[i].first_device;
         job->device_count = jobs[i].devices;
+        job->repeats = jobs[i].repeats;
+        job->start = jobs[i].start_ns * PS_PER_NS;
         status = ff__job_init(job, i);
         for (uint32_t device = 0; device < job->device_count; device++)
             ff__device_serve(sim, ff__job_device(sim, job, device), job);
@@ -119,7 +129,7 @@ static int open_jobs(struct sim *sim, const struct ff__sim_job *jobs) {
 }
 
 static int open_devices(struct sim *sim) {
-    int status = ff__links_init(&sim->links, sim->gpu, sim->config->devices);
+    int status = ff__links_init(&sim->links, sim->gpu, sim->config->machine, sim->config->devices);
     for (uint32_t i = 0; i < sim->config->devices && !status; i++) {
         status = ff__device_init(sim, &sim->devices[i], i + 1);
         ff__device_serve(sim, &sim->devices[i], &sim->jobs[0]); /* what no job has */
@@ -224,6 +234,9 @@ static int record_future(const struct ff__sim_config *config, struct ff__sim_job
 static int check_devices(const struct ff__sim_config *config, const struct ff__sim_job *jobs,
                          uint32_t count, struct ff_error *error) {
     uint32_t next = 0;
+    if (config->machine && config->devices > config->machine->devices)
+        return ff__fail(error, -EINVAL, "%u devices; %s has %u", config->devices,
+                        config->machine->name, config->machine->devices);
     if (config->devices == 0 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "%u devices; there can be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
@@ -234,6 +247,11 @@ static int check_devices(const struct ff__sim_config *config, const struct ff__s
             return ff__fail(error, -EINVAL,
                             "job %u: each job needs devices of its own, in the order of jobs", i);
         next = job->first_device + job->devices;
+    }
+    for (uint32_t i = 0, ends = 0; i < count; i++) {
+        ends += !jobs[i].repeats;
+        if (i + 1 == count && ends == 0)
+            return ff__fail(error, -EINVAL, "all jobs repeat: at least one has to end");
     }
     for (uint32_t i = 0; i < config->capacity_count; i++)
         if (config->capacities[i].device >= config->devices)

@@ -7,7 +7,7 @@
 #include <farfault/farfault.h>
 #include <farfault/trace.h>
 
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine.h"
 #include "policy/registry.h"
 #include "workload/workload.h"
 
@@ -19,10 +19,14 @@ struct ff__sim_capacity {
 
 struct ff__sim_config {
     const struct ff__gpu *gpu;
+    /* What links the devices; its `gpu` is not looked at. NULL: each has its own way to the host, and one port for all
+     * other devices. */
+    const struct ff__machine *machine;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
     uint64_t
         lend; /* of these, bytes that other devices' evictions may use, if a place policy sends them there */
+    uint32_t lenders;                          /* which devices do so, a bit each; 0: all */
     const struct ff__sim_capacity *capacities; /* changes; NULL: none */
     uint32_t capacity_count;
     uint64_t seed;
@@ -80,8 +84,11 @@ struct ff__sim_result {
     uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
-    uint64_t iterations;               /* of the program, if it has iterations */
-    uint64_t iterations_run;           /* of these, simulated and not extrapolated */
+    /* Of a job that repeats: its iterations, or if it has none its repetitions, from the first one on that ended when all
+     * jobs had started, and the time of these. */
+    uint64_t laps, lap_ps, laps_from_ps;
+    uint64_t iterations;     /* of the program, if it has iterations */
+    uint64_t iterations_run; /* of these, simulated and not extrapolated */
     struct ff__sim_iteration last_iteration;
     struct ff_stats stats; /* the engine's */
 };
@@ -98,6 +105,9 @@ int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *worklo
 struct ff__sim_job {
     struct ff__workload *workload;  /* no other job's */
     uint32_t first_device, devices; /* that it runs on, and no other job */
+    uint64_t start_ns;              /* it starts later than the others */
+    bool
+        repeats; /* it begins anew whenever it ends, until all jobs have ended that do not; its time ends then, too */
     struct ff__sim_result result;
 };
 

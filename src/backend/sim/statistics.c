@@ -64,7 +64,7 @@ static uint64_t arena_used(const struct ff__engine *engine) {
 }
 
 static void sum_up_job(const struct sim *sim, const struct job *job, struct ff__sim_result *out) {
-    ff__job_counted(sim, job, job->over ? job->end : sim->now, out);
+    ff__job_counted(sim, job, (job->over ? job->end : sim->now) - job->start, out);
     add(out, &job->iterations.more);
     out->time_ns = ff__sim_ns(out->time_ps);
     out->kernels = sim->engine.launches.given;

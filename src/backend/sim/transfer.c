@@ -110,6 +110,10 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     uint32_t dirty_count = ff_mask_count(&dirty);
     struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     *copied = sim->gpu->write_back_clean ? live : dirty;
+    if (out->guest) { /* what has been copied since it came there */
+        struct ff_mask clean = ff_mask_minus(&out->held, written);
+        *copied = ff_mask_minus(&live, &clean);
+    }
     counters->evicted_dirty += dirty_count;
     counters->evicted_clean += ff_mask_count(&live) - dirty_count;
     counters->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
@@ -138,7 +142,7 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
     uint32_t count = ff_mask_count(&left);
     struct ff__sim_result *counters = counters_at(sim, in->to.tier);
     uint64_t end = time;
-    counters->thrashed += ff_mask_count(&back);
+    counters->thrashed += in->guest ? 0 : ff_mask_count(&back);
     counters->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
     counters->pages_in += count + ff_mask_count(&transfer->fetched);
     while (!ff_mask_empty(&left)) {
@@ -182,6 +186,14 @@ static uint64_t bring(struct sim *sim, struct transfer *transfer, uint64_t time)
     return end > fetched ? end : fetched;
 }
 
+/* Moves of guests that no program waits for: copies of them, their way in ahead of use, and their way out of memory that
+ * is wanted back. */
+static bool is_of_guests(const struct transfer *transfer) {
+    const struct ff__job *moves = &transfer->moves;
+    return moves->has_in ? moves->in.guest
+                         : transfer->cause != TRANSFER_OF_HOST && moves->out[0].guest;
+}
+
 void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t time) {
     ff_mask_clear(&transfer->fetched);
     if (transfer->moves.has_in &&
@@ -190,8 +202,10 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
         end = bring(sim, transfer, end);
-    transfer->job = sim->devices[transfer->device].job;
-    transfer->job->transfers++;
+    if (transfer->cause != TRANSFER_OF_HOST)
+        transfer->job = sim->devices[transfer->device].job;
+    transfer->waited_for = !is_of_guests(transfer);
+    transfer->job->transfers += transfer->waited_for;
     sim->model->started(sim, transfer, time, end);
 }
 
@@ -256,7 +270,7 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     struct device *device = &sim->devices[transfer->device];
     enum transfer_cause cause = transfer->cause;
     struct job *job = transfer->job;
-    job->transfers--;
+    job->transfers -= transfer->waited_for;
     ff__engine_finish(&sim->engine, ff__sim_ns(time), &transfer->moves);
     if (sim->engine.failure.message[0])
         ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
@@ -274,5 +288,8 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     ff__transfer_free(sim, transfer);
     ff__sim_charge(sim, device->counters);
     ff__serve_late(sim, job, time);
+    for (uint32_t i = 0; i < sim->job_count && sim->engine.guests; i++)
+        if (sim->jobs[i].retry_count > 0) /* devices give each other memory */
+            ff__serve_late(sim, &sim->jobs[i], time);
     sim->model->ended(sim, device, cause, time);
 }

@@ -20,7 +20,8 @@ struct transfer {
     struct ff__job moves;
     enum transfer_cause cause;
     uint32_t device;
-    struct job *job;             /* whose device it is for, since it was started */
+    struct job *job; /* whose host waits for it; or, since it was started, whose device it is for */
+    bool waited_for; /* the job is not idle before it has ended */
     struct ff_mask fetched;      /* pages that come from another device */
     struct ff_fault_group group; /* of faults that are to be served again */
     struct ff_advice advice;     /* that is not known yet */

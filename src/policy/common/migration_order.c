@@ -60,3 +60,14 @@ uint32_t ff__order_next(const struct ff__order *order, uint32_t block) {
         next = order->lists[list - FF__ORDER_DISCARDED].head;
     return next == 0 ? FF_NONE : next - 1;
 }
+
+void ff__order_name(const struct ff__order *order, const struct ff_view *view,
+                    const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    for (uint32_t block = ff__order_next(order, FF_NONE);
+         block != FF_NONE && victims->count < victims->capacity;
+         block = ff__order_next(order, block)) {
+        if (block == request->for_block || !ff_view_evictable(view, request->tier, block))
+            continue;
+        ff_victim_add(victims, block);
+    }
+}

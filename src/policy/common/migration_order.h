@@ -63,4 +63,9 @@ static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t b
 /* The block after this one (FF_NONE: the first), whichever list it is on; FF_NONE: the end. */
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block);
 
+/* Names what can leave, in this order. Costs the victims and the busy blocks passed over, not the blocks there
+ * are. */
+void ff__order_name(const struct ff__order *order, const struct ff_view *view,
+                    const struct ff_evict_request *request, struct ff_victim_list *victims);
+
 #endif

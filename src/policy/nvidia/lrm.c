@@ -8,18 +8,10 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
-/* The cause does not matter: the driver has one order for all. Costs the victims and the busy
- * blocks passed over, not the blocks there are. */
+/* The cause does not matter: the driver has one order for all. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    const struct ff__order *order = state;
-    for (uint32_t block = ff__order_next(order, FF_NONE);
-         block != FF_NONE && victims->count < victims->capacity;
-         block = ff__order_next(order, block)) {
-        if (block == request->for_block || !ff_view_evictable(view, request->tier, block))
-            continue;
-        ff_victim_add(victims, block);
-    }
+    ff__order_name(state, view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_lrm = {

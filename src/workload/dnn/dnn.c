@@ -134,6 +134,11 @@ NETWORK(bert_base, "bert-base", 29, 512, TOKENS, "training BERT Base, 110 millio
 NETWORK(dlrm, "dlrm", 98304, 1, "unused", "training DLRM with the tables of Criteo Kaggle")
 NETWORK(resnet152, "resnet152", 1280, 224, SIDE, "training ResNet-152, 60 million parameters")
 NETWORK(resnet200, "resnet200", 1024, 224, SIDE, "training ResNet-200, 65 million parameters")
+NETWORK(resnet50, "resnet50", 64, 224, SIDE, "training ResNet-50, 26 million parameters")
+NETWORK(resnet101, "resnet101", 64, 224, SIDE, "training ResNet-101, 45 million parameters")
+NETWORK(vgg16, "vgg16", 128, 224, SIDE, "training VGG16, 138 million parameters")
+NETWORK(mobilenet_v3, "mobilenet-v3", 256, 224, SIDE,
+        "training MobileNetV3-Large, 5.5 million parameters")
 NETWORK(dcgan, "dcgan", 2048, 64, SIDE, "training DCGAN, 6.3 million parameters")
 NETWORK(mobilenet, "mobilenet", 3072, 32, SIDE, "training MobileNet, 3.3 million parameters")
 NETWORK(alexnet, "alexnet", 32, 224, SIDE, "AlexNet, inference, 61 million parameters")

@@ -78,6 +78,16 @@ const struct ff__network ff__resnet50_inference = {
     .infers = true,
 };
 
+const struct ff__network ff__resnet50 = {
+    .shape = {3, 4, 6, 3},
+    .run = train,
+};
+
+const struct ff__network ff__resnet101 = {
+    .shape = {3, 4, 23, 3},
+    .run = train,
+};
+
 const struct ff__network ff__resnet152 = {
     .shape = {3, 8, 36, 3},
     .run = train,

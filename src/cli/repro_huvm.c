@@ -1,0 +1,330 @@
+/* HUVM / memHarvester (Choi et al., USENIX ATC 2022): jobs beside each other on the devices of one machine. How much faster
+ * each is than under another system. */
+#include "backend/sim/sim.h"
+#include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/pool.h"
+#include "cli/repro.h"
+#include "report/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS_MAX FF__MACHINE_DEVICES
+#define STOCK    "nvidia"
+#define PREEVICT "preevict-host"
+#define OURS     "memharvester"
+
+/* The order in which the paper adds its techniques. */
+static const struct {
+    const char *name, *system;
+} steps[] = {
+    {"H", "memharvester-h"},      {"+PE", "memharvester-pe"},   {"+LP", "memharvester-lp"},
+    {"+PLF", "memharvester-plf"}, {"+LPF", "memharvester-lpf"}, {"+MPF", OURS},
+};
+
+/* Blocks of 2 MiB. */
+static const unsigned amounts[] = {1, 2, 4, 8, 16};
+static const unsigned shares[] = {5, 10, 20, 40, 60}; /* percent of a device's memory */
+static const double footprints[] = {0.8, 1.2};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* One run of all jobs of a case. */
+struct run {
+    const json_t *the_case;
+    char *system;
+    double footprint; /* of the jobs that end, as a multiple of their own */
+    unsigned share;   /* percent of its memory that a device lends */
+    double seconds[JOBS_MAX];
+    double host_bytes, peer_bytes;                      /* that came to the first job */
+    char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
+};
+
+/* A row of a table: how much faster a job is in one run than in another one, or what its run has counted. */
+struct row {
+    char *table, *name;
+    const char *what;
+    unsigned slow, fast, job;
+    double paper;
+    enum { TIMES_FASTER, HOST_SHARE } value;
+};
+
+struct work {
+    struct ff__machine machine;
+    uint64_t seed, memory; /* bytes of each device */
+    struct run *runs;
+    struct row *rows;
+    unsigned run_count, row_count;
+};
+
+/* ---- a run ---- */
+
+static bool repeats(const json_t *job) {
+    return json_is_true(json_object_get(job, "repeats"));
+}
+
+static int open_job(const struct work *work, const struct run *run, const json_t *description,
+                    struct ff__sim_job *out, struct ff_error *error) {
+    const char *spec = ff__repro_text(description, "workload");
+    int status = ff__workload_open(spec, work->seed, &out->workload, error);
+    if (status || repeats(description) || run->footprint == 1)
+        return status;
+    uint64_t size = (uint64_t)((double)ff__workload_footprint(out->workload) * run->footprint);
+    char *sized =
+        ff__text("%s%csize=%llu", spec, strchr(spec, ':') ? ',' : ':', (unsigned long long)size);
+    ff__workload_close(out->workload);
+    out->workload = NULL;
+    status = ff__workload_open(sized, work->seed, &out->workload, error);
+    free(sized);
+    return status;
+}
+
+static int open_jobs(const struct work *work, const struct run *run, struct ff__sim_job *jobs,
+                     uint32_t *count, struct ff_error *error) {
+    const json_t *descriptions = json_object_get(run->the_case, "jobs");
+    int status = 0;
+    for (; *count < json_array_size(descriptions) && *count < JOBS_MAX && !status; ++*count) {
+        const json_t *description = json_array_get(descriptions, *count);
+        double start = ff__repro_number(description, "start_s");
+        jobs[*count] =
+            (struct ff__sim_job){.first_device = (uint32_t)ff__repro_number(description, "device"),
+                                 .devices = 1,
+                                 .repeats = repeats(description),
+                                 .start_ns = isnan(start) ? 0 : (uint64_t)(start * 1e9)};
+        status = open_job(work, run, description, &jobs[*count], error);
+    }
+    return status;
+}
+
+/* Of the whole job, or of one of its iterations or repetitions if it goes on for ever. */
+static double seconds_of(const struct ff__sim_job *job) {
+    const struct ff__sim_result *result = &job->result;
+    if (!job->repeats)
+        return (double)result->time_ns * 1e-9;
+    return result->laps > 0 ? (double)result->lap_ps * 1e-12 / (double)result->laps : (double)NAN;
+}
+
+static void run_job(void *self, unsigned index) {
+    const struct work *work = self;
+    struct run *run = &((struct work *)self)->runs[index];
+    struct ff__sim_job jobs[JOBS_MAX] = {{0}};
+    struct ff__sim_result all;
+    struct ff_error error = {""};
+    uint32_t count = 0;
+    double lender = ff__repro_number(run->the_case, "lender");
+    struct ff__sim_config config = {.gpu = &work->machine.gpu,
+                                    .machine = &work->machine,
+                                    .memory = work->memory,
+                                    .devices = work->machine.devices,
+                                    .lend = work->memory / 100 * run->share,
+                                    .lenders = isnan(lender) ? 0 : 1u << (uint32_t)lender,
+                                    .seed = work->seed};
+    int status = ff__system_parse(run->system, &config.system, &error);
+    if (!status)
+        status = open_jobs(work, run, jobs, &count, &error);
+    if (!status)
+        status = ff__sim_run_jobs(&config, jobs, count, &all, &error);
+    for (uint32_t i = 0; i < JOBS_MAX; i++)
+        run->seconds[i] = status || i >= count ? (double)NAN : seconds_of(&jobs[i]);
+    run->host_bytes = (double)jobs[0].result.bytes_in;
+    run->peer_bytes = (double)jobs[0].result.bytes_peer;
+    for (uint32_t i = 0; i < count; i++)
+        if (jobs[i].workload)
+            ff__workload_close(jobs[i].workload);
+    if (status)
+        snprintf(run->reason, sizeof run->reason, "%s", error.message);
+}
+
+static char *name_job(const void *self, unsigned index) {
+    const struct run *run = &((const struct work *)self)->runs[index];
+    return ff__text("%s: %s", ff__repro_text(run->the_case, "id"), run->system);
+}
+
+static void finish_job(void *self, unsigned index) {
+    const struct run *run = &((struct work *)self)->runs[index];
+    if (run->reason[0])
+        ff__complain(0, "%s: %s failed: %s", ff__repro_text(run->the_case, "id"), run->system,
+                     run->reason);
+}
+
+/* ---- what is to be run, and shown ---- */
+
+/* The number of the run, which is added if it is new. */
+static unsigned run_of(struct work *work, const json_t *the_case, const char *system,
+                       double footprint, unsigned share) {
+    for (unsigned i = 0; i < work->run_count; i++) {
+        const struct run *run = &work->runs[i];
+        if (run->the_case == the_case && strcmp(run->system, system) == 0 &&
+            run->footprint == footprint && run->share == share)
+            return i;
+    }
+    work->runs = ff__must(realloc(work->runs, (work->run_count + 1) * sizeof *work->runs));
+    work->runs[work->run_count] = (struct run){.the_case = the_case,
+                                               .system = ff__text("%s", system),
+                                               .footprint = footprint,
+                                               .share = share};
+    return work->run_count++;
+}
+
+static void add_row(struct work *work, struct row row) {
+    work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
+    work->rows[work->row_count++] = row;
+}
+
+static void plan_jobs(struct work *work, const json_t *the_case, const char *suffix,
+                      const char *base, const char *published, const char *what) {
+    unsigned slow = run_of(work, the_case, base, 1, 100),
+             fast = run_of(work, the_case, OURS, 1, 100);
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
+        work,
+        (struct row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                     .name = ff__text("%s", ff__repro_text(job, "name")),
+                     .what = what,
+                     .slow = slow,
+                     .fast = fast,
+                     .job = (unsigned)i,
+                     .paper = ff__repro_number(job, published) / ff__repro_number(job, OURS)});
+}
+
+/* Of the first job, for which nothing is published. */
+static void plan_first(struct work *work, const json_t *the_case, const char *suffix,
+                       const char *what, char *name, unsigned slow, unsigned fast) {
+    add_row(work, (struct row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                               .name = name,
+                               .what = what,
+                               .slow = slow,
+                               .fast = fast,
+                               .paper = (double)NAN});
+}
+
+static void plan_steps(struct work *work, const json_t *the_case) {
+    unsigned stock = run_of(work, the_case, STOCK, 1, 100);
+    for (unsigned i = 0; i < COUNT_OF(steps); i++)
+        plan_first(work, the_case, ".steps",
+                   "the first job, technique by technique: times faster than the stock driver",
+                   ff__text("%s", steps[i].name), stock,
+                   run_of(work, the_case, steps[i].system, 1, 100));
+}
+
+static void plan_amounts(struct work *work, const json_t *the_case) {
+    unsigned none = run_of(work, the_case, "memharvester:path=0", 1, 100);
+    for (unsigned i = 0; i < COUNT_OF(amounts); i++) {
+        char *system = ff__text("memharvester:amount=%u", amounts[i]);
+        plan_first(work, the_case, ".amount",
+                   "the first job, by what is prefetched after a batch: times faster than without",
+                   ff__text("%u MB", 2 * amounts[i]), none, run_of(work, the_case, system, 1, 100));
+        free(system);
+    }
+}
+
+static void plan_footprints(struct work *work, const json_t *the_case) {
+    static const char *const bases[] = {STOCK, PREEVICT};
+    for (unsigned i = 0; i < COUNT_OF(footprints) * COUNT_OF(bases); i++) {
+        double footprint = footprints[i / COUNT_OF(bases)];
+        const char *base = bases[i % COUNT_OF(bases)];
+        plan_first(work, the_case, ".footprint",
+                   "the first job, with less and more data: times faster than the other system",
+                   ff__text("%.0f %%, %s", footprint * 100, base),
+                   run_of(work, the_case, base, footprint, 100),
+                   run_of(work, the_case, OURS, footprint, 100));
+    }
+}
+
+static void plan_sources(struct work *work, const json_t *the_case) {
+    static const char *const systems[] = {STOCK, PREEVICT, OURS};
+    for (unsigned i = 0; i < COUNT_OF(systems); i++) {
+        unsigned run = run_of(work, the_case, systems[i], 1, 100);
+        add_row(work,
+                (struct row){.table = ff__text("%s.host", ff__repro_text(the_case, "id")),
+                             .name = ff__text("%s", systems[i]),
+                             .what = "the first job: percent of its bytes that came from the host",
+                             .slow = run,
+                             .fast = run,
+                             .paper = (double)NAN,
+                             .value = HOST_SHARE});
+    }
+}
+
+static void plan_case(struct work *work, const json_t *the_case) {
+    plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
+    plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
+              "times faster than with pre-eviction to the host");
+    plan_steps(work, the_case);
+    plan_amounts(work, the_case);
+    plan_footprints(work, the_case);
+    plan_sources(work, the_case);
+}
+
+static void plan_shares(struct work *work, const json_t *the_case) {
+    unsigned stock = run_of(work, the_case, STOCK, 1, 0);
+    for (unsigned i = 0; i < COUNT_OF(shares); i++)
+        plan_first(
+            work, the_case, "",
+            "by the share of one device's memory that is idle: times faster than the stock driver",
+            ff__text("%u %%", shares[i]), stock, run_of(work, the_case, OURS, 1, shares[i]));
+}
+
+/* ---- tables ---- */
+
+static double value_of(const struct work *work, const struct row *row) {
+    const struct run *slow = &work->runs[row->slow], *fast = &work->runs[row->fast];
+    return row->value == HOST_SHARE ? 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes)
+                                    : slow->seconds[row->job] / fast->seconds[row->job];
+}
+
+static void make_tables(const struct work *work, json_t *tables) {
+    json_t *table = NULL;
+    for (unsigned i = 0; i < work->row_count; i++) {
+        const struct row *row = &work->rows[i];
+        if (i == 0 || strcmp(row->table, work->rows[i - 1].table) != 0)
+            table = ff__repro_table(tables, row->table, row->what);
+        ff__repro_row(table, row->name, row->paper, value_of(work, row));
+    }
+}
+
+static void free_work(struct work *work) {
+    for (unsigned i = 0; i < work->run_count; i++)
+        free(work->runs[i].system);
+    for (unsigned i = 0; i < work->row_count; i++) {
+        free(work->rows[i].table);
+        free(work->rows[i].name);
+    }
+    free(work->runs);
+    free(work->rows);
+}
+
+static int run(const struct ff__repro_plan *plan, json_t *tables) {
+    struct work work = {.seed = plan->seed};
+    struct ff_error error;
+    char folder[PATH_MAX];
+    size_t i;
+    json_t *the_case;
+    int status = ff__find_data("", folder);
+    if (!status &&
+        ff__machine_read(ff__repro_text(plan->published, "machine"), folder, &work.machine, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    double memory = ff__repro_number(plan->published, "memory");
+    work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
+    json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
+        plan_case(&work, the_case);
+    json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
+        plan_shares(&work, the_case);
+    const struct ff__pool pool = {work.run_count, plan->jobs, run_job, finish_job, name_job, &work};
+    if (!status)
+        status = ff__pool_run(&pool);
+    if (!status)
+        make_tables(&work, tables);
+    free_work(&work);
+    return status;
+}
+
+const struct ff__repro ff__repro_huvm = {
+    .name = "huvm",
+    .summary = "Choi et al., USENIX ATC 2022, from the authors' own results",
+    .run = run,
+};
