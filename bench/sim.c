@@ -103,6 +103,8 @@ static const uint32_t *make_pages(const char *spec) {
 struct trial {
     struct ff__workload *workload;
     const char *gpu, *system;
+    const char
+        *bound; /* the system to compare with; NULL: fully resident, and without a policy to ask */
     double share; /* of the footprint; 0: fully resident */
     bool untimed;
 };
@@ -163,16 +165,18 @@ static bool run(const struct trial *trial, struct outcome *out) {
     return status == 0;
 }
 
-/* The same fully resident, and without a policy to ask. */
 static bool run_bound(const struct trial *trial, struct outcome *out) {
     struct trial bound = *trial;
-    bound.system = NO_POLICY;
-    bound.share = 0;
+    bound.system = trial->bound ? trial->bound : NO_POLICY;
+    bound.share = trial->bound ? trial->share : 0;
     return run(&bound, out);
 }
 
+/* Accesses; pages of operands where kernels are analytical. */
 static double millions(const struct outcome *outcome) {
-    return (double)outcome->result.accesses / outcome->seconds * 1e-6;
+    const struct ff__sim_result *result = &outcome->result;
+    return (double)(result->accesses ? result->accesses : result->demanded) / outcome->seconds *
+           1e-6;
 }
 
 static double megabytes(const struct outcome *outcome) {
@@ -223,6 +227,17 @@ static void measure_model(const char *name, const char *spec, const char *gpu) {
     ff__workload_close(trial.workload);
 }
 
+/* The access time tracker counts, and nothing is made of it: both systems take the same decisions. */
+static void measure_tracker(const char *name, const char *spec) {
+    struct trial trial = {.workload = open_workload(spec),
+                          .gpu = "gtx1080ti",
+                          .system = "demand:prefetch=forest,leaf=64K,tree=2M",
+                          .bound = "demand:prefetch=tree-half",
+                          .share = 0.66};
+    measure(name, &trial);
+    ff__workload_close(trial.workload);
+}
+
 void bench_untimed(void) {
     const uint32_t *pages = make_pages("zipf:pages=1048576,accesses=20000000,ctas=1,warps=1");
     const struct ready ready = {pages, FORESEEN, 1, 1};
@@ -245,6 +260,9 @@ void bench_timed(void) {
     measure_model("sim.timing.bfs", "bfs", "v100-16g");
     measure_model("sim.timing.atax", "atax", "v100-16g");
     measure_model("sim.timing.gtx1080ti.atax", "atax", "gtx1080ti");
+    measure_tracker("sim.tracker", "hotspot:n=2048");
+    measure_tracker("sim.tracker.atax", "atax");
+    measure_tracker("sim.tracker.analytical", "bert-large:batch=4,iterations=2");
 }
 
 /* ---- series ---- */

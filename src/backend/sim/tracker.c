@@ -171,6 +171,20 @@ bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint
     return interrupts;
 }
 
+void ff__tracker_use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t time) {
+    struct tracker *tracker = device->tracker;
+    uint32_t range = sim->engine.space.blocks[page / FF_BLOCK_PAGES].range;
+    struct tracked *tracked = &tracker->ranges[range];
+    if (tracked->number != device->current.number || tracked->row == FF_NONE ||
+        tracked->left <= 1) {
+        ff__tracker_use(sim, device, page, 1, 1, time);
+        return;
+    }
+    tracker->range_used[range] = ff__sim_ns(time);
+    tracker->page_used[page] = ++tracked->timer;
+    tracked->left--;
+}
+
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
                          const struct ff_mask *pages, uint64_t time) {
     struct tracker *tracker = device->tracker;

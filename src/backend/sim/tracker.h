@@ -83,6 +83,9 @@ void ff__tracker_launch(struct tracker *tracker);
 bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t pages,
                      uint32_t uses, uint64_t time);
 
+/* One use of one page: the same, and fast. */
+void ff__tracker_use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t time);
+
 /* These pages of the block have come. */
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
                          const struct ff_mask *pages, uint64_t time);

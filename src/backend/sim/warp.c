@@ -58,8 +58,10 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__sm_wait(sim, device, sm, slot, page, step->write, time);
         }
         device->counters->hits += !touch.missed;
-        if (device->tracker)
-            ff__tracker_use(sim, device, page, 1, !touch.missed || touch.remote, time);
+        if (device->tracker && (!touch.missed || touch.remote))
+            ff__tracker_use_page(sim, device, page, time);
+        else if (device->tracker)
+            ff__tracker_use(sim, device, page, 1, 0, time);
         if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
         if (sim->shows_accesses)
