@@ -58,8 +58,8 @@ struct ff_config {
     const char *system; /* "nvidia", "nvidia-1:thrashing=0", ... : see `farfault list systems` */
     const char *policy_file; /* shared object with more policies, or NULL */
     uint64_t memory; /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
-    uint64_t
-        granule; /* bytes in which that is allocated: 2 MiB, or 64 KiB (docs/architecture.md) */
+    /* Bytes in which that is allocated: 2 MiB, or 64 KiB (docs/architecture.md) */
+    uint64_t granule;
     uint32_t devices; /* 1..8 */
     uint32_t workers; /* threads that run C kernels, per device; 0: one per CPU */
     /* Threads that serve faults, at most 8; 0: as many as CPUs, at least 2. */
@@ -217,8 +217,8 @@ struct ff_stats {
     uint64_t advice_applied;                     /* pieces of advice that were followed, */
     uint64_t advice_dropped;                     /* and that were not, */
     uint64_t dropped_by_reason[FF_DROP_REASONS]; /* by enum ff_drop of farfault/policy.h */
-    uint64_t
-        events_dropped; /* faults and evictions that a policy's `learn` was too slow to get; never launches */
+    /* Faults and evictions that a policy's `learn` was too slow to get; never launches */
+    uint64_t events_dropped;
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
@@ -251,8 +251,8 @@ FF_API int ff_check(struct ff_context *context, struct ff_error *error);
 struct ff_found {
     char kernel[64]; /* "": of none, or the launch named none */
     bool has_range;
-    uint32_t
-        range; /* allocations are numbered in their order; the number of one that is freed is given again */
+    /* Allocations are numbered in their order; the number of one that is freed is given again */
+    uint32_t range;
     size_t size; /* of the allocation, when it was last used */
     char text[128];
 };

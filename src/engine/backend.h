@@ -63,27 +63,25 @@ struct ff__move {
     uint32_t block;
     struct ff__place from, to;
     struct ff_mask pages; /* what moves */
-    struct ff_mask
-        held; /* of these, the pages the host has content for. To a device: their bytes come,
-                             the rest is zeroed. From a device: the copy is compared, the rest is copied */
+    /* Of these, the pages the host has content for. To a device: their bytes come, the rest is zeroed. From a device:
+     * the copy is compared, the rest is copied */
+    struct ff_mask held;
     struct ff_mask dead; /* from a device: pages to drop, whatever they hold */
     bool whole; /* to a device: the block had no page on it. From a device: nothing of it stays */
-    bool
-        guest; /* from a device: it was evicted to there from another one; to a device: it lends the memory
-                   (engine/peers.c) */
+    /* From a device: it was evicted to there from another one; to a device: it lends the memory (engine/peers.c) */
+    bool guest;
     bool lends; /* it is evicted to another device */
     bool keep;  /* from a device: the pages stay there, and are copied (write-back) */
     bool after; /* starts when all moves before it in the submission have left in whole; if one has
                    not, it ends in -ECANCELED */
-    bool
-        freed; /* from a device: its range is freed; all goes, and even what is pinned is let go of */
+    /* From a device: its range is freed; all goes, and even what is pinned is let go of */
+    bool freed;
 
     /* The outcome, for the backend to keep up to date until the move has ended. */
-    struct ff_mask
-        left; /* pages that have not moved. Set by the caller: all of them, or what an earlier
-                              submission has left */
-    struct ff_mask
-        copied; /* from a device: pages whose bytes have gone to `to`; adds up over submissions */
+    /* Pages that have not moved. Set by the caller: all of them, or what an earlier submission has left */
+    struct ff_mask left;
+    /* From a device: pages whose bytes have gone to `to`; adds up over submissions */
+    struct ff_mask copied;
     int status; /* what it ended in */
 };
 

@@ -31,9 +31,9 @@ enum ff__job_status {
 
 struct ff__job {
     bool has_in;
-    bool
-        took_chunk; /* `in` got a whole chunk from evicted blocks and may have to give back a part */
-    uint64_t owed;  /* by page: pages of `in` whose memory the outs free */
+    /* `in` got a whole chunk from evicted blocks and may have to give back a part */
+    bool took_chunk;
+    uint64_t owed;       /* by page: pages of `in` whose memory the outs free */
     uint64_t preevicted; /* pages that the outs free for the reserve */
     uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
@@ -58,8 +58,8 @@ struct ff__engine_config {
     uint32_t granule;
     bool separate;   /* a device does not reach what another one has */
     bool peer_links; /* pages go straight from a device to another one */
-    bool
-        copies_clean; /* what leaves a device is copied even if the host had the same before it came there */
+    /* What leaves a device is copied even if the host had the same before it came there */
+    bool copies_clean;
     bool writes_back;            /* pages can be copied to the host while a device uses them */
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
     bool maps_remotely;          /* a device can use pages from where they are */
@@ -144,10 +144,10 @@ struct ff__engine {
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     uint32_t *visits; /* [block][tier] how often it has come there as a guest */
     struct ff_lending lending[FF_TIERS_MAX];
-    struct ff__queue
-        guest_order[FF_TIERS_MAX]; /* in the order in which they came; some have left */
-    bool uses_remote;              /* pages have been left where they are, to be used from there */
-    bool watched; /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
+    /* In the order in which they came; some have left */
+    struct ff__queue guest_order[FF_TIERS_MAX];
+    bool uses_remote; /* pages have been left where they are, to be used from there */
+    bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */

@@ -69,8 +69,8 @@ struct ff__pipeline_config {
     void *self; /* the backend's */
     struct ff__log log;
     struct ff__observer observer;
-    uint32_t
-        fault_workers; /* threads; 0: as many as CPUs, at least 2. More than the most are the most */
+    /* Threads; 0: as many as CPUs, at least 2. More than the most are the most */
+    uint32_t fault_workers;
 };
 
 struct ff__pipeline {

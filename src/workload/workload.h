@@ -28,9 +28,9 @@ struct ff__step {
     uint32_t pc;           /* of the memory instruction: the same for the same code */
     uint16_t sectors;      /* 32-byte pieces of memory it touches */
     bool write;
-    bool
-        goes_on; /* the warp does not wait for its data: a store, or a load whose value is not needed yet; the next
-                     load that it does wait for, it waits for with all those before */
+    /* The warp does not wait for its data: a store, or a load whose value is not needed yet; the next load that it
+     * does wait for, it waits for with all those before */
+    bool goes_on;
     uint8_t page_count;            /* 0: no memory instruction */
     uint64_t page[FF__STEP_PAGES]; /* distinct page numbers, in the order of lanes */
 };

@@ -16,8 +16,8 @@
 #define FAKE_BASE (UINT64_C(0x5000) << 32)
 
 struct fake_block {
-    struct ff_mask
-        on[FF_TIERS_MAX]; /* where a page's content is; a host bit may be beside another */
+    /* Where a page's content is; a host bit may be beside another */
+    struct ff_mask on[FF_TIERS_MAX];
     struct ff_mask loose; /* declared dead: what is read next may be anything */
     uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* versions; 0: zeros */
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */

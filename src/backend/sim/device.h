@@ -94,8 +94,8 @@ struct device {
     struct fault_buffer buffer;
     struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */
-    uint64_t
-        preevictor_free; /* when the thread that pre-evicts will have begun all that it has to; ps */
+    /* When the thread that pre-evicts will have begun all that it has to; ps */
+    uint64_t preevictor_free;
     uint32_t prefetching;    /* prefetches and pre-evictions under way */
     struct tracker *tracker; /* NULL: no policy must see samples */
     /* accesses that the policies have not seen yet */

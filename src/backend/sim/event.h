@@ -26,8 +26,8 @@ struct transfer;
 struct event {
     uint64_t time, order; /* ps */
     enum event_kind kind;
-    uint32_t
-        number; /* of the device; of EVENT_HOST, of the job; of EVENT_CAPACITY, of the change */
+    /* Of the device; of EVENT_HOST, of the job; of EVENT_CAPACITY, of the change */
+    uint32_t number;
     union {
         struct transfer *transfer;
         uint32_t range; /* of EVENT_SAMPLES */

@@ -17,8 +17,8 @@ struct ff__machine {
     double peer[FF__MACHINE_DEVICES][FF__MACHINE_DEVICES];
     uint32_t switch_of
         [FF__MACHINE_DEVICES]; /* devices with the same number share one way to the host, and one back */
-    uint64_t
-        host_page_ns; /* the driver's time to allocate and map a page of the host, small or large, for an eviction */
+    /* The driver's time to allocate and map a page of the host, small or large, for an eviction */
+    uint64_t host_page_ns;
 };
 
 /* Reads data/machines/NAME.json and the preset of its device; `folder`: data. -ENOENT, -EINVAL: what is wrong. */

@@ -24,8 +24,8 @@ struct ff__sim_config {
     const struct ff__machine *machine;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
-    uint64_t
-        lend; /* of these, bytes that other devices' evictions may use, if a place policy sends them there */
+    /* Of these, bytes that other devices' evictions may use, if a place policy sends them there */
+    uint64_t lend;
     uint32_t lenders;                          /* which devices do so, a bit each; 0: all */
     const struct ff__sim_capacity *capacities; /* changes; NULL: none */
     uint32_t capacity_count;
@@ -106,8 +106,8 @@ struct ff__sim_job {
     struct ff__workload *workload;  /* no other job's */
     uint32_t first_device, devices; /* that it runs on, and no other job */
     uint64_t start_ns;              /* it starts later than the others */
-    bool
-        repeats; /* it begins anew whenever it ends, until all jobs have ended that do not; its time ends then, too */
+    /* It begins anew whenever it ends, until all jobs have ended that do not; its time ends then, too */
+    bool repeats;
     struct ff__sim_result result;
 };
 

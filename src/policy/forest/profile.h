@@ -118,8 +118,8 @@ struct ff__profile {
     uint32_t threshold, rounds, agree;
     bool keep, record, declared, similar;
     uint64_t uses; /* ranges that launches use: all launches' together */
-    uint64_t
-        classes[FF__SOURCES]; /* of these, those whose class was found, by where it came from */
+    /* Of these, those whose class was found, by where it came from */
+    uint64_t classes[FF__SOURCES];
 };
 
 /* Hooks, for states that begin with a struct ff__profile and range states that begin with a struct ff__profile_range of

@@ -19,8 +19,8 @@ struct waiting {
 struct learned {
     struct ff__lookahead ahead; /* learning's, but for what does not change */
     uint64_t tune, faults, next_tune;
-    struct waiting
-        made[FF_LEARN_EVENTS]; /* learning's: for each event of this call; tier 0: none */
+    /* Learning's: for each event of this call; tier 0: none */
+    struct waiting made[FF_LEARN_EVENTS];
     struct waiting waiting[WAITING];
     uint32_t first, count;
 };
