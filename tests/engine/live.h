@@ -54,6 +54,7 @@ struct live {
     /* What the observer has been told: where pages are, and how many faults there were. */
     struct ff_mask told[FF_TIERS_MAX][LIVE_WINDOWS];
     uint64_t told_faults, taken_faults;
+    struct ff_mask came[LIVE_WINDOWS]; /* pages that were ever brought to a device */
 };
 
 /* ---- the backend ---- */
@@ -103,8 +104,10 @@ static inline void live_move(struct live *live, struct ff__move *move) {
     fake_move(&live->fake, move, fails ? &part : NULL);
     struct ff_mask there = fake_on_devices(&live->fake, move->block);
     there = ff_mask_and(&there, &move->pages);
-    if (ff__move_arrives(move))
+    if (ff__move_arrives(move)) {
+        live->came[move->block] = ff_mask_or(&live->came[move->block], &there);
         live_wake(live, move->block, &there);
+    }
     live->fake.blocks[move->block].at_work = false;
 }
 
@@ -469,6 +472,19 @@ static inline bool live_come(struct live *live, uint32_t block, const struct ff_
         if (ff__clock_ns() > end)
             return false;
         usleep(500);
+    }
+}
+
+/* Whether the pages have come by then. They may have left again. */
+static inline bool live_has_come(struct live *live, uint32_t block, const struct ff_mask *pages,
+                                 uint64_t ns) {
+    uint64_t end = ff__clock_ns() + ns;
+    for (bool come = false;; usleep(500)) {
+        pthread_mutex_lock(&live->lock);
+        come = ff_mask_within(pages, &live->came[block]);
+        pthread_mutex_unlock(&live->lock);
+        if (come || ff__clock_ns() > end)
+            return come;
     }
 }
 

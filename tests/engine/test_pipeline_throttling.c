@@ -58,7 +58,7 @@ static bool all_come_before_the_end(uint32_t count) {
     struct ff_mask page = ff_mask_of_run(3, 4);
     bool come = true;
     for (uint32_t block = 0; block < count && come; block++)
-        come = live_come(&live, block, &page, UINT64_C(10000000000));
+        come = live_has_come(&live, block, &page, UINT64_C(10000000000));
     live_let_go(&live);
     ff__pipeline_stop(&live.pipeline);
     live_free(&live);

@@ -142,7 +142,9 @@ uint64_t ff__driver_evict_cost(const struct sim *sim, const struct transfer *tra
 
 uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer) {
     const struct ff__gpu *gpu = sim->gpu;
-    return (gpu->block_ns + gpu->page_ns * ff_mask_count(&transfer->moves.in.pages)) * PS_PER_NS +
+    const struct ff__job *moves = &transfer->moves;
+    uint32_t pages = moves->has_in ? ff_mask_count(&moves->in.pages) : 0;
+    return (gpu->block_ns + gpu->page_ns * pages) * PS_PER_NS +
            ff__driver_evict_cost(sim, transfer);
 }
 
