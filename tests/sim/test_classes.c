@@ -9,8 +9,8 @@
 #define BUDGET   (UINT64_C(6) << 20)
 #define KERNELS  3u
 #define PAGES    4096u /* of each array */
-#define ACCESSES 30000u
-#define INTERVAL 2000u /* of accesses, between the tracker's rounds */
+#define ACCESSES 7500u
+#define INTERVAL 500u /* of accesses, between the tracker's rounds */
 
 static const char *const names[KERNELS] = {"line", "scatter", "corner"};
 static const char *const expected[KERNELS] = {"linear", "high coverage", "low coverage"};
