@@ -39,7 +39,7 @@ static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
     "al., ASPLOS 2023; ten minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
-    "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; some minutes), forest "
+    "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; two minutes), forest "
     "(Lin et al., ISCA 2025; five minutes).\n"
     "\n"
     "The exit status is 0 if everything was run, whatever the deviations.\n"
