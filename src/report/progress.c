@@ -31,7 +31,7 @@ void ff__progress_show(const struct ff__progress *progress, const char *format, 
         bar[i] = i * progress->total < progress->done * BAR_WIDTH ? '#' : '.';
     bar[BAR_WIDTH] = '\0';
     char *line = ff__text("[%s] %u/%u  %s", bar, progress->done, progress->total, label);
-    /* a line that wraps could not be taken back */
+    /* a line that wraps could not be erased */
     fprintf(stderr, "\r\033[K%.*s", (int)terminal_width() - 1, line);
     fflush(stderr);
     free(line);

@@ -112,7 +112,7 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
 }
 
 /* Pages that have to be copied to the host. A guest's that are there already need no copy, and an eviction without
- * any is none: their memory is just taken back. */
+ * any is none: their memory is reclaimed alone. */
 static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out) {
     const struct ff_mask *dirty = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);

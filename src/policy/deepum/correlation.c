@@ -147,23 +147,6 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
     return true;
 }
 
-/* Adds what a block lacks to the list, which has room. */
-static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
-                   uint32_t block, struct ff_advice_list *list) {
-    struct ff__sequence *sequence = &correlation->expected.sequences[tier];
-    uint64_t turn = correlation->devices[tier].walk.turn;
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
-    struct ff_mask there = ff_view_expected(view, tier, block);
-    pages = ff_mask_minus(&pages, &there);
-    if (ff_view_facts(view, block)->busy || ff_mask_empty(&pages))
-        return;
-    list->items[list->count++] = (struct ff_advice){.action = FF_BRING,
-                                                    .block = block,
-                                                    .tier = tier,
-                                                    .pages = pages,
-                                                    .launch = ff__launch_at(sequence, turn)->id};
-}
-
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct correlation *correlation = state;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {
@@ -171,7 +154,7 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
         while (walk->active && !walk->waits && list->count < list->capacity) {
             uint32_t block = next_block(correlation, tier);
             if (block != FF_NONE)
-                advise(correlation, view, tier, block, list);
+                ff__expected_advise(&correlation->expected, view, tier, walk->turn, block, list);
             else if (!next_launch(correlation, tier))
                 break;
         }
@@ -218,14 +201,10 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
 
 /* Back to the first block that found no room. */
 static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__sequence *sequence = &correlation->expected.sequences[event->tier];
     struct walk *walk = &correlation->devices[event->tier].walk;
-    uint64_t turn = sequence->now, end = sequence->now + sequence->ahead;
-    if (event->launch == FF_NONE || walk->waits || !walk->active)
-        return;
-    while (turn <= end && ff__launch_at(sequence, turn)->id != event->launch)
-        turn++;
-    if (turn > end)
+    uint64_t turn;
+    if (walk->waits || !walk->active ||
+        !ff__expected_find(&correlation->expected, event->tier, event->launch, &turn))
         return;
     const struct ff__table *table = begin(correlation, event->tier, turn);
     if (table)

@@ -221,6 +221,32 @@ void ff__expected_forget(struct ff__expected *expected, uint32_t block) {
     seen->freed = ++expected->frees;
 }
 
+/* ---- advice ---- */
+
+bool ff__expected_find(struct ff__expected *expected, uint32_t tier, uint32_t id, uint64_t *turn) {
+    struct ff__sequence *sequence = &expected->sequences[tier];
+    for (*turn = sequence->now; *turn <= sequence->now + sequence->ahead; ++*turn)
+        if (ff__launch_at(sequence, *turn)->id == id)
+            return id != FF_NONE;
+    return false;
+}
+
+uint32_t ff__expected_advise(struct ff__expected *expected, const struct ff_view *view,
+                             uint32_t tier, uint64_t turn, uint32_t block,
+                             struct ff_advice_list *list) {
+    struct ff_mask pages = ff_view_pages(view, block), there = ff_view_expected(view, tier, block);
+    pages = ff_mask_minus(&pages, &there);
+    uint32_t count = ff_view_facts(view, block)->busy ? 0 : ff_mask_count(&pages);
+    if (count > 0)
+        list->items[list->count++] =
+            (struct ff_advice){.action = FF_BRING,
+                               .block = block,
+                               .tier = tier,
+                               .pages = pages,
+                               .launch = ff__launch_at(&expected->sequences[tier], turn)->id};
+    return count;
+}
+
 /* ---- who uses a block ---- */
 
 uint64_t ff__expected_next(const struct ff__expected *expected, uint32_t tier, uint32_t block,

@@ -93,6 +93,15 @@ struct ff__table *ff__expected_fault(struct ff__expected *expected, uint32_t tie
  * come forget it at once, others when they are used again. */
 void ff__expected_forget(struct ff__expected *expected, uint32_t block);
 
+/* The number of the running or a predicted launch of the ID, the first of them; false: there is none. */
+bool ff__expected_find(struct ff__expected *expected, uint32_t tier, uint32_t id, uint64_t *turn);
+
+/* Advises what the device lacks of a block, for a launch; the list has room. Returns how many pages that is: 0, too, if the
+ * block is busy. */
+uint32_t ff__expected_advise(struct ff__expected *expected, const struct ff_view *view,
+                             uint32_t tier, uint64_t turn, uint32_t block,
+                             struct ff_advice_list *list);
+
 /* The first launch from `turn` on, the running one or a later one, that is expected to use the block; FF_NO_USE:
  * none. */
 uint64_t ff__expected_next(const struct ff__expected *expected, uint32_t tier, uint32_t block,

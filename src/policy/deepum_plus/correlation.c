@@ -214,27 +214,6 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
     return true;
 }
 
-/* Adds a piece of advice to the list, which has room. */
-static void advise(struct correlation *correlation, const struct ff_view *view, uint32_t tier,
-                   uint32_t block, struct ff_advice_list *list) {
-    struct ff__sequence *sequence = &correlation->forecast.expected.sequences[tier];
-    uint64_t turn = correlation->devices[tier].walk.turn;
-    if (ff_view_facts(view, block)->busy)
-        return;
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[block].page_count);
-    struct ff_mask there = ff_view_expected(view, tier, block);
-    pages = ff_mask_minus(&pages, &there);
-    uint32_t count = ff_mask_count(&pages);
-    if (count == 0)
-        return;
-    list->items[list->count++] = (struct ff_advice){.action = FF_BRING,
-                                                    .block = block,
-                                                    .tier = tier,
-                                                    .pages = pages,
-                                                    .launch = ff__launch_at(sequence, turn)->id};
-    correlation->devices[tier].walk.brought += count;
-}
-
 /* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
  * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
  * resident. */
@@ -253,7 +232,8 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
                walk->brought < most) {
             uint32_t block = next_block(correlation, tier);
             if (block != FF_NONE)
-                advise(correlation, view, tier, block, list);
+                walk->brought += ff__expected_advise(&correlation->forecast.expected, view, tier,
+                                                     walk->turn, block, list);
             else if (!next_launch(correlation, tier))
                 break;
         }
@@ -295,14 +275,11 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
 
 /* Back to the first block that found no room. */
 static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
-    struct ff__sequence *sequence = &correlation->forecast.expected.sequences[event->tier];
+    const struct ff__sequence *sequence = &correlation->forecast.expected.sequences[event->tier];
     struct walk *walk = &correlation->devices[event->tier].walk;
-    uint64_t turn = sequence->now, end = sequence->now + sequence->ahead;
-    if (event->launch == FF_NONE || walk->stalled)
-        return;
-    while (turn <= end && ff__launch_at(sequence, turn)->id != event->launch)
-        turn++;
-    if (turn > end)
+    uint64_t turn;
+    if (walk->stalled ||
+        !ff__expected_find(&correlation->forecast.expected, event->tier, event->launch, &turn))
         return;
     begin_at(correlation, event->tier, turn, event->block, true);
     walk->stalled = true;
@@ -346,7 +323,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     const struct correlation *correlation = state;
     if (correlation->whole)
-        advice->prefetch = ff_mask_of_run(0, view->blocks[group->block].page_count);
+        advice->prefetch = ff_view_pages(view, group->block);
     else
         ff__tree_prefetch(view, group, advice);
 }
