@@ -102,22 +102,12 @@ static void name_unexpected(struct predicted *predicted, const struct ff_view *v
             return;
 }
 
-static void name_oldest(const struct predicted *predicted, const struct ff_view *view,
-                        const struct ff_evict_request *request, struct ff_victim_list *victims) {
-    for (uint32_t block = ff__order_next(&predicted->order, FF_NONE);
-         block != FF_NONE && victims->count < CHOICES;
-         block = ff__order_next(&predicted->order, block))
-        if (block != request->for_block && ff_view_evictable(view, request->tier, block) &&
-            !ff_victim_add(victims, block))
-            return;
-}
-
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     begin_anew(state, view, request->tier);
     name_unexpected(state, view, request, victims);
     if (victims->count == 0 && request->cause == FF_EVICT_FOR_FAULT)
-        name_oldest(state, view, request, victims);
+        ff__order_name(state, view, request, victims);
 }
 
 const struct ff_evict_policy ff__evict_predicted = {

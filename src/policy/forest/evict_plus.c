@@ -226,15 +226,6 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     }
 }
 
-static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
-                       struct ff_advice_list *advice) {
-    struct plus *plus = state;
-    struct ff__tree_shape before;
-    ff__profile_samples(&plus->profile, view, round, advice, &before);
-}
-
-static const struct ff_sample_hooks samples = {.on_samples = on_samples};
-
 const struct ff_evict_policy ff__evict_forest_plus = {
     .base =
         {
@@ -256,7 +247,7 @@ const struct ff_evict_policy ff__evict_forest_plus = {
             .range_added = ff__profile_range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
-            .samples = &samples,
+            .samples = &ff__profile_samples_only,
         },
     .pick = pick,
 };

@@ -285,3 +285,11 @@ bool ff__profile_samples(struct ff__profile *profile, const struct ff_view *view
     advise_sampling(view, round->range, round->launch, round->tier, false, advice);
     return pattern != FF__CLASS_LOW_COVERAGE;
 }
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    struct ff__tree_shape before;
+    ff__profile_samples(state, view, round, advice, &before);
+}
+
+const struct ff_sample_hooks ff__profile_samples_only = {.on_samples = on_samples};

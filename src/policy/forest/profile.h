@@ -139,6 +139,9 @@ bool ff__profile_samples(struct ff__profile *profile, const struct ff_view *view
                          const struct ff_sample_round *round, struct ff_advice_list *advice,
                          struct ff__tree_shape *before);
 
+/* Hooks of a policy that does no more with samples, and whose state begins with the profile. */
+extern const struct ff_sample_hooks ff__profile_samples_only;
+
 static inline struct ff__profile_range *ff__profile_range(const struct ff__profile *profile,
                                                           uint32_t range) {
     return (void *)(profile->ranges + range * profile->stride);
