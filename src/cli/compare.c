@@ -20,7 +20,7 @@
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 /* What everybody has, what one parameter or one line gives, and ours. */
-#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,deepum-plus,deepum-far"
+#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far"
 
 static const struct argp_option compare_options[] = {
     OPTION("systems", SYSTEMS, "NAME[,..]",

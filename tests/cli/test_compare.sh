@@ -15,6 +15,7 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
+-|keep|52428800|pthread pthread| --size 1048576 --check
 -|deepum-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
 passive|-|-|pthread pthread| --size 1048576 --check
@@ -23,6 +24,7 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
+-|keep|52428800|pthread pthread| --size 1048576 --check
 -|deepum-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
 END
@@ -36,7 +38,7 @@ has out 'geometric means'
 has out 'nvidia            50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
-json all.json '[8]' runs
+json all.json '[9]' runs
 for name in cpu cpus memory kernel architecture os farfault opencl device; do
     "$json_get" all.json machine $name >/dev/null || fail "machine has no $name"
 done
@@ -57,7 +59,7 @@ json all.json 2097152 runs 3 bytes_in
 json all.json 1048576 runs 3 bytes_out
 json all.json 0.25 runs 3 hit_rate
 json all.json true runs 3 verified
-json all.json '{6}' geomean
+json all.json '{7}' geomean
 json all.json 1 geomean demand
 json all.json 2 geomean nvidia
 json all.json 4 geomean nvidia-1
