@@ -26,7 +26,7 @@
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
     OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",                                                \
-           "the policies that manage memory (default: nvidia; see farfault list systems)"),        \
+           "the policies that manage memory (default: keep; see farfault list systems)"),          \
         OPTION(                                                                                    \
             "memory", MEMORY, "SIZE|SHARE%",                                                       \
             "memory of each device (default: 256M); a share is one of the program's footprint, "   \

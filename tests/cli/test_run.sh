@@ -36,7 +36,7 @@ for text in "LD_PRELOAD=$scratch/libfarfault-opencl.so:$scratch/programs/../libf
     has out "$text"
 done
 status 0 run -- env
-for text in FARFAULT_SYSTEM=nvidia FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text POCL_DEVICES=pthread; do
+for text in FARFAULT_SYSTEM=keep FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text POCL_DEVICES=pthread; do
     has out "$text"
 done
 FARFAULT_SYSTEM=demand FARFAULT_MEMORY=8M FARFAULT_SEED=3
@@ -50,11 +50,11 @@ unset FARFAULT_SYSTEM FARFAULT_MEMORY FARFAULT_SEED
 # ---- the summary
 
 status 0 run -- programs/atax
-has err '"system": "nvidia"'
+has err '"system": "keep"'
 status 0 run --quiet -- programs/atax
 [ ! -s err ] || fail "not quiet: $(cat err)"
 status 0 run --json run.json -- sh -c 'cd / && exec "$0"' "$scratch/programs/atax"
-json run.json nvidia system
+json run.json keep system
 mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json none.json -- true
 [ ! -e none.json ] || fail 'an empty summary was left behind'
 
@@ -84,7 +84,7 @@ export STUB_LOG="$scratch/log"
 status 0 run --memory 25% -- programs/atax --size 1
 has err 'running programs/atax once without limits'
 has err 'footprint 100 MiB, memory 26 MiB'
-printf '%s\n' 'passive|-|-|pthread| --size 1' '-|nvidia|27262976|pthread| --size 1' >expected
+printf '%s\n' 'passive|-|-|pthread| --size 1' '-|keep|27262976|pthread| --size 1' >expected
 cmp -s log expected || fail "not run as it should be: $(cat log)"
 status 2 run --memory 1% -- programs/atax
 has err 'farfault run: --memory 1%: a device needs'
