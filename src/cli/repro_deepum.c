@@ -3,9 +3,7 @@
 #include "backend/sim/lms.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 #include "workload/dnn/dnn.h"
 
@@ -119,16 +117,12 @@ static void run_job(void *self, unsigned index) {
         ff__simulate(&simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good && kinds[run->kind].system)
-        ff__complain(0, "%s under %s failed: %s", run->workload, run->system,
-                     run->simulated.reason);
-}
-
 static char *name_job(const void *self, unsigned index) {
+    static const char *const models[KINDS] = {
+        [IDEAL] = " fully resident", [LMS] = "", [LMS_MOD] = "-mod"};
     const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", run->workload, run->system);
+    const char *model = models[run->kind];
+    return ff__text("%s: %s%s", run->workload, run->system, model ? model : "");
 }
 
 /* ---- what runs say ---- */
@@ -157,6 +151,17 @@ static double full_megabytes_of(const struct run *run) {
     return run->simulated.good
                ? (double)(run->simulated.result.kernels_faulted * FULL_TABLE) / 0x1p20
                : (double)NAN;
+}
+
+/* That LMS runs out of memory is a result, too. */
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    struct run *run = &((struct work *)self)->runs[index];
+    struct ff__repro_found found = ff__repro_simulated(&run->simulated);
+    if (!kinds[run->kind].system)
+        found.failure = NULL;
+    found.figure = seconds_of(run);
+    found.unit = "s of 100 iterations";
+    return found;
 }
 
 static const struct run *find_run(const struct work *work, const char *workload, enum kind kind,
@@ -391,8 +396,8 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status) {
         plan_runs(&work, plan);
-        const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
-        status = ff__pool_run(&pool);
+        const struct ff__repro_runs runs = {work.count, run_job, name_job, found_by_job, &work};
+        status = ff__repro_run_all(plan, &runs);
     }
     if (!status)
         make_tables(&work, plan, tables);

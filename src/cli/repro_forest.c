@@ -1,9 +1,7 @@
 /* Forest (Lin et al., ISCA 2025). Its published file lists the tables: what is run for each, and what it shows of the runs. */
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 
 #include <farfault/mask.h>
@@ -226,22 +224,20 @@ static int plan_runs(struct work *work) {
     return !status && work->run_count == 0 ? complain_no_part(work) : status;
 }
 
-/* ---- the pool ---- */
+/* ---- runs as jobs ---- */
 
 static void run_job(void *self, unsigned index) {
     struct run *run = &((struct work *)self)->runs[index];
     ff__simulate(&run->simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good)
-        ff__complain(0, "%s: %s failed: %s", run->workload, run->system, run->simulated.reason);
-}
-
 static char *name_job(const void *self, unsigned index) {
     const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", run->workload, run->system);
+    return ff__text("%s, %g %% of %s: %s", run->workload, run->percent, run->gpu, run->system);
+}
+
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
 }
 
 /* ---- what tables show: a share ---- */
@@ -379,9 +375,9 @@ static void forget(struct work *work) {
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.plan = plan};
     int status = plan_runs(&work);
-    const struct ff__pool pool = {work.run_count, plan->jobs, run_job, finish_job, name_job, &work};
+    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)
-        status = ff__pool_run(&pool);
+        status = ff__repro_run_all(plan, &runs);
     if (!status)
         make_tables(&work, tables);
     forget(&work);
