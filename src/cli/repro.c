@@ -32,7 +32,7 @@ static const struct argp_option repro_options[] = {
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
            "forest: benchmarks, homogeneous, costs, ablation, systems, presets, networks, "
-           "interval, composition (default: all)"),
+           "interval, composition (default: all); deepum: paper, ablation (default: paper)"),
     OPTION("resume", RESUME, "FILE",
            "keep the runs that have ended in this file, and do not make those again that it has "
            "(default: "
@@ -87,6 +87,16 @@ const char *ff__repro_text(const json_t *object, const char *name) {
 double ff__repro_number(const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+bool ff__repro_has_word(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
 }
 
 static void summarize(json_t *table) {

@@ -113,20 +113,9 @@ static const json_t *list_of(const struct work *work, const char *name) {
     return json_object_get(json_object_get(work->plan->published, "lists"), name);
 }
 
-/* Whether a list with commas has the word. */
-static bool has_word(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 static bool is_asked_for(const struct work *work, const json_t *table) {
     const char *parts = work->plan->parts;
-    return !parts || has_word(parts, ff__repro_text(table, "part"));
+    return !parts || ff__repro_has_word(parts, ff__repro_text(table, "part"));
 }
 
 /* ---- planning ---- */
@@ -202,7 +191,7 @@ static int complain_no_part(const struct work *work) {
     char *all = ff__text("%s", "");
     json_array_foreach(json_object_get(work->plan->published, "tables"), i, table) {
         const char *part = ff__repro_text(table, "part");
-        if (has_word(all, part))
+        if (ff__repro_has_word(all, part))
             continue;
         char *longer = ff__text("%s%s%s", all, *all ? "," : "", part);
         free(all);
