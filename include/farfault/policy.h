@@ -35,7 +35,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 10u /* must match exactly until 1.0 */
+#define FF_POLICY_API 11u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -374,9 +374,6 @@ struct ff_evict_policy {
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
     uint64_t (*reserve)(void *state, const struct ff_view *view);
-    /* How many free pages a prefetch of the block must leave to faults; not asked while all that the
-     * device uses fits. NULL: none. */
-    uint64_t (*withhold)(void *state, const struct ff_view *view, uint32_t block);
     const struct ff__page_hooks *pages; /* of the simulator's fast path; NULL: none */
 };
 

@@ -52,6 +52,8 @@ static const struct {
     [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
     [FF__OPTION_MODELS] = {"models", "FARFAULT_MODELS", NULL},
     [FF__OPTION_PARTS] = {"parts", "FARFAULT_PARTS", NULL},
+    [FF__OPTION_RESUME] = {"resume", "FARFAULT_RESUME", NULL},
+    [FF__OPTION_FRESH] = {"fresh", "FARFAULT_FRESH", NULL},
 };
 
 /* ---- reading them ---- */

@@ -52,6 +52,8 @@ enum ff__option {
     FF__OPTION_BENCH,
     FF__OPTION_MODELS,
     FF__OPTION_PARTS,
+    FF__OPTION_RESUME,
+    FF__OPTION_FRESH,
     FF__OPTIONS
 };
 

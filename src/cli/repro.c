@@ -6,6 +6,7 @@
 #include "cli/find.h"
 #include "cli/options.h"
 #include "cli/pool.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 #include "report/table.h"
 
@@ -31,7 +32,12 @@ static const struct argp_option repro_options[] = {
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
            "forest: benchmarks, homogeneous, costs, ablation, systems, presets, networks, "
-           "interval, composition (default: all)"),
+           "interval, composition (default: all); deepum: paper, ablation (default: paper)"),
+    OPTION("resume", RESUME, "FILE",
+           "keep the runs that have ended in this file, and do not make those again that it has "
+           "(default: "
+           "a file in the cache folder, $XDG_CACHE_HOME or ~/.cache)"),
+    OPTION("fresh", FRESH, NULL, "forget the runs that were kept"),
     {0},
 };
 
@@ -42,6 +48,10 @@ static const char help[] =
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; a minute or two), "
     "forest "
     "(Lin et al., ISCA 2025; five minutes).\n"
+    "\n"
+    "Each run is shown and kept as it ends, so that the same command goes on where it was "
+    "interrupted. A run that was kept counts as long as farfault, its data on devices and the "
+    "options are the same.\n"
     "\n"
     "The exit status is 0 if everything was run, whatever the deviations.\n"
     "\n"
@@ -77,6 +87,16 @@ const char *ff__repro_text(const json_t *object, const char *name) {
 double ff__repro_number(const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+bool ff__repro_has_word(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
 }
 
 static void summarize(json_t *table) {
@@ -187,27 +207,38 @@ static int present(const struct ff__repro *repro, json_t *tables, bool json) {
     return status ? ff__complain(FF__EXIT_FAILURE, "cannot write to standard output") : 0;
 }
 
+static int read_plan(const struct ff__options *options, const char *paper, json_t **published,
+                     struct ff__repro_plan *plan) {
+    bool fresh = false;
+    int status = ff__options_seed(options, FF__OPTION_SEED, &plan->seed);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &plan->jobs);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_FRESH, &fresh);
+    if (!status)
+        status = ff__repro_published(paper, published);
+    if (!status)
+        status = ff__repro_keep(plan, paper, options->text[FF__OPTION_RESUME], fresh);
+    plan->published = *published;
+    plan->parts = options->text[FF__OPTION_PARTS];
+    plan->models = options->text[FF__OPTION_MODELS];
+    return status;
+}
+
 static int reproduce(const struct ff__options *options) {
     const struct ff__repro *repro = options->word_count == 1 ? find_repro(options->words[0]) : NULL;
-    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads()};
     bool json = options->text[FF__OPTION_JSON] && !options->from_environment[FF__OPTION_JSON];
+    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads(), .shows_runs = !json};
     json_t *published = NULL;
     if (!repro)
         return complain_unknown(options->word_count == 1 ? options->words[0] : NULL);
-    int status = ff__options_seed(options, FF__OPTION_SEED, &plan.seed);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &plan.jobs);
-    if (!status)
-        status = ff__repro_published(repro->name, &published);
-    if (status)
-        return status;
     json_t *tables = ff__must(json_array());
-    plan.published = published;
-    plan.parts = options->text[FF__OPTION_PARTS];
-    plan.models = options->text[FF__OPTION_MODELS];
-    status = repro->run(&plan, tables);
+    int status = read_plan(options, repro->name, &published, &plan);
+    if (!status)
+        status = repro->run(&plan, tables);
     if (!status)
         status = present(repro, tables, json);
+    ff__kept_close(plan.kept);
     json_decref(tables);
     json_decref(published);
     return status;

@@ -2,15 +2,20 @@
 #ifndef FF_CLI_REPRO_H
 #define FF_CLI_REPRO_H
 
+#include "cli/kept.h"
+
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ff__repro_plan {
     const json_t *published; /* data/published/NAME.json */
     uint64_t seed;
     unsigned jobs;
-    const char *parts;  /* forest: words with commas, of which each table has one; NULL: all */
-    const char *models; /* a folder for trained predictors, or NULL */
+    const char *parts;     /* words with commas: see --parts; NULL: the paper's default */
+    const char *models;    /* a folder for trained predictors, or NULL */
+    struct ff__kept *kept; /* runs that have ended, or NULL */
+    bool shows_runs;       /* a line on stdout as each ends */
 };
 
 /* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns 0
@@ -29,6 +34,9 @@ int ff__repro_published(const char *name, json_t **out);
 /* A member of a published row: "" or NaN where it is missing. */
 const char *ff__repro_text(const json_t *object, const char *name);
 double ff__repro_number(const json_t *object, const char *name);
+
+/* Whether a list with commas has the word. */
+bool ff__repro_has_word(const char *list, const char *word);
 
 /* The new table is borrowed from `tables`. */
 json_t *ff__repro_table(json_t *tables, const char *id, const char *what);

@@ -1,11 +1,11 @@
 /* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few iterations of
  * training; the seconds of 100 are those of the few, and of as many more as the last one. */
+#include "cli/repro_deepum.h"
+
 #include "backend/sim/lms.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 #include "workload/dnn/dnn.h"
 
@@ -14,16 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPU "v100-32g"
-
-/* Of 32510 MiB that the driver reports, what the contexts of CUDA, cuDNN and PyTorch leave; that they
- * take 1 GiB is ours. */
-#define MEMORY      ((UINT64_C(32510) - 1024) << 20)
 #define HOST_MEMORY (UINT64_C(512) << 30) /* the paper's Table 1 */
-#define ITERATIONS  100u
-
-#define TABLES      "tables=1G"
-#define DEEPUM      "deepum:" TABLES
+#define DEEPUM      "deepum:" FF__DEEPUM_TABLES
 
 /* A table of the paper's shape, all rows there from the start: 2048 rows of 2 ways, each a block and 4
  * successors. That a block takes four bytes, as with us, is ours; the paper does not say. */
@@ -38,13 +30,13 @@ static const struct {
     unsigned iterations;
 } kinds[KINDS] = {
     [UM] = {"nvidia", 3},
-    [DEEPUM_ALL] = {DEEPUM, 6},
-    [PREFETCHES] = {DEEPUM ",evict=lrm,discard=declared", 6},
-    [PREEVICTS] = {DEEPUM ",discard=declared", 6},
-    [PLUS] = {"deepum-plus:" TABLES, 6},
+    [DEEPUM_ALL] = {DEEPUM, FF__DEEPUM_LEARNING},
+    [PREFETCHES] = {DEEPUM ",evict=lrm,discard=declared", FF__DEEPUM_LEARNING},
+    [PREEVICTS] = {DEEPUM ",discard=declared", FF__DEEPUM_LEARNING},
+    [PLUS] = {"deepum-plus:" FF__DEEPUM_TABLES, FF__DEEPUM_LEARNING},
     [IDEAL] = {NULL, 2},
-    [LMS] = {NULL, ITERATIONS},
-    [LMS_MOD] = {NULL, ITERATIONS},
+    [LMS] = {NULL, FF__DEEPUM_ITERATIONS},
+    [LMS_MOD] = {NULL, FF__DEEPUM_ITERATIONS},
 };
 
 /* What the two sweeps run; more of them would take half an hour. */
@@ -86,7 +78,7 @@ static unsigned add_run(struct work *work, const char *workload, enum kind kind,
 
 static void run_lms(const struct work *work, struct run *run) {
     /* fully resident, nothing is swapped */
-    uint64_t memory = run->kind == IDEAL ? 0 : MEMORY;
+    uint64_t memory = run->kind == IDEAL ? 0 : FF__DEEPUM_MEMORY;
     const struct ff__lms_config config = {&work->gpu, memory, run->kind == LMS_MOD};
     struct ff__simulated *out = &run->simulated;
     struct ff__workload *workload;
@@ -107,7 +99,7 @@ static void run_job(void *self, unsigned index) {
         .subject = {run->workload, false, work->seed},
         .gpu = &work->gpu,
         .system = &run->parsed,
-        .memory = MEMORY,
+        .memory = FF__DEEPUM_MEMORY,
         .devices = 1,
     };
     struct ff_error error;
@@ -119,27 +111,27 @@ static void run_job(void *self, unsigned index) {
         ff__simulate(&simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good && kinds[run->kind].system)
-        ff__complain(0, "%s under %s failed: %s", run->workload, run->system,
-                     run->simulated.reason);
-}
-
 static char *name_job(const void *self, unsigned index) {
+    static const char *const models[KINDS] = {
+        [IDEAL] = " fully resident", [LMS] = "", [LMS_MOD] = "-mod"};
     const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", run->workload, run->system);
+    const char *model = models[run->kind];
+    return ff__text("%s: %s%s", run->workload, run->system, model ? model : "");
 }
 
 /* ---- what runs say ---- */
 
-static double seconds_of(const struct run *run) {
-    const struct ff__sim_result *result = &run->simulated.result;
-    if (!run->simulated.good)
+double ff__deepum_seconds(const struct ff__simulated *simulated) {
+    const struct ff__sim_result *result = &simulated->result;
+    if (!simulated->good)
         return (double)NAN;
-    double more =
-        (double)(ITERATIONS - result->iterations) * (double)result->last_iteration.time_ns;
+    double more = (double)(FF__DEEPUM_ITERATIONS - result->iterations) *
+                  (double)result->last_iteration.time_ns;
     return ((double)result->time_ns + more) * 1e-9;
+}
+
+static double seconds_of(const struct run *run) {
+    return ff__deepum_seconds(&run->simulated);
 }
 
 /* Entries of the fault buffer, duplicates among them. */
@@ -157,6 +149,17 @@ static double full_megabytes_of(const struct run *run) {
     return run->simulated.good
                ? (double)(run->simulated.result.kernels_faulted * FULL_TABLE) / 0x1p20
                : (double)NAN;
+}
+
+/* That LMS runs out of memory is a result, too. */
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    struct run *run = &((struct work *)self)->runs[index];
+    struct ff__repro_found found = ff__repro_simulated(&run->simulated);
+    if (!kinds[run->kind].system)
+        found.failure = NULL;
+    found.figure = seconds_of(run);
+    found.unit = "s of 100 iterations";
+    return found;
 }
 
 static const struct run *find_run(const struct work *work, const char *workload, enum kind kind,
@@ -277,18 +280,18 @@ static void table_shapes(const struct work *work, const struct ff__repro_plan *p
 
 /* Bytes of the host behind a batch, and whether LMS would run it. */
 static bool fits(const struct work *work, const char *family, uint64_t batch, bool lms) {
-    char *name =
-        ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch, ITERATIONS);
+    char *name = ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch,
+                          FF__DEEPUM_ITERATIONS);
     struct ff__workload *workload;
     struct ff_error error;
     struct ff__sim_result result;
-    const struct ff__lms_config config = {&work->gpu, MEMORY, false};
+    const struct ff__lms_config config = {&work->gpu, FF__DEEPUM_MEMORY, false};
     bool good = ff__workload_open(name, work->seed, &workload, &error) == 0;
     free(name);
     if (!good)
         return false;
     good = ff__dnn_placement(workload)->pool.reserved_peak <= HOST_MEMORY &&
-           (!lms || ff__lms_run(&config, workload, ITERATIONS, &result, &error) == 0);
+           (!lms || ff__lms_run(&config, workload, FF__DEEPUM_ITERATIONS, &result, &error) == 0);
     ff__workload_close(workload);
     return good;
 }
@@ -386,18 +389,29 @@ static void free_work(struct work *work) {
     free(work->runs);
 }
 
-static int run(const struct ff__repro_plan *plan, json_t *tables) {
+static int run_paper(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.seed = plan->seed};
-    int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
+    int status = ff__find_gpu(FF__DEEPUM_GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status) {
         plan_runs(&work, plan);
-        const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
-        status = ff__pool_run(&pool);
+        const struct ff__repro_runs runs = {work.count, run_job, name_job, found_by_job, &work};
+        status = ff__repro_run_all(plan, &runs);
     }
     if (!status)
         make_tables(&work, plan, tables);
     free_work(&work);
     return status;
+}
+
+static int run(const struct ff__repro_plan *plan, json_t *tables) {
+    const char *parts = plan->parts ? plan->parts : "paper";
+    bool paper = ff__repro_has_word(parts, "paper"),
+         ablation = ff__repro_has_word(parts, "ablation");
+    if (!paper && !ablation)
+        return ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there is: paper,ablation",
+                            parts);
+    int status = paper ? run_paper(plan, tables) : 0;
+    return !status && ablation ? ff__repro_deepum_parts(plan, tables) : status;
 }
 
 const struct ff__repro ff__repro_deepum = {

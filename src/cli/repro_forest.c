@@ -1,9 +1,7 @@
 /* Forest (Lin et al., ISCA 2025). Its published file lists the tables: what is run for each, and what it shows of the runs. */
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 
 #include <farfault/mask.h>
@@ -115,20 +113,9 @@ static const json_t *list_of(const struct work *work, const char *name) {
     return json_object_get(json_object_get(work->plan->published, "lists"), name);
 }
 
-/* Whether a list with commas has the word. */
-static bool has_word(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 static bool is_asked_for(const struct work *work, const json_t *table) {
     const char *parts = work->plan->parts;
-    return !parts || has_word(parts, ff__repro_text(table, "part"));
+    return !parts || ff__repro_has_word(parts, ff__repro_text(table, "part"));
 }
 
 /* ---- planning ---- */
@@ -204,7 +191,7 @@ static int complain_no_part(const struct work *work) {
     char *all = ff__text("%s", "");
     json_array_foreach(json_object_get(work->plan->published, "tables"), i, table) {
         const char *part = ff__repro_text(table, "part");
-        if (has_word(all, part))
+        if (ff__repro_has_word(all, part))
             continue;
         char *longer = ff__text("%s%s%s", all, *all ? "," : "", part);
         free(all);
@@ -226,22 +213,20 @@ static int plan_runs(struct work *work) {
     return !status && work->run_count == 0 ? complain_no_part(work) : status;
 }
 
-/* ---- the pool ---- */
+/* ---- runs as jobs ---- */
 
 static void run_job(void *self, unsigned index) {
     struct run *run = &((struct work *)self)->runs[index];
     ff__simulate(&run->simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good)
-        ff__complain(0, "%s: %s failed: %s", run->workload, run->system, run->simulated.reason);
-}
-
 static char *name_job(const void *self, unsigned index) {
     const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", run->workload, run->system);
+    return ff__text("%s, %g %% of %s: %s", run->workload, run->percent, run->gpu, run->system);
+}
+
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
 }
 
 /* ---- what tables show: a share ---- */
@@ -379,9 +364,9 @@ static void forget(struct work *work) {
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.plan = plan};
     int status = plan_runs(&work);
-    const struct ff__pool pool = {work.run_count, plan->jobs, run_job, finish_job, name_job, &work};
+    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)
-        status = ff__pool_run(&pool);
+        status = ff__repro_run_all(plan, &runs);
     if (!status)
         make_tables(&work, tables);
     forget(&work);

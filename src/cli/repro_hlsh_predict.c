@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
+#include "cli/repro_runs.h"
 #include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "learn/predictor.h"
@@ -31,9 +31,11 @@ struct candidate {
     const struct ff__net_type *type;
     enum ff__cluster by;
     uint32_t distance;
-    bool good;
-    struct ff__score score;
-    double params, work; /* MB */
+    struct found {
+        bool good;
+        struct ff__score score;
+        double params, work; /* MB */
+    } found;
 };
 
 struct work {
@@ -91,15 +93,16 @@ static int plan_all(struct work *work, const json_t *published) {
  * code for a batch. */
 static int weigh(struct candidate *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
-    candidate->params = (double)(net->param_count * sizeof(float)) / MB;
-    candidate->work = (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
+    candidate->found.params = (double)(net->param_count * sizeof(float)) / MB;
+    candidate->found.work =
+        (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
     if (net->type != &ff__net_hlsh)
         return 0;
     int status = ff__predictor_init(&predictor, net);
     if (status)
         return status;
-    candidate->params = (double)ff__predictor_size(&predictor) / MB;
-    candidate->work = (double)(STREAMS * sizeof(struct ff__stream)) / MB;
+    candidate->found.params = (double)ff__predictor_size(&predictor) / MB;
+    candidate->found.work = (double)(STREAMS * sizeof(struct ff__stream)) / MB;
     ff__predictor_fini(&predictor);
     return 0;
 }
@@ -129,9 +132,9 @@ static void train(const struct work *work, struct candidate *candidate,
     if (ff__training_job_run(&job, corpus, &model, &dataset, &error))
         ff__complain(0, "%s", error.message);
     else
-        candidate->good =
+        candidate->found.good =
             ff__net_score(&model.net, &dataset, whole ? FF__TEST_SAMPLES_MAX : SHORT_TESTS,
-                          &candidate->score) == 0 &&
+                          &candidate->found.score) == 0 &&
             weigh(candidate, &model.net) == 0;
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
@@ -159,31 +162,44 @@ static void run_job(void *self, unsigned index) {
 
 static char *name_job(const void *self, unsigned index) {
     const struct candidate *candidate = &((const struct work *)self)->candidates[index];
-    return ff__text("%s: %s", candidate->program, candidate->type->name);
+    return ff__text("%s: %s, %s, %u ahead", candidate->program, candidate->type->name,
+                    ff__cluster_name(candidate->by), candidate->distance);
+}
+
+/* What a folder for models has is kept by that. */
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    struct work *work = self;
+    struct found *found = &work->candidates[index].found;
+    return (struct ff__repro_found){.bytes = found,
+                                    .size = work->plan->models ? 0 : sizeof *found,
+                                    .failure = found->good ? NULL : "it could not be trained",
+                                    .figure = 100 * found->score.top1,
+                                    .unit = "% top-1"};
 }
 
 static int run_all(struct work *work) {
-    const struct ff__pool pool = {work->count, work->plan->jobs, run_job, NULL, name_job, work};
+    const struct ff__repro_runs runs = {work->count, run_job, name_job, found_by_job, work};
     ff__blas_use();
-    return ff__pool_run(&pool);
+    return ff__repro_run_all(work->plan, &runs);
 }
 
 /* ---- tables ---- */
 
 static double metric_of(const struct candidate *candidate, const char *metric) {
+    const struct found *found = &candidate->found;
     const struct {
         const char *name;
         double value;
     } metrics[] = {
-        {"f1", candidate->score.f1},
-        {"top1", candidate->score.top1},
-        {"top10", candidate->score.top10},
-        {"majority", candidate->score.majority},
-        {"params", candidate->params},
-        {"work", candidate->work},
-        {"memory", candidate->params + candidate->work},
+        {"f1", found->score.f1},
+        {"top1", found->score.top1},
+        {"top10", found->score.top10},
+        {"majority", found->score.majority},
+        {"params", found->params},
+        {"work", found->work},
+        {"memory", found->params + found->work},
     };
-    for (size_t i = 0; candidate->good && i < sizeof metrics / sizeof metrics[0]; i++)
+    for (size_t i = 0; found->good && i < sizeof metrics / sizeof metrics[0]; i++)
         if (strcmp(metrics[i].name, metric) == 0)
             return metrics[i].value;
     return (double)NAN;

@@ -5,19 +5,21 @@
  * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards). */
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
 #include "cli/repro_hlsh.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "cli/specs.h"
 #include "cli/training_data.h"
 #include "learn/finetune.h"
 #include "report/json.h"
+#include "trace/checksum.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GPU      "gtx1080ti" /* the paper's Table 9 */
@@ -87,8 +89,9 @@ struct run {
 struct work {
     struct ff__gpu gpu;
     uint64_t seed;
-    char model[256];  /* a file */
-    struct run *runs; /* [program][column] */
+    char model[256];   /* a file */
+    uint32_t checksum; /* of the model */
+    struct run *runs;  /* [program][column] */
     unsigned programs;
 };
 
@@ -110,7 +113,7 @@ static int learn(struct work *work, struct ff__training_data *data, struct ff__m
     return 0;
 }
 
-static int pretrain(struct work *work) {
+static int train_model(struct work *work) {
     struct ff__training_data data = {
         .gpu = work->gpu, .seed = work->seed, .distance = DISTANCE, .halvings = 1};
     struct ff__model model = {.distance = DISTANCE, .seed = work->seed};
@@ -120,6 +123,51 @@ static int pretrain(struct work *work) {
     int status = learn(work, &data, &model);
     ff__model_fini(&model);
     ff__training_data_free(&data);
+    return status;
+}
+
+/* The bytes of the model's file, which the caller frees; NULL: errno says why. */
+static void *read_model(const struct work *work, size_t *size) {
+    struct stat about;
+    void *bytes = NULL;
+    int fd = open(work->model, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &about) == 0) {
+        bytes = ff__must(malloc((size_t)about.st_size + 1));
+        *size = (size_t)about.st_size;
+        if (read(fd, bytes, *size) != about.st_size) {
+            free(bytes);
+            bytes = NULL;
+        }
+    }
+    close(fd);
+    return bytes;
+}
+
+static int write_model(const struct work *work, const void *bytes, size_t size) {
+    FILE *file = fopen(work->model, "we");
+    bool good = file && fwrite(bytes, 1, size, file) == size;
+    if ((file && fclose(file)) || !good)
+        return ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
+    return 0;
+}
+
+/* Training takes minutes: the model is kept as runs are. */
+static int pretrain(struct work *work, const struct ff__repro_plan *plan) {
+    size_t size = 0;
+    char *key = ff__text("seed=%llu model of %s", (unsigned long long)work->seed, corpus_list);
+    const void *kept = ff__kept_find(plan->kept, key, &size);
+    int status = kept ? write_model(work, kept, size) : train_model(work);
+    void *bytes = status ? NULL : read_model(work, &size);
+    if (!status && !bytes)
+        status = ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
+    if (!status)
+        work->checksum = ff__crc32c(0, bytes, size);
+    if (!status && !kept && ff__kept_add(plan->kept, key, bytes, size))
+        ff__complain(0, "the pre-trained model could not be kept");
+    free(bytes);
+    free(key);
     return status;
 }
 
@@ -165,22 +213,19 @@ static void run_job(void *self, unsigned index) {
         ff__simulate(&simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good)
-        ff__complain(0, "%s under %s failed: %s", ff__repro_text(run->program, "program"),
-                     run->name, run->simulated.reason);
-}
-
+/* The model's file has another name each time. */
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", ff__repro_text(run->program, "program"), columns[run->column].system);
+    const struct work *work = self;
+    const struct run *run = &work->runs[index];
+    const char *workload = ff__repro_text(run->program, "workload");
+    const char *system = columns[run->column].system;
+    return columns[run->column].learned
+               ? ff__text("%s: %s, model %08x", workload, system, (unsigned)work->checksum)
+               : ff__text("%s: %s", workload, system);
 }
 
-static int run_all(struct work *work, unsigned jobs) {
-    unsigned count = work->programs * COLUMNS;
-    const struct ff__pool pool = {count, jobs, run_job, finish_job, name_job, work};
-    return ff__pool_run(&pool);
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
 }
 
 /* ---- figures ---- */
@@ -408,10 +453,12 @@ int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     int status = prepare(&work);
     if (status)
         return status;
-    status = pretrain(&work);
+    status = pretrain(&work, plan);
     if (!status) {
         plan_runs(&work, json_object_get(plan->published, "programs"));
-        status = run_all(&work, plan->jobs);
+        const struct ff__repro_runs runs = {work.programs * COLUMNS, run_job, name_job,
+                                            found_by_job, &work};
+        status = ff__repro_run_all(plan, &runs);
     }
     if (!status)
         make_tables(&work, plan, tables);

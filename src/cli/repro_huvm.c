@@ -3,9 +3,9 @@
 #include "backend/sim/sim.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
+#include "trace/checksum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +38,10 @@ struct run {
     char *system;
     double footprint; /* of the jobs that end, as a multiple of their own */
     unsigned share;   /* percent of its memory that a device lends */
-    double seconds[JOBS_MAX];
-    double host_bytes, peer_bytes;                      /* that came to the first job */
+    struct found {
+        double seconds[JOBS_MAX];
+        double host_bytes, peer_bytes; /* that came to the first job */
+    } found;
     char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
 };
 
@@ -55,6 +57,7 @@ struct row {
 struct work {
     struct ff__machine machine;
     uint64_t seed, memory; /* bytes of each device */
+    uint32_t published;    /* checksum of the published file, which describes machine and jobs */
     struct run *runs;
     struct row *rows;
     unsigned run_count, row_count;
@@ -128,9 +131,9 @@ static void run_job(void *self, unsigned index) {
     if (!status)
         status = ff__sim_run_jobs(&config, jobs, count, &all, &error);
     for (uint32_t i = 0; i < JOBS_MAX; i++)
-        run->seconds[i] = status || i >= count ? (double)NAN : seconds_of(&jobs[i]);
-    run->host_bytes = (double)jobs[0].result.bytes_in;
-    run->peer_bytes = (double)jobs[0].result.bytes_peer;
+        run->found.seconds[i] = status || i >= count ? (double)NAN : seconds_of(&jobs[i]);
+    run->found.host_bytes = (double)jobs[0].result.bytes_in;
+    run->found.peer_bytes = (double)jobs[0].result.bytes_peer;
     for (uint32_t i = 0; i < count; i++)
         if (jobs[i].workload)
             ff__workload_close(jobs[i].workload);
@@ -139,15 +142,20 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", ff__repro_text(run->the_case, "id"), run->system);
+    const struct work *work = self;
+    const struct run *run = &work->runs[index];
+    return ff__text("%s of %08x, %g %% of its data, %u %% lent: %s",
+                    ff__repro_text(run->the_case, "id"), (unsigned)work->published,
+                    run->footprint * 100, run->share, run->system);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (run->reason[0])
-        ff__complain(0, "%s: %s failed: %s", ff__repro_text(run->the_case, "id"), run->system,
-                     run->reason);
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    struct run *run = &((struct work *)self)->runs[index];
+    return (struct ff__repro_found){.bytes = &run->found,
+                                    .size = sizeof run->found,
+                                    .failure = run->reason[0] ? run->reason : NULL,
+                                    .figure = run->found.seconds[0],
+                                    .unit = "s, the first job"};
 }
 
 /* ---- what is to be run, and shown ---- */
@@ -272,7 +280,7 @@ static void plan_shares(struct work *work, const json_t *the_case) {
 /* ---- tables ---- */
 
 static double value_of(const struct work *work, const struct row *row) {
-    const struct run *slow = &work->runs[row->slow], *fast = &work->runs[row->fast];
+    const struct found *slow = &work->runs[row->slow].found, *fast = &work->runs[row->fast].found;
     return row->value == HOST_SHARE ? 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes)
                                     : slow->seconds[row->job] / fast->seconds[row->job];
 }
@@ -298,6 +306,13 @@ static void free_work(struct work *work) {
     free(work->rows);
 }
 
+static uint32_t checksum_of(const json_t *published) {
+    char *text = ff__must(json_dumps(published, JSON_COMPACT));
+    uint32_t sum = ff__crc32c(0, text, strlen(text));
+    free(text);
+    return sum;
+}
+
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.seed = plan->seed};
     struct ff_error error;
@@ -314,9 +329,10 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
         plan_case(&work, the_case);
     json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
         plan_shares(&work, the_case);
-    const struct ff__pool pool = {work.run_count, plan->jobs, run_job, finish_job, name_job, &work};
+    work.published = checksum_of(plan->published);
+    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)
-        status = ff__pool_run(&pool);
+        status = ff__repro_run_all(plan, &runs);
     if (!status)
         make_tables(&work, tables);
     free_work(&work);

@@ -2,9 +2,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/find.h"
-#include "cli/pool.h"
-#include "cli/repro.h"
-#include "cli/simulate.h"
+#include "cli/repro_runs.h"
 #include "report/json.h"
 
 #include <farfault/mask.h>
@@ -95,7 +93,7 @@ static const struct {
 /* ---- runs ---- */
 
 struct run {
-    const char *config, *bench;
+    const char *config, *bench, *system_name;
     struct ff__system system;
     bool planned; /* the system exists */
     struct ff__simulation simulation;
@@ -141,6 +139,7 @@ static int plan_run(struct work *work, const struct ff__repro_plan *plan, const 
         .memory = memory - memory % FF_PAGE_SIZE,
         .devices = 1,
     };
+    run->system_name = system;
     run->planned = ff__system_parse(system, &run->system, &error) == 0;
     if (!run->planned)
         snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
@@ -167,15 +166,14 @@ static void run_job(void *self, unsigned index) {
         ff__simulate(&run->simulation, &run->simulated);
 }
 
-static void finish_job(void *self, unsigned index) {
-    const struct run *run = &((struct work *)self)->runs[index];
-    if (!run->simulated.good)
-        ff__complain(0, "%s of %s failed: %s", run->config, run->bench, run->simulated.reason);
-}
-
 static char *name_job(const void *self, unsigned index) {
     const struct run *run = &((const struct work *)self)->runs[index];
-    return ff__text("%s: %s", run->bench, run->config);
+    return ff__text("%s, %llu bytes: %s", run->simulation.subject.name,
+                    (unsigned long long)run->simulation.memory, run->system_name);
+}
+
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
 }
 
 /* ---- tables ---- */
@@ -213,9 +211,9 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = plan_runs(&work, plan);
-    const struct ff__pool pool = {work.count, plan->jobs, run_job, finish_job, name_job, &work};
+    const struct ff__repro_runs runs = {work.count, run_job, name_job, found_by_job, &work};
     if (!status)
-        status = ff__pool_run(&pool);
+        status = ff__repro_run_all(plan, &runs);
     if (!status)
         make_tables(&work, plan->published, tables);
     free(work.runs);

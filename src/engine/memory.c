@@ -178,15 +178,6 @@ static bool all_fits(const struct ff__space *space, uint32_t tier) {
     return space->used[tier] <= space->capacity[tier];
 }
 
-uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
-                             enum ff_evict_cause cause, uint64_t free_pages) {
-    if (cause != FF_EVICT_FOR_PREFETCH || !engine->evict->withhold ||
-        all_fits(&engine->space, tier))
-        return free_pages;
-    uint64_t withheld = engine->evict->withhold(engine->evict_state[tier], &engine->view, block);
-    return free_pages > withheld ? free_pages - withheld : 0;
-}
-
 /* ---- taking ---- */
 
 void ff__engine_press(struct ff__engine *engine) {

@@ -16,11 +16,6 @@ void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, u
 /* The block holds nothing on the tier any more. */
 void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* How many of the free pages the taker may have. A prefetch leaves what the policy reserves for faults, unless
- * no block will ever have to leave. */
-uint64_t ff__memory_free_for(const struct ff__engine *engine, uint32_t tier, uint32_t block,
-                             enum ff_evict_cause cause, uint64_t free_pages);
-
 /* The way out of the block in the job; NULL: it has none. */
 struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier);
 

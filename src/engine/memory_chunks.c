@@ -134,10 +134,8 @@ bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     struct ff__frames *frames = &space->frames[tier];
     if (ff_view_holds(&engine->view, tier, block))
         return true;
-    uint32_t leaves = ff__engine_leaves(engine, block), frame = FF_NONE;
-    uint64_t free_pages = (uint64_t)frames->free_count * FF_BLOCK_PAGES;
-    if (leaves < FF_CHUNK_LEAVES || ff__memory_free_for(engine, tier, block, cause, free_pages) > 0)
-        frame = ff__frames_alloc(frames, leaves, block);
+    uint32_t leaves = ff__engine_leaves(engine, block);
+    uint32_t frame = ff__frames_alloc(frames, leaves, block);
     if (frame == FF_NONE) {
         struct ff_evict_request request = {cause, tier, block, space->blocks[block].page_count,
                                            FF_BLOCK_PAGES};

@@ -157,10 +157,8 @@ static uint32_t take_spare(struct ff__engine *engine, const struct ff_evict_requ
 static uint32_t take_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier,
                             enum ff_evict_cause cause, uint32_t lacking, uint32_t must,
                             struct ff__job *job) {
-    uint64_t there = (uint64_t)engine->space.frames[tier].free_leaves * FF_LEAF_PAGES;
+    uint64_t there = engine->space.frames[tier].free_leaves, room = there;
     uint32_t need = (uint32_t)__builtin_popcount(lacking);
-    there = ff__memory_free_for(engine, tier, block, cause, there) / FF_LEAF_PAGES;
-    uint64_t room = there;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, (need - there) * FF_LEAF_PAGES,
                                            FF_LEAF_PAGES};

@@ -130,9 +130,7 @@ bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                     struct ff__job *job) {
     struct ff__space *space = &engine->space;
-    uint64_t need = ff_mask_count(wanted),
-             there = ff__memory_free_for(engine, tier, block, cause, space->free_pages[tier]),
-             leaving = 0;
+    uint64_t need = ff_mask_count(wanted), there = space->free_pages[tier], leaving = 0;
     if (need > there) {
         struct ff_evict_request request = {cause, tier, block, need - there, 1};
         leaving = ff__pages_evict(engine, &request, job);

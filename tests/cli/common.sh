@@ -16,6 +16,7 @@ for name in $(sed -n 's/^FF_PROGRAM("\([^"]*\)".*/\1/p' "$source/examples/opencl
 done
 ln -s "$source/data" data
 farfault=$scratch/farfault
+export XDG_CACHE_HOME="$scratch/cache" # where repro keeps runs
 for variable in $(env | sed -n 's/^\(FARFAULT_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"
 done

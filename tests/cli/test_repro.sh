@@ -1,10 +1,12 @@
 #!/bin/sh
-# What `farfault repro` writes, of a published file with two of its configurations. The numbers are golden.repro's.
+# What `farfault repro` writes, of a published file with a few of its configurations, and how one that was killed goes on. The
+# numbers are golden.repro's.
 . "$(dirname "$0")/common.sh"
+unset HOME
 
 rm data
 mkdir -p data/published
-ln -s "$source/data/gpus" data/gpus
+cp -r "$source/data/gpus" "$source/data/machines" data
 publish() {
     cat >data/published/uvmsmart.json <<END
 {"tables": [{"id": "prefetchers", "what": "Prefetchers", "rows": [
@@ -16,6 +18,7 @@ END
 publish TBN
 status 0 repro uvmsmart
 [ ! -s err ] || fail "repro wrote to standard error: $(cat err)"
+has out "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: 0.145382 s"
 has out "prefetchers.time: Prefetchers: time of kernels and faults, us"
 [ "$(grep -c 'geometric mean' out)" -eq 4 ] || fail "not 4 tables: $(cat out)"
 faults=$(sed -n '/^prefetchers.faults/,/^$/p' out)
@@ -33,4 +36,76 @@ publish Nonesuch
 mistake 1 "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of 'hotspot'" repro uvmsmart
 echo '{' >data/published/uvmsmart.json
 mistake 1 "farfault repro: */data/published/uvmsmart.json: line *" repro uvmsmart
+
+# ---- runs that are kept ----
+
+# Four runs of about half a second each.
+{
+    echo '{"tables": [{"id": "evictors", "what": "Evictors", "rows": ['
+    for config in LRU Random SL TBN; do
+        echo "{\"config\": \"$config\", \"bench\": \"fdtd\", \"memory\": \"17215488\", \"faults\": 1}"
+        [ $config = TBN ] || echo ,
+    done
+    echo ']}]}'
+} >data/published/uvmsmart.json
+
+# earlier OUTPUT: how many of the four runs it did not make.
+earlier() {
+    kept=$(sed -n 's/^\([0-9]*\) of 4 runs were made earlier.*/\1/p' "$1")
+    echo "${kept:-0}"
+}
+
+# tables OUTPUT: without the lines of runs.
+tables() {
+    sed -n '/^evictors.time/,$p' "$1"
+}
+
+status 0 repro uvmsmart --jobs 1 --resume runs --fresh
+[ "$(earlier out)" -eq 0 ] || fail "a fresh repro went on: $(cat out)"
+tables out >whole
+
+rm runs
+"$farfault" repro uvmsmart --jobs 1 --resume runs >cut 2>&1 &
+process=$!
+wait_for cut
+kill -9 $process
+wait $process 2>/dev/null
+status 0 repro uvmsmart --resume runs
+kept=$(earlier out)
+[ "$kept" -ge 1 ] || fail "nothing was kept: $(cat cut out)"
+tables out | cmp -s - whole || fail "what went on after $kept runs differs: $(cat out)"
+status 0 repro uvmsmart --resume runs
+[ "$(earlier out)" -eq 4 ] || fail "not all runs were kept: $(cat out)"
+tables out | cmp -s - whole || fail "what was kept differs: $(cat out)"
+
+# A row that a crash cut off, and one that is damaged.
+head -c -5 runs >shorter
+mv shorter runs
+status 0 repro uvmsmart --resume runs
+[ "$(earlier out)" -eq 3 ] || fail "half a row was believed: $(cat out)"
+[ "$(wc -l <runs)" -eq 4 ] || fail "half a row stays: $(wc -l <runs) lines"
+sed '2s/00/01/' runs >damaged
+mv damaged runs
+status 0 repro uvmsmart --resume runs
+[ "$(earlier out)" -eq 3 ] || fail "a damaged row was believed: $(cat out)"
+tables out | cmp -s - whole || fail "after a damaged row it differs: $(cat out)"
+
+# Other options and other data decide.
+status 0 repro uvmsmart --resume runs --seed 2
+[ "$(earlier out)" -eq 0 ] || fail "another seed's runs were taken: $(cat out)"
+status 0 repro uvmsmart --resume runs
+[ "$(earlier out)" -eq 4 ] || fail "another seed's runs drove these out: $(cat out)"
+echo >>data/gpus/gtx1080ti.json
+status 0 repro uvmsmart --resume runs
+[ "$(earlier out)" -eq 0 ] || fail "another device's runs were taken: $(cat out)"
+
+status 0 repro uvmsmart
+status 0 repro uvmsmart
+[ "$(earlier out)" -eq 4 ] || fail "nothing was kept in the cache: $(ls -R cache)"
+status 0 repro uvmsmart --fresh
+[ "$(earlier out)" -eq 0 ] || fail "--fresh went on: $(cat out)"
+mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --resume no/such/runs
+unset XDG_CACHE_HOME
+status 0 repro uvmsmart
+has err "runs are not kept"
 finish

@@ -182,6 +182,7 @@ mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compa
 mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest' repro
 mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest" repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there is: benchmarks,*composition" repro forest --parts x
+mistake 2 "farfault repro: --parts: 'x' names no part; there is: paper,ablation" repro deepum --parts x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
 mistake 2 'farfault record: no program to run; *' record --output t
 mistake 2 'farfault import: give a format, or auto, and one file: *' import auto

@@ -496,41 +496,6 @@ static void test_shared_chunk_and_a_prefetch(void **state) {
     }
 }
 
-static uint64_t reserved_pages;
-
-static uint64_t reserve(void *policy_state, const struct ff_view *view, uint32_t block) {
-    (void)policy_state, (void)view, (void)block;
-    return reserved_pages;
-}
-
-/* What the evictor reserves is for faults, once not everything fits. */
-static void test_reserve(void **state) {
-    (void)state;
-    static const struct ff_evict_policy reserves = {
-        .base = {.name = "reserves", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS},
-        .pick = quiet_pick,
-        .withhold = reserve};
-    assert_int_equal(ff__policy_register(FF__EVICT, &reserves.base, NULL), 0);
-    open_engine("demand:evict=reserves", 4);
-    uint32_t block = add_range(4 * 512);
-    const struct ff_advice advice = {
-        .block = block, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
-    const struct ff_advice another = {
-        .block = block + 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 512)};
-    reserved_pages = 4 * 512;
-    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
-    carry_out(&job);
-    add_range(512); /* it does not fit any more */
-    reserved_pages = 3 * 512;
-    assert_int_equal(ff__engine_advise(&engine, 1000, &another, &job), FF__JOB_DROPPED);
-    reserved_pages = 2 * 512;
-    assert_int_equal(ff__engine_advise(&engine, 1000, &another, &job), FF__JOB_RUN);
-    carry_out(&job);
-    bring(block + 2, 0, 1);
-    bring(block + 3, 0, 1);
-    close_engine();
-}
-
 /* The block that is needed last stays if blocks that share its chunk are needed soon. */
 static void test_shared_chunk_that_is_needed(void **state) {
     (void)state;
@@ -801,7 +766,6 @@ int main(void) {
         cmocka_unit_test(test_no_room_while_all_is_in_flight),
         cmocka_unit_test(test_shared_chunk_goes_as_one),
         cmocka_unit_test(test_shared_chunk_and_a_prefetch),
-        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_shared_chunk_that_is_needed),
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_preeviction),

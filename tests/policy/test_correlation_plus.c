@@ -80,20 +80,6 @@ static void test_whole(void **state) {
     }
 }
 
-/* A kernel in its first run, or without an order, is prefetched for only if that is asked for. */
-static void test_trust(void **state) {
-    (void)state;
-    for (int trust = 0; trust < 2; trust++) {
-        open_policy("trust", trust);
-        tell(FF_EVENT_LAUNCH, 0, FF_NONE);
-        tell(FF_EVENT_FAULT, 0, 1);
-        tell(FF_EVENT_FAULT, 0, 2);
-        tell(FF_EVENT_FAULT, 0, 1);
-        expect(trust ? NOTHING : LIST(2));
-        close_policy();
-    }
-}
-
 /* Before the same four kernels have come once, the running one alone says which is next. */
 static void test_fallback(void **state) {
     (void)state;
@@ -403,28 +389,6 @@ static void test_shared_chunks(void **state) {
     }
 }
 
-/* What is kept free is for faults, and for prefetches in the place of one. */
-static void test_withheld(void **state) {
-    (void)state;
-    const struct ff_evict_policy *const both[] = {&ff__evict_predicted_plus, &ff__evict_farthest};
-    for (int i = 0; i < 2; i++) {
-        const struct ff_evict_policy *evict = both[i];
-        open_evictor(evict);
-        fake.view.capacity[1] = UINT64_C(64) * FF_BLOCK_PAGES;
-        uint64_t reserve = evict->reserve(evictor.state, &fake.view);
-        assert_int_equal(reserve, 2 * FF_BLOCK_PAGES);
-        *fake_resident(&fake, FF_TIER_HOST, 1) = *fake_resident(&fake, FF_TIER_HOST, 11) =
-            ff_mask_of_run(0, 1);
-        assert_int_equal(evict->withhold(evictor.state, &fake.view, 1), 0);
-        assert_int_equal(evict->withhold(evictor.state, &fake.view, 2), reserve); /* no copy */
-        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11),
-                         reserve); /* later kernel's */
-        fake.view.forecast = (struct ff_forecast){0};
-        assert_int_equal(evict->withhold(evictor.state, &fake.view, 11), 0);
-        close_evictor();
-    }
-}
-
 static void test_farthest_does_no_harm(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_farthest;
@@ -452,7 +416,6 @@ int main(void) {
         cmocka_unit_test(test_unknown_kernel_ends_the_chain),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_trust),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_far_forecast),
@@ -468,7 +431,6 @@ int main(void) {
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
         cmocka_unit_test(test_shared_chunks),
-        cmocka_unit_test(test_withheld),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,8 @@ static void test_parts(void **state) {
 static void test_parts_without_use(void **state) {
     (void)state;
     static const char *const systems[] = {"deepum-plus:discard=declared", "deepum-plus:chain=0",
-                                          "deepum-plus:kernels=1,successors=1",
-                                          "deepum-plus:kernels=254", "deepum-plus:tables=64K"};
+                                          "deepum-plus:kernels=1", "deepum-plus:kernels=254",
+                                          "deepum-plus:tables=64K"};
     struct ff__sim_result deepum = run("deepum-plus", ITERATIONS), r = {0};
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
         r = run(systems[i], ITERATIONS);

@@ -25,19 +25,6 @@ uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *
     return share < most ? share : most;
 }
 
-/* The running kernel will fault on the block unless it comes first, and wait for a copy. */
-static bool saves_a_fault(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    return !ff_mask_empty(ff_view_resident(view, FF_TIER_HOST, block)) &&
-           ff_view_next_launch(view, tier, block) == ff_view_current_use(view, tier) >> 32;
-}
-
-uint64_t ff__ahead_withhold(const struct ff__ahead *ahead, const struct ff_view *view,
-                            uint32_t block) {
-    if (!view->forecast.hooks || saves_a_fault(view, ahead->tier, block))
-        return 0;
-    return ff__ahead_reserve(ahead, view);
-}
-
 void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAMED], uint32_t most,
                       struct ff_victim_list *victims) {
     if (victims->count == most && use <= uses[most - 1])

@@ -1,6 +1,5 @@
 /* What DeepUM's evictors share (section 5.1): they keep a reserve of free memory, and no prefetch evicts a block that
- * is needed sooner than what it brings. The size of the reserve, and the rules for shared chunks and for the reserve,
- * are ours.
+ * is needed sooner than what it brings. The size of the reserve and the rule for shared chunks are ours.
  *
  * Next uses come from the forecast of the prefetch policy. Without a forecast, only the reserve has an effect. */
 #ifndef FF_POLICY_DEEPUM_PLUS_AHEAD_H
@@ -19,12 +18,6 @@ void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env);
 
 /* The hook `reserve`: pages to keep free. */
 uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view);
-
-/* The hook `withhold`. The reserve is for faults. If a prefetch took it, a pre-eviction would restore it without
- * comparing the victim's next use with that of the prefetched block. A prefetch may take it if it saves a fault: the
- * running kernel is expected to use the block, and the host holds its content. */
-uint64_t ff__ahead_withhold(const struct ff__ahead *ahead, const struct ff_view *view,
-                            uint32_t block);
 
 /* The most blocks that one pick names. */
 #define FF__AHEAD_NAMED 16u

@@ -94,10 +94,6 @@ static uint64_t reserve(void *state, const struct ff_view *view) {
     return ff__ahead_reserve(&((const struct farthest *)state)->ahead, view);
 }
 
-static uint64_t withhold(void *state, const struct ff_view *view, uint32_t block) {
-    return ff__ahead_withhold(&((const struct farthest *)state)->ahead, view, block);
-}
-
 /* Looks up again what the kernel has left behind. */
 static void refresh(struct farthest *farthest, const struct ff_view *view) {
     uint64_t now = ff_view_current_use(view, farthest->ahead.tier);
@@ -184,6 +180,5 @@ const struct ff_evict_policy ff__evict_farthest = {
             .on_leave = on_leave,
         },
     .reserve = reserve,
-    .withhold = withhold,
     .pick = pick,
 };

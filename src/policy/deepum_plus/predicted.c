@@ -75,10 +75,6 @@ static uint64_t reserve(void *state, const struct ff_view *view) {
     return ff__ahead_reserve(&((const struct predicted *)state)->ahead, view);
 }
 
-static uint64_t withhold(void *state, const struct ff_view *view, uint32_t block) {
-    return ff__ahead_withhold(&((const struct predicted *)state)->ahead, view, block);
-}
-
 /* What is asked of every block of a search. */
 struct question {
     const struct ff_view *view;
@@ -208,6 +204,5 @@ const struct ff_evict_policy ff__evict_predicted_plus = {
             .on_leave = on_leave,
         },
     .reserve = reserve,
-    .withhold = withhold,
     .pick = pick,
 };
