@@ -29,7 +29,7 @@ status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 
 has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
 
 status 0 run --system specforest --explain --memory 16M -- ./client buffer
-has err '  found      1 ranges of launches: profiled '
+has err '  found      1 ranges of launches: profiled 0, recorded 0, similar 0, declared by model 0, hint 0, source 1'
 status 0 run --system nvidia --explain --memory 16M -- ./client buffer
 ! grep -q '  found  ' err || fail "found without being asked: $(cat err)"
 

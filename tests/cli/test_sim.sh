@@ -131,6 +131,6 @@ done
 
 status 0 sim addvectors:size=6M --systems demand,forest --gpu gtx1080ti --memory 66% --explain
 has out 'forest, 4.0 MiB:'
-has out ': linear; launches: profiled 1 (1 rounds), recorded 0, declared 0, similar 0'
+has out ': linear; launches: profiled 1 (1 rounds), recorded 0, similar 0, declared by model 0, hint 0, source 0'
 
 finish

@@ -4,7 +4,8 @@
  * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait for a page of one of them,
  * all the others are older, and the one that is oldest then is often small and used all the time. So ranges whose last uses
  * are at most `slack` ago are taken to be equally recent, and of these the one with most blocks loses a page (ours: the
- * sources do not say when the driver reads the order; slack=0 is their letter).
+ * sources do not say when the driver reads the order; slack=0 is their letter). `order` has other readings of a range's last
+ * use; docs/results/forest.md compares them.
  *
  * A block remembers how old its oldest page was when its pages were last looked at. Pages only become younger, and those
  * that come are the youngest: the number is never too young, and most blocks need no second look. */
@@ -16,20 +17,16 @@ struct range {
     struct ff__profile_range profile;
     uint32_t blocks; /* that have something on the tier */
     uint32_t passed; /* number of the last pick that found nothing more in it */
-    uint64_t noted;  /* its last use as `order` knows it, in ns; 0: none. Not kept for ORDER_USE */
+    uint64_t noted;  /* its last use as `order` knows it, in ns; 0: none. Unused with ORDER_USE */
 };
 
 struct block {
     bool held;       /* something of it has come to the tier */
-    uint64_t since;  /* when that came, in ns */
     uint32_t oldest; /* no page of it was used before; 0: not known */
 };
 
 /* What a range's last use is. */
 enum order { ORDER_USE, ORDER_FAULT, ORDER_ROUND, ORDER_LAUNCH, ORDERS };
-
-/* Which of equally recent ranges loses a leaf. */
-enum tie { TIE_BLOCKS, TIE_SHARE, TIE_ARRIVAL, TIES };
 
 struct forest {
     struct ff__profile profile;
@@ -37,21 +34,18 @@ struct forest {
     uint32_t tier, picks;
     uint64_t slack_ns;
     enum order order;
-    enum tie tie;
 };
 
-enum param { SLACK = FF__PROFILE_PARAMS, ORDER, TIE, PARAMS };
+enum param { SLACK = FF__PROFILE_PARAMS, ORDER, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
-    [SLACK] = {"slack", FF_PARAM_NS, 100000, 0, INT64_C(1000000000),
-               "ranges used so long ago at most are equally recent, and `tie` decides"},
+    [SLACK] =
+        {"slack", FF_PARAM_NS, 100000, 0, INT64_C(1000000000),
+         "ranges used so long ago at most are equally recent: the one with most blocks leaves"},
     [ORDER] = {"order", FF_PARAM_INT, ORDER_USE, 0, ORDERS - 1,
                "last use of a range: 0: its last access; 1: its last fault; 2: as the driver knows "
                "it from rounds of samples and arrivals; 3: as it was when the launch began"},
-    [TIE] = {"tie", FF_PARAM_INT, TIE_BLOCKS, 0, TIES - 1,
-             "of equally recent ranges leaves the one 0: with most resident blocks; 1: with the "
-             "largest share of its blocks resident; 2: whose oldest page came first"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -60,7 +54,6 @@ static int init(void *state, const struct ff_policy_env *env) {
     forest->tier = env->tier;
     forest->slack_ns = (uint64_t)env->params[SLACK];
     forest->order = (enum order)env->params[ORDER];
-    forest->tie = (enum tie)env->params[TIE];
     return ff__profile_start(&forest->profile, env, sizeof(struct range));
 }
 
@@ -122,7 +115,7 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
     note_arrival(forest, range, view->now_ns, arrival->faulted);
     if (block->held)
         return;
-    *block = (struct block){.held = true, .since = view->now_ns};
+    *block = (struct block){.held = true};
     range->blocks++;
 }
 
@@ -150,6 +143,34 @@ static struct ff_mask named_of(const struct hunt *hunt, uint32_t block) {
         if (victims->items[i].block == block)
             return victims->items[i].pages;
     return none;
+}
+
+static uint64_t last_use(const struct hunt *hunt, uint32_t range) {
+    const struct forest *forest = hunt->forest;
+    return forest->order == ORDER_USE ? hunt->naming.view->last_uses[forest->tier].range[range]
+                                      : range_at(forest, range)->noted;
+}
+
+/* Whether range a goes before range b. */
+static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
+    const uint64_t a_used = last_use(hunt, a), b_used = last_use(hunt, b);
+    const uint64_t slack = hunt->forest->slack_ns, now = hunt->naming.view->now_ns;
+    if (slack > 0 && a_used + slack > now && b_used + slack > now)
+        return range_at(hunt->forest, a)->blocks > range_at(hunt->forest, b)->blocks;
+    return a_used < b_used;
+}
+
+/* The range used longest ago that may have something left; FF_NONE: there is none. */
+static uint32_t oldest_range(const struct hunt *hunt) {
+    const struct forest *forest = hunt->forest;
+    uint32_t oldest = FF_NONE;
+    for (uint32_t i = 0; i < forest->profile.range_end; i++) {
+        const struct range *range = range_at(forest, i);
+        if (range->blocks > 0 && range->passed != forest->picks &&
+            (oldest == FF_NONE || is_older(hunt, i, oldest)))
+            oldest = i;
+    }
+    return oldest;
 }
 
 /* A page, and its use. Uses of pages are below FF_PAGE_UNUSED, and so is that of no page above all others. */
@@ -200,54 +221,6 @@ static struct candidate oldest_page(const struct hunt *hunt, uint32_t range) {
         if (i != seems && blocks[i].oldest < best.use && can_go(hunt, i))
             look(hunt, i, &best);
     return best;
-}
-
-/* ---- the range that loses it ---- */
-
-static uint64_t last_use(const struct hunt *hunt, uint32_t range) {
-    const struct forest *forest = hunt->forest;
-    return forest->order == ORDER_USE ? hunt->naming.view->last_uses[forest->tier].range[range]
-                                      : range_at(forest, range)->noted;
-}
-
-/* When the block of the range's oldest page came. */
-static uint64_t arrival_of(const struct hunt *hunt, uint32_t range) {
-    uint32_t block = oldest_page(hunt, range).page.block;
-    return block == FF_NONE ? UINT64_MAX : hunt->forest->blocks[block].since;
-}
-
-/* Whether range a goes before range b, both being recent. */
-static bool loses(const struct hunt *hunt, uint32_t a, uint32_t b) {
-    const struct ff_range *ranges = hunt->naming.view->ranges;
-    uint64_t a_blocks = range_at(hunt->forest, a)->blocks,
-             b_blocks = range_at(hunt->forest, b)->blocks;
-    if (hunt->forest->tie == TIE_ARRIVAL)
-        return arrival_of(hunt, a) < arrival_of(hunt, b);
-    return hunt->forest->tie == TIE_SHARE
-               ? a_blocks * ranges[b].block_count > b_blocks * ranges[a].block_count
-               : a_blocks > b_blocks;
-}
-
-/* Whether range a goes before range b. */
-static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
-    const uint64_t a_used = last_use(hunt, a), b_used = last_use(hunt, b);
-    const uint64_t slack = hunt->forest->slack_ns, now = hunt->naming.view->now_ns;
-    if (slack > 0 && a_used + slack > now && b_used + slack > now)
-        return loses(hunt, a, b);
-    return a_used < b_used;
-}
-
-/* The range used longest ago that may have something left; FF_NONE: there is none. */
-static uint32_t oldest_range(const struct hunt *hunt) {
-    const struct forest *forest = hunt->forest;
-    uint32_t oldest = FF_NONE;
-    for (uint32_t i = 0; i < forest->profile.range_end; i++) {
-        const struct range *range = range_at(forest, i);
-        if (range->blocks > 0 && range->passed != forest->picks &&
-            (oldest == FF_NONE || is_older(hunt, i, oldest)))
-            oldest = i;
-    }
-    return oldest;
 }
 
 /* ---- victims ---- */
