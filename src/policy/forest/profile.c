@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RECORDS      32768u /* (kernel, range) that are known, at most; ours */
 #define PLACES       65536u /* of the hash table; a power of two */
@@ -129,23 +130,28 @@ static void set_class(struct ff__profile *profile, uint32_t range, uint8_t patte
     record_class(profile, range, source);
 }
 
-/* Where classes came from. */
-static void print_sources(char *text, size_t size, const uint64_t *counts) {
-    const uint64_t *declared = &counts[FF__SOURCE_DECLARED];
-    snprintf(text, size,
-             ", recorded %" PRIu64 ", similar %" PRIu64 ", declared by model %" PRIu64
-             ", hint %" PRIu64 ", source %" PRIu64,
-             counts[FF__SOURCE_RECORD], counts[FF__SOURCE_SIMILAR], declared[FF_STRIDE_MODEL],
-             declared[FF_STRIDE_HINT], declared[FF_STRIDE_SOURCE]);
+/* Appends where classes came from; what gave none is left out. */
+static void append_sources(char *text, size_t size, const uint64_t *counts) {
+    static const char *const sources[FF__SOURCES] = {
+        [FF__SOURCE_RECORD] = "recorded",
+        [FF__SOURCE_SIMILAR] = "similar",
+        [FF__SOURCE_DECLARED + FF_STRIDE_MODEL] = "declared by models",
+        [FF__SOURCE_DECLARED + FF_STRIDE_HINT] = "declared by hints",
+        [FF__SOURCE_DECLARED + FF_STRIDE_SOURCE] = "declared by sources"};
+    for (uint32_t i = 0; i < FF__SOURCES; i++) {
+        size_t length = strlen(text);
+        if (sources[i] && counts[i] > 0)
+            snprintf(text + length, size - length, ", %s %" PRIu64, sources[i], counts[i]);
+    }
 }
 
 /* The last finding: how many of the ranges of all launches got a class, and from where. */
 static void report_shares(const struct ff__profile *profile, struct ff_finding *finding) {
     *finding = (struct ff_finding){.launch = FF_NONE, .range = FF_NONE};
-    int length = snprintf(finding->text, sizeof finding->text,
-                          "%" PRIu64 " ranges of launches: profiled %" PRIu64, profile->uses,
-                          profile->classes[FF__SOURCE_PROFILE]);
-    print_sources(finding->text + length, sizeof finding->text - (size_t)length, profile->classes);
+    snprintf(finding->text, sizeof finding->text,
+             "%" PRIu64 " ranges of launches: profiled %" PRIu64, profile->uses,
+             profile->classes[FF__SOURCE_PROFILE]);
+    append_sources(finding->text, sizeof finding->text, profile->classes);
 }
 
 bool ff__profile_report(const void *state, uint32_t index, struct ff_finding *finding) {
@@ -159,10 +165,9 @@ bool ff__profile_report(const void *state, uint32_t index, struct ff_finding *fi
     const struct ff__profile_record *record = &profile->records[index];
     finding->launch = record->launch;
     finding->range = record->range;
-    int length = snprintf(finding->text, sizeof finding->text,
-                          "%s; launches: profiled %" PRIu64 " (%u rounds)", names[record->pattern],
-                          record->launches[FF__SOURCE_PROFILE], record->rounds);
-    print_sources(finding->text + length, sizeof finding->text - (size_t)length, record->launches);
+    snprintf(finding->text, sizeof finding->text, "%s; launches: profiled %" PRIu64 " (%u rounds)",
+             names[record->pattern], record->launches[FF__SOURCE_PROFILE], record->rounds);
+    append_sources(finding->text, sizeof finding->text, record->launches);
     return true;
 }
 
