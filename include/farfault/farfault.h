@@ -175,6 +175,9 @@ struct ff_launch {
     const void *arguments;
     size_t argument_size;        /* copied at the call */
     const void *const *operands; /* managed pointers that the kernel uses, or NULL if unknown */
+    /* By operand: FF_STRIDE_HINT of farfault/policy.h where the kernel indexes it with a fixed stride, else
+     * FF_STRIDE_UNKNOWN. It is a hint: what is wrong costs time only. NULL: all are unknown */
+    const uint8_t *strides;
     size_t operand_count;
 };
 /* -EINVAL: no kernel, empty grid, or an operand that is not managed. -ENOMEM. */
@@ -182,9 +185,11 @@ FF_API int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *la
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
  * begins, and ends, on the device. `identity` is a hash of name and arguments; launches with the same
- * identity have the same execution ID. The name is for recordings, or NULL. Operands as above. */
+ * identity have the same execution ID. The name is for recordings, or NULL. Operands as above, `strides` with any value of
+ * enum ff_stride. */
 FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
-                            const char *name, const void *const *operands, size_t operand_count);
+                            const char *name, const void *const *operands, const uint8_t *strides,
+                            size_t operand_count);
 FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity);
 
 /* ---- recording ---- */
@@ -255,7 +260,7 @@ struct ff_found {
     /* Allocations are numbered in their order; the number of one that is freed is given again */
     uint32_t range;
     size_t size; /* of the allocation, when it was last used */
-    char text[128];
+    char text[160];
 };
 /* Kernels and sizes are known with ff_config.explain. False: there are no more. */
 FF_API bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out);

@@ -90,11 +90,20 @@ struct ff_fault_group {
     uint32_t thread;        /* that met the first of them: a thread, an SM; 0 if unknown */
 };
 
+/* Who says that a kernel indexes an operand with a fixed stride. */
+enum ff_stride {
+    FF_STRIDE_UNKNOWN, /* nobody */
+    FF_STRIDE_HINT,    /* the program that launches it (struct ff_launch of farfault.h) */
+    FF_STRIDE_SOURCE,  /* the kernel's source, which the runtime has read */
+    FF_STRIDE_MODEL,   /* a model of the program: what a compiler can tell */
+    FF_STRIDES
+};
+
 /* A range that a kernel uses, as far as the runtime knows. */
 struct ff_operand {
     uint32_t range;
     bool reads, writes; /* both, if unknown */
-    bool strided;       /* its index has a fixed stride, as a compiler can tell */
+    uint8_t stride;     /* enum ff_stride */
     uint8_t group; /* operands with one number are indexed by the same variable; 0: not known */
 };
 
@@ -307,7 +316,7 @@ struct ff_policy_env {
 /* What a policy has found out, for people: a line, of a kernel and a range. */
 struct ff_finding {
     uint32_t launch, range; /* FF_NONE: of none in particular */
-    char text[128];
+    char text[160];
 };
 
 /* The head of every table. */

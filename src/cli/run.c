@@ -252,9 +252,9 @@ static void report_rest(const struct plan *plan) {
         if (account->reported || !account->managed)
             continue;
         if (plan->json)
-            status = ff__account_write(account, plan->json);
+            status = ff__account_write(account, NULL, plan->json);
         else if (!plan->quiet)
-            ff__account_print(account, stderr);
+            ff__account_print(account, NULL, stderr);
         if (status)
             ff__complain(0, "cannot write the summary to %s: %s", plan->json, strerror(-status));
     }

@@ -46,10 +46,13 @@ static int end_trace(const struct ff__simulation *simulation, struct watcher *wa
 static void note_finding(void *self, const char *kernel, const char *array,
                          const struct ff_finding *finding) {
     struct ff__simulated *out = self;
-    char *longer = ff__text("%s  %s %s: %s\n", out->findings ? out->findings : "", kernel, array,
-                            finding->text);
-    free(out->findings);
-    out->findings = longer;
+    struct ff__finding_text *text;
+    out->findings =
+        ff__must(realloc(out->findings, (out->finding_count + 1) * sizeof *out->findings));
+    text = &out->findings[out->finding_count++];
+    snprintf(text->kernel, sizeof text->kernel, "%s", kernel);
+    snprintf(text->range, sizeof text->range, "%s", array);
+    snprintf(text->text, sizeof text->text, "%s", finding->text);
 }
 
 /* ---- the run ---- */

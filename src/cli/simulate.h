@@ -25,11 +25,17 @@ struct ff__simulation {
     const char *trace; /* a file to be written; NULL: none */
 };
 
+/* What a policy has found of a kernel and an array; "": of none in particular. */
+struct ff__finding_text {
+    char kernel[64], range[32], text[sizeof((struct ff_finding *)0)->text];
+};
+
 struct ff__simulated {
     bool good;
     char reason[sizeof((struct ff_error *)0)->message]; /* why not */
     struct ff__sim_result result;
-    char *findings; /* of the policies, a line each, to be freed; NULL: there are none */
+    struct ff__finding_text *findings; /* to be freed */
+    unsigned finding_count;
 };
 
 /* Opens the workload and runs it; may be called from any thread. */

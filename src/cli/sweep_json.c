@@ -68,6 +68,23 @@ static void set_results(json_t *run, const struct ff__sweep *sweep, unsigned cel
     ff__json_set(run, "ipc", ff__json_number(ff__sim_ipc(result, gpu)));
 }
 
+static json_t *text_or_null(const char *text) {
+    return text[0] ? ff__json_text(text) : json_null();
+}
+
+static json_t *findings_of(const struct ff__simulated *simulated) {
+    json_t *list = ff__must(json_array());
+    for (unsigned i = 0; i < simulated->finding_count; i++) {
+        const struct ff__finding_text *found = &simulated->findings[i];
+        json_t *object = ff__must(json_object());
+        ff__json_set(object, "kernel", text_or_null(found->kernel));
+        ff__json_set(object, "range", text_or_null(found->range));
+        ff__json_set(object, "text", ff__json_text(found->text));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     const struct ff__simulated *simulated = &sweep->cells[cell];
@@ -84,6 +101,8 @@ static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
         set_results(run, sweep, cell);
     else
         ff__json_set(run, "reason", ff__json_text(simulated->reason));
+    if (sweep->explains && simulated->good)
+        ff__json_set(run, "findings", findings_of(simulated));
     return run;
 }
 

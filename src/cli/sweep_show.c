@@ -59,9 +59,17 @@ static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__simulated *simulated = &sweep->cells[cell];
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     char size[FF__QUANTITY];
-    if (simulated->findings)
-        printf("%s, %s:\n%s\n", place.system_name,
-               place.memory ? ff__size_text(size, place.memory) : "-", simulated->findings);
+    if (simulated->finding_count == 0)
+        return;
+    printf("%s, %s:\n", place.system_name, place.memory ? ff__size_text(size, place.memory) : "-");
+    for (unsigned i = 0; i < simulated->finding_count; i++) {
+        const struct ff__finding_text *found = &simulated->findings[i];
+        if (found->kernel[0])
+            printf("  %s %s: %s\n", found->kernel, found->range, found->text);
+        else
+            printf("  %s\n", found->text);
+    }
+    printf("\n");
 }
 
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu) {

@@ -17,6 +17,8 @@
 
 #include "report/account.h"
 
+#include <farfault/policy.h>
+
 #include <pthread.h>
 
 /* A function that the program meets instead of OpenCL's. */
@@ -228,12 +230,23 @@ void ff__mappings_forget(cl_mem root);
 /* The size of the shared virtual memory that begins at `base`; 0 if there is none. */
 size_t ff__svm_size(const void *base);
 
+/* ---- opencl_program.c ---- */
+
+/* `fixed`: by argument of the kernel, whether its program's source has it indexed with a fixed stride. */
+void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count);
+
 /* ---- opencl_kernel.c ---- */
 
-/* What a launch of the kernel with its arguments as they are now uses. *operands: the beginnings of
- * managed allocations, each once; the caller frees them. False if the kernel is not known. */
-bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, const void ***operands,
-                         size_t *count);
+/* The beginnings of managed allocations that a launch uses, each once, and by each enum ff_stride. */
+struct ff__uses {
+    const void **operands;
+    uint8_t *strides; /* in the same piece of memory */
+    size_t count;
+};
+
+/* What a launch of the kernel with its arguments as they are now uses. The caller frees uses->operands; NULL: no memory.
+ * False if the kernel is not known. */
+bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, struct ff__uses *uses);
 
 /* The name of its function, which the caller frees; or NULL. */
 char *ff__kernel_name(cl_kernel kernel);

@@ -9,6 +9,7 @@ struct argument {
     uint64_t hash;       /* of its value: memory by address, local memory by size */
     const void *operand; /* the managed allocation it points into, or NULL */
     bool is_amount;      /* a number that says how much, not where: not in the identity */
+    bool is_strided; /* memory that the kernel indexes with a fixed stride, as its source says */
 };
 
 struct kernel {
@@ -89,6 +90,15 @@ static bool is_amount(cl_kernel handle, cl_uint index) {
     return strncmp(type, "float", 5) == 0 || strncmp(type, "double", 6) == 0;
 }
 
+static void find_strides(struct kernel *kernel, cl_kernel handle) {
+    bool *fixed = calloc(kernel->argument_count + 1, sizeof *fixed);
+    if (fixed)
+        ff__program_strides(handle, fixed, kernel->argument_count);
+    for (cl_uint i = 0; fixed && i < kernel->argument_count; i++)
+        kernel->arguments[i].is_strided = fixed[i];
+    free(fixed);
+}
+
 static struct kernel *make(cl_kernel handle) {
     cl_uint count = 0;
     REAL(clGetKernelInfo)(handle, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
@@ -100,6 +110,7 @@ static struct kernel *make(cl_kernel handle) {
     kernel->argument_count = count;
     for (cl_uint i = 0; i < count; i++)
         kernel->arguments[i].is_amount = is_amount(handle, i);
+    find_strides(kernel, handle);
     return kernel;
 }
 
@@ -204,28 +215,31 @@ static const void *allocation_of(const void *pointer) {
 }
 
 static struct argument argument_of_pointer(const void *pointer) {
-    return (struct argument){ff__mix(1, (uintptr_t)pointer), allocation_of(pointer), false};
+    return (struct argument){.hash = ff__mix(1, (uintptr_t)pointer),
+                             .operand = allocation_of(pointer)};
 }
 
 static struct argument argument_of_value(size_t size, const void *value) {
     struct ff__buffer buffer;
     cl_mem handle = NULL;
     if (!value)
-        return (struct argument){ff__mix(2, size), NULL, false};
+        return (struct argument){.hash = ff__mix(2, size)};
     if (size == sizeof handle) {
         memcpy(&handle, value, sizeof handle);
         if (ff__buffer_find(handle, &buffer) && buffer.memory)
             return argument_of_pointer(buffer.memory);
     }
-    return (struct argument){ff__mix_bytes(3, value, size), NULL, false};
+    return (struct argument){.hash = ff__mix_bytes(3, value, size)};
 }
 
 static void set_argument(cl_kernel handle, cl_uint index, struct argument argument) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return;
-    if (index < kernel->argument_count && !kernel->arguments[index].is_amount)
+    if (index < kernel->argument_count && !kernel->arguments[index].is_amount) {
+        argument.is_strided = kernel->arguments[index].is_strided;
         kernel->arguments[index] = argument;
+    }
     pthread_mutex_unlock(&kernels.lock);
 }
 
@@ -271,12 +285,17 @@ FF_HOOKED cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exe
 
 /* ---- for a launch ---- */
 
-static void add_operand(const void **operands, size_t *count, const void *operand) {
-    for (size_t i = 0; i < *count; i++)
-        if (operands[i] == operand)
+/* Of an allocation that is used in several places at once, no stride is known. */
+static void add_operand(struct ff__uses *uses, const void *operand, bool is_strided) {
+    for (size_t i = 0; i < uses->count; i++)
+        if (uses->operands[i] == operand) {
+            uses->strides[i] = FF_STRIDE_UNKNOWN;
             return;
-    if (operand)
-        operands[(*count)++] = operand;
+        }
+    if (!operand)
+        return;
+    uses->operands[uses->count] = operand;
+    uses->strides[uses->count++] = is_strided ? FF_STRIDE_SOURCE : FF_STRIDE_UNKNOWN;
 }
 
 static uint64_t identify(const struct kernel *kernel) {
@@ -286,18 +305,18 @@ static uint64_t identify(const struct kernel *kernel) {
     return ff__mix_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
 }
 
-bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, const void ***operands,
-                         size_t *count) {
+bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, struct ff__uses *uses) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return false;
-    *count = 0;
     *identity = identify(kernel);
-    *operands = calloc(kernel->argument_count + kernel->pointer_count + 1, sizeof **operands);
-    for (cl_uint i = 0; *operands && i < kernel->argument_count; i++)
-        add_operand(*operands, count, kernel->arguments[i].operand);
-    for (size_t i = 0; *operands && i < kernel->pointer_count; i++)
-        add_operand(*operands, count, allocation_of(kernel->pointers[i]));
+    size_t most = kernel->argument_count + kernel->pointer_count + 1;
+    *uses = (struct ff__uses){.operands = calloc(most, sizeof *uses->operands + 1)};
+    uses->strides = (uint8_t *)(void *)(uses->operands + most);
+    for (cl_uint i = 0; uses->operands && i < kernel->argument_count; i++)
+        add_operand(uses, kernel->arguments[i].operand, kernel->arguments[i].is_strided);
+    for (size_t i = 0; uses->operands && i < kernel->pointer_count; i++)
+        add_operand(uses, allocation_of(kernel->pointers[i]), false);
     pthread_mutex_unlock(&kernels.lock);
     return true;
 }

@@ -10,8 +10,7 @@ struct launch {
     uint64_t identity;
     char *name; /* only for a recording, or to explain */
     uint32_t device;
-    const void **operands;
-    size_t operand_count;
+    struct ff__uses uses;
 };
 
 struct request {
@@ -37,8 +36,8 @@ static void on_begin(struct ff__watch *watch) {
     struct launch *launch = (struct launch *)watch;
     struct ff_context *context = ff__context_if_open();
     if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
-        ff_launch_begin(context, launch->device, launch->identity, launch->name, launch->operands,
-                        launch->operand_count);
+        ff_launch_begin(context, launch->device, launch->identity, launch->name,
+                        launch->uses.operands, launch->uses.strides, launch->uses.count);
 }
 
 static void on_end(struct ff__watch *watch) {
@@ -51,7 +50,7 @@ static void on_end(struct ff__watch *watch) {
 
 static void forget(struct ff__watch *watch) {
     struct launch *launch = (struct launch *)watch;
-    free(launch->operands);
+    free(launch->uses.operands);
     free(launch->name);
     free(launch);
 }
@@ -68,8 +67,7 @@ static struct launch *prepare(const struct request *request) {
     if (launch)
         launch->watch = (struct ff__watch){on_begin, on_end, forget, 0};
     if (!launch || !ff__device_of_queue(request->queue, &launch->device) ||
-        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->operands,
-                             &launch->operand_count)) {
+        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->uses)) {
         free(launch);
         return NULL;
     }

@@ -1,7 +1,11 @@
-/* Programs: compilers keep the types of kernels' arguments only if asked to, and the types tell which
+/* Programs, and what their kernels' arguments are.
+ *
+ * Compilers keep the types of kernels' arguments only if asked to, and the types tell which
  * arguments a launch's identity depends on. Passive mode asks, too, so that what PoCL compiles and keeps in its cache
  * serves both: a first run in either mode is no slower for compiling than a later one in the other. */
 #include "opencl_internal.h"
+
+#include "preload/opencl_strides.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,4 +53,33 @@ FF_HOOKED cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint count,
                                         names, notify, user);
     free(both);
     return status;
+}
+
+/* ---- sources ---- */
+
+/* All of it, which the caller frees; NULL: there is none, as of what comes from a binary. */
+static char *source_of(cl_kernel kernel, size_t *size) {
+    cl_program program = NULL;
+    char *source = NULL;
+    *size = 0;
+    if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL) ==
+            CL_SUCCESS &&
+        REAL(clGetProgramInfo)(program, CL_PROGRAM_SOURCE, 0, NULL, size) == CL_SUCCESS &&
+        *size > 1)
+        source = malloc(*size);
+    if (source &&
+        REAL(clGetProgramInfo)(program, CL_PROGRAM_SOURCE, *size, source, NULL) == CL_SUCCESS)
+        return source;
+    free(source);
+    return NULL;
+}
+
+void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count) {
+    size_t size;
+    char *source = source_of(kernel, &size), *name = ff__kernel_name(kernel);
+    memset(fixed, 0, count * sizeof *fixed);
+    if (source && name) /* which ends with a zero */
+        ff__strides_read(source, size - 1, name, fixed, count);
+    free(name);
+    free(source);
 }

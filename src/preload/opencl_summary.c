@@ -206,18 +206,10 @@ void ff__summary_cancel(void) {
     account->reported = 1;
 }
 
-/* What the policies have found out, if that was asked for. */
-static void report_findings(void) {
+/* Whose policies' findings are asked for; NULL: nobody's. */
+static struct ff_context *explained(void) {
     struct ff_context *context = ff__context_if_open();
-    struct ff_found found;
-    char size[FF__QUANTITY];
-    for (uint32_t i = 0; context && ff__config()->explain && ff_finding_read(context, i, &found);
-         i++)
-        if (found.has_range)
-            fprintf(stderr, "  found      %s, buffer %u of %s: %s\n", found.kernel, found.range,
-                    ff__size_text(size, found.size), found.text);
-        else
-            fprintf(stderr, "  found      %s\n", found.text);
+    return context && ff__config()->explain ? context : NULL;
 }
 
 /* Our parent says what broke, and that nothing was managed, for all of its processes at once. */
@@ -225,8 +217,7 @@ static void report_text(void) {
     bool idle = ff__mode() == FF__MANAGED && !account->managed && !account->reason[0];
     char excuse[512];
     if (!idle) {
-        ff__account_print(account, stderr);
-        report_findings();
+        ff__account_print(account, explained(), stderr);
     } else if (!shared) {
         ff__account_excuse(account, excuse, sizeof excuse);
         ff__say("nothing was managed: this program %s", excuse);
@@ -240,7 +231,7 @@ __attribute__((destructor)) static void report_at_exit(void) {
         return; /* never came near OpenCL */
     publish_at_exit();
     account->reported = 1;
-    int status = report == JSON ? ff__account_write(account, report_path) : 0;
+    int status = report == JSON ? ff__account_write(account, explained(), report_path) : 0;
     if (report == TEXT)
         report_text();
     if (status < 0)

@@ -63,12 +63,13 @@ uint32_t ff__book_count(const struct ff__book *book);
 /* From the first command to the last completion; of a process that was killed, to when it was seen last. */
 double ff__account_seconds(const struct ff__account *account);
 
-/* For people. */
-void ff__account_print(const struct ff__account *account, FILE *file);
+/* For people. `explained`: the context of which policies' findings are told; NULL: none are. */
+void ff__account_print(const struct ff__account *account, struct ff_context *explained, FILE *file);
 
 /* As JSON, into a file that is replaced as a whole, or, where it is no regular file, written to. 0 or a negative
  * errno. */
-int ff__account_write(const struct ff__account *account, const char *path);
+int ff__account_write(const struct ff__account *account, struct ff_context *explained,
+                      const char *path);
 
 /* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers". */
 void ff__account_excuse(const struct ff__account *account, char *out, size_t size);

@@ -79,7 +79,19 @@ static void print_plain(FILE *file, const struct ff__account *account) {
             ff__size_text(size, account->footprint));
 }
 
-void ff__account_print(const struct ff__account *account, FILE *file) {
+static void print_findings(FILE *file, struct ff_context *explained) {
+    struct ff_found found;
+    char size[FF__QUANTITY];
+    for (uint32_t i = 0; explained && ff_finding_read(explained, i, &found); i++)
+        if (found.has_range)
+            fprintf(file, "  found      %s, buffer %" PRIu32 " of %s: %s\n", found.kernel,
+                    found.range, ff__size_text(size, found.size), found.text);
+        else
+            fprintf(file, "  found      %s\n", found.text);
+}
+
+void ff__account_print(const struct ff__account *account, struct ff_context *explained,
+                       FILE *file) {
     if (has_context(account))
         print_managed(file, account);
     else
@@ -90,6 +102,7 @@ void ff__account_print(const struct ff__account *account, FILE *file) {
         if (fallbacks(account, i))
             fprintf(file, "  not ours   %s, %" PRIu64 " times\n", account->fallback_names[i],
                     fallbacks(account, i));
+    print_findings(file, explained);
 }
 
 /* The calls that made memory of other kinds: "clCreateImage (3 calls), clSVMAlloc (1 call)". */
@@ -129,8 +142,8 @@ void ff__account_excuse(const struct ff__account *account, char *out, size_t siz
 
 /* ---- as JSON ---- */
 
-static void print_string(FILE *file, const char *name, const char *value) {
-    fprintf(file, "  \"%s\": \"", name);
+static void print_text(FILE *file, const char *value) {
+    fputc('"', file);
     for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
         if (*c == '"' || *c == '\\')
             fprintf(file, "\\%c", *c);
@@ -139,7 +152,13 @@ static void print_string(FILE *file, const char *name, const char *value) {
         else
             fputc(*c, file);
     }
-    fputs("\",\n", file);
+    fputc('"', file);
+}
+
+static void print_string(FILE *file, const char *name, const char *value) {
+    fprintf(file, "  \"%s\": ", name);
+    print_text(file, value);
+    fputs(",\n", file);
 }
 
 static void print_number(FILE *file, const char *name, uint64_t value) {
@@ -166,7 +185,31 @@ static void print_fallbacks(FILE *file, const struct ff__account *account) {
     fputs("}\n", file);
 }
 
-static void print_json(FILE *file, const struct ff__account *account) {
+static void print_found(FILE *file, const struct ff_found *found) {
+    char range[32];
+    snprintf(range, sizeof range, "buffer %" PRIu32, found->range);
+    fputs("{\"kernel\": ", file);
+    found->kernel[0] ? print_text(file, found->kernel) : (void)fputs("null", file);
+    fputs(", \"range\": ", file);
+    found->has_range ? print_text(file, range) : (void)fputs("null", file);
+    fputs(", \"text\": ", file);
+    print_text(file, found->text);
+    fputc('}', file);
+}
+
+/* The member that `farfault sim` has in its runs, too. */
+static void print_found_list(FILE *file, struct ff_context *explained) {
+    struct ff_found found;
+    fputs("  \"findings\": [", file);
+    for (uint32_t i = 0; ff_finding_read(explained, i, &found); i++) {
+        fputs(i > 0 ? ",\n    " : "\n    ", file);
+        print_found(file, &found);
+    }
+    fputs("],\n", file);
+}
+
+static void print_json(FILE *file, const struct ff__account *account,
+                       struct ff_context *explained) {
     const struct ff_stats *stats = &account->stats;
     fputs("{\n", file);
     print_string(file, "mode", modes[account->mode]);
@@ -193,6 +236,8 @@ static void print_json(FILE *file, const struct ff__account *account) {
     print_number(file, "advice_dropped", stats->advice_dropped);
     print_real(file, "fault_seconds", (double)stats->fault_ns * 1e-9);
     print_number(file, "resident_peak", stats->resident_peak);
+    if (explained)
+        print_found_list(file, explained);
     print_fallbacks(file, account);
     fputs("}\n", file);
 }
@@ -206,7 +251,8 @@ static int finish_file(FILE *file) {
 }
 
 /* Written beside its place and renamed, so that a reader sees all of it or nothing. */
-static int write_new_file(const struct ff__account *account, const char *target) {
+static int write_new_file(const struct ff__account *account, struct ff_context *explained,
+                          const char *target) {
     char path[PATH_MAX + 8];
     snprintf(path, sizeof path, "%s.XXXXXX", target);
     int fd = mkstemp(path);
@@ -219,7 +265,7 @@ static int write_new_file(const struct ff__account *account, const char *target)
         }
         return status;
     }
-    print_json(file, account);
+    print_json(file, account, explained);
     fchmod(fd, 0644);
     int status = finish_file(file);
     if (!status && rename(path, target) != 0)
@@ -231,7 +277,8 @@ static int write_new_file(const struct ff__account *account, const char *target)
 
 /* Devices, terminals and pipes are written to. A pipe that nobody reads is an error, no reason to
  * wait. */
-static int write_in_place(const struct ff__account *account, const char *target) {
+static int write_in_place(const struct ff__account *account, struct ff_context *explained,
+                          const char *target) {
     int fd = open(target, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {
@@ -240,12 +287,14 @@ static int write_in_place(const struct ff__account *account, const char *target)
             close(fd);
         return status;
     }
-    print_json(file, account);
+    print_json(file, account, explained);
     return finish_file(file);
 }
 
-int ff__account_write(const struct ff__account *account, const char *path) {
+int ff__account_write(const struct ff__account *account, struct ff_context *explained,
+                      const char *path) {
     struct stat there;
     bool special = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
-    return special ? write_in_place(account, path) : write_new_file(account, path);
+    return special ? write_in_place(account, explained, path)
+                   : write_new_file(account, explained, path);
 }

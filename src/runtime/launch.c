@@ -5,7 +5,7 @@
 
 /* The ranges of the pointers, each with its home on the tier; returns how many there are. */
 static uint32_t find_operands(struct ff_context *context, uint32_t tier,
-                              const void *const *pointers, size_t count,
+                              const void *const *pointers, const uint8_t *strides, size_t count,
                               struct ff_operand *operands, uint64_t *pages) {
     struct ff__span range;
     uint32_t found = 0;
@@ -16,14 +16,17 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
         *pages += range.page_count;
         ff__context_set_home(context, &range, tier);
         if (operands) /* nobody has said what is read and what written */
-            operands[found++] =
-                (struct ff_operand){.range = range.id, .reads = true, .writes = true};
+            operands[found++] = (struct ff_operand){.range = range.id,
+                                                    .reads = true,
+                                                    .writes = true,
+                                                    .stride = strides ? strides[i] : 0};
     }
     return found;
 }
 
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
-                     const char *name, const void *const *operands, size_t operand_count) {
+                     const char *name, const void *const *operands, const uint8_t *strides,
+                     size_t operand_count) {
     if (device >= context->config.devices)
         return;
     struct ff_operand *ranges = calloc(operand_count + 1, sizeof *ranges); /* NULL: not told */
@@ -33,7 +36,7 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
                                 .operands = ranges};
     uint64_t demanded;
     launch.operand_count =
-        find_operands(context, launch.tier, operands, operand_count, ranges, &demanded);
+        find_operands(context, launch.tier, operands, strides, operand_count, ranges, &demanded);
     if (context->recorder)
         ff__record_launch(context->recorder, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);

@@ -21,7 +21,7 @@ struct launch {
     uint64_t identity;
     size_t taken, finished; /* items */
     bool begun;
-    _Alignas(max_align_t) char memory[]; /* arguments, operands, name */
+    _Alignas(max_align_t) char memory[]; /* arguments, operands, name, strides */
 };
 
 struct ff_stream {
@@ -61,7 +61,7 @@ static void announce(struct ff__workers *workers, struct launch *launch, bool be
     const struct ff_launch *what = &launch->what;
     if (begins)
         ff_launch_begin(workers->context, workers->device, launch->identity, what->name,
-                        what->operands, what->operand_count);
+                        what->operands, what->strides, what->operand_count);
     else
         ff_launch_end(workers->context, workers->device, launch->identity);
 }
@@ -256,7 +256,8 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
     size_t operands = what->operand_count * sizeof(void *);
     size_t arguments = (what->argument_size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     size_t name = what->name ? strlen(what->name) + 1 : 0;
-    struct launch *launch = calloc(1, sizeof *launch + arguments + operands + name);
+    size_t strides = what->strides ? what->operand_count : 0;
+    struct launch *launch = calloc(1, sizeof *launch + arguments + operands + name + strides);
     if (!launch)
         return -ENOMEM;
     launch->what = *what;
@@ -267,6 +268,9 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
         memcpy(launch->memory + arguments, what->operands, operands);
     if (name)
         launch->what.name = memcpy(launch->memory + arguments + operands, what->name, name);
+    if (strides)
+        launch->what.strides =
+            memcpy(launch->memory + arguments + operands + name, what->strides, strides);
     launch->what.operands = (const void *const *)(void *)(launch->memory + arguments);
     if (launch->what.chunk == 0)
         launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;

@@ -29,7 +29,12 @@ status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 
 has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
 
 status 0 run --system specforest --explain --memory 16M -- ./client buffer
-has err '  found      1 ranges of launches: profiled '
+has err '  found      1 ranges of launches: profiled 0, declared by sources 1'
+status 0 run --system specforest --explain --memory 16M --json found.json -- ./client buffer
+json found.json add findings 0 kernel
+json found.json 'buffer 0' findings 0 range
+json found.json null findings 1 kernel
+json found.json '1 ranges of launches: profiled 0, declared by sources 1' findings 1 text
 status 0 run --system nvidia --explain --memory 16M -- ./client buffer
 ! grep -q '  found  ' err || fail "found without being asked: $(cat err)"
 

@@ -131,6 +131,12 @@ done
 
 status 0 sim addvectors:size=6M --systems demand,forest --gpu gtx1080ti --memory 66% --explain
 has out 'forest, 4.0 MiB:'
-has out ': linear; launches: profiled 1 (1 rounds), recorded 0, declared 0, similar 0'
+has out ': linear; launches: profiled 1 (1 rounds)'
+status 0 sim addvectors:size=6M --systems forest --gpu gtx1080ti --memory 66% --explain --json found.json
+json found.json '[0]' runs 0 findings
+kernel=$("$json_get" found.json runs 1 findings 0 kernel)
+range=$("$json_get" found.json runs 1 findings 0 range)
+has out "  $kernel $range: $("$json_get" found.json runs 1 findings 0 text)"
+json found.json null runs 1 findings 2 kernel
 
 finish

@@ -34,6 +34,7 @@ static const struct {
     {"dcgan", "batch=16,iterations=4"},
     {"mobilenet", "batch=16,iterations=4"},
     {"alexnet", "batch=1,length=64,iterations=1"},
+    {"cifarnet", "batch=32,length=32,iterations=1"},
     {"squeezenet", "batch=1,length=224,iterations=1"},
     {"resnet50-inference", "batch=1,length=64,iterations=1"},
     {"bert-inference", "batch=1,length=32,iterations=1"},

@@ -180,12 +180,10 @@ static void test_record(void **state) {
     assert_true(prefetch->base.report(bench.instance.state, 0, &finding));
     assert_int_equal(finding.launch, 1);
     assert_int_equal(finding.range, 0);
-    assert_string_equal(
-        finding.text, "linear; launches: profiled 1 (1 rounds), recorded 1, declared 0, similar 0");
+    assert_string_equal(finding.text, "linear; launches: profiled 1 (1 rounds), recorded 1");
     assert_true(prefetch->base.report(bench.instance.state, 1, &finding));
     assert_int_equal(finding.range, FF_NONE);
-    assert_string_equal(finding.text,
-                        "3 ranges of launches: profiled 1, recorded 1, declared 0, similar 0");
+    assert_string_equal(finding.text, "3 ranges of launches: profiled 1, recorded 1");
     assert_false(prefetch->base.report(bench.instance.state, 2, &finding));
     prefetch->base.range_freed(bench.instance.state, 0);
     prefetch->base.range_added(bench.instance.state, &bench.fake.view, 0);
@@ -230,8 +228,9 @@ static void test_guesses(void **state) {
     (void)state;
     struct bench bench;
     static struct ff_range ranges[3];
-    const struct ff_operand operands[3] = {
-        {.range = 0, .strided = true}, {.range = 1, .group = 1}, {.range = 2, .group = 1}};
+    const struct ff_operand operands[3] = {{.range = 0, .stride = FF_STRIDE_SOURCE},
+                                           {.range = 1, .group = 1},
+                                           {.range = 2, .group = 1}};
     const struct ff_launch_event event = {7, 1, true, operands, 3};
     open_bench(&bench, &prefetch->base, 1000);
     for (uint32_t i = 0; i < 3; i++)
@@ -260,8 +259,9 @@ static void test_guesses(void **state) {
     assert_int_equal(bench.list.count, 0); /* all are recorded */
     struct ff_finding finding;
     assert_true(prefetch->base.report(bench.instance.state, 3, &finding));
-    assert_string_equal(finding.text,
-                        "6 ranges of launches: profiled 1, recorded 3, declared 1, similar 1");
+    assert_string_equal(
+        finding.text,
+        "6 ranges of launches: profiled 1, recorded 3, similar 1, declared by sources 1");
     close_bench(&bench);
 }
 

@@ -79,7 +79,7 @@ static void test_period_policy_learns_launches(void **state) {
     ff_stats_read(context, &before);
     for (int launch = 0; launch < 16; launch++) {
         const void *operand = ranges[launch % 4];
-        ff_launch_begin(context, 0, (uint64_t)launch % 4, "k", &operand, 1);
+        ff_launch_begin(context, 0, (uint64_t)launch % 4, "k", &operand, NULL, 1);
         fill(ranges[launch % 4], size, (unsigned char)launch);
         usleep(20000); /* for the prefetches of the next one */
         ff_launch_end(context, 0, (uint64_t)launch % 4);

@@ -7,6 +7,8 @@
 
 #include "runtime/fixture.h"
 
+#include <farfault/policy.h>
+
 #define MB (UINT64_C(1) << 20)
 
 static struct ff_context *open_with_workers(uint32_t workers, enum ff_handler handler) {
@@ -84,6 +86,47 @@ static void test_odd_arguments(void **state) {
         assert_int_equal(stats.launches, ++launches);
         assert_int_equal(stats.demanded, 3 * launches);
     }
+    ff_stream_destroy(stream);
+    ff_close(context);
+}
+
+/* ---- hints ---- */
+
+static void do_nothing(const struct ff_work *work, void *arguments) {
+    (void)work, (void)arguments;
+}
+
+/* What the policies have found, as one text. */
+static void read_findings(struct ff_context *context, char *out, size_t size) {
+    struct ff_found found;
+    size_t length = 0;
+    for (uint32_t i = 0; length < size && ff_finding_read(context, i, &found); i++)
+        length += (size_t)snprintf(out + length, size - length, "%s\n", found.text);
+}
+
+/* The array of hints is the caller's only until the call returns. */
+static void test_strides_are_declared(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(8 * MB);
+    config.workers = 1;
+    config.system = "specforest";
+    struct ff_context *context = open_or_skip(&config);
+    struct ff_stream *stream = make_stream(context);
+    const void *operands[] = {alloc(context, 4096), alloc(context, 4096)};
+    uint8_t strides[] = {FF_STRIDE_UNKNOWN, FF_STRIDE_HINT};
+    char text[1024] = "";
+    struct ff_launch launch = {.name = "hinted",
+                               .kernel = do_nothing,
+                               .grid = 1,
+                               .operands = operands,
+                               .strides = strides,
+                               .operand_count = 2};
+    assert_int_equal(ff_kernel_launch(stream, &launch), 0);
+    strides[1] = 0xff;
+    ff_stream_synchronize(stream);
+    read_findings(context, text, sizeof text);
+    assert_non_null(strstr(text, "linear; launches: profiled 0 (0 rounds), declared by hints 1"));
+    assert_non_null(strstr(text, "2 ranges of launches: profiled 0, declared by hints 1"));
     ff_stream_destroy(stream);
     ff_close(context);
 }
@@ -196,11 +239,9 @@ static void test_workers_serve_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments_are_aligned),
-        cmocka_unit_test(test_odd_arguments),
-        cmocka_unit_test(test_streams_take_turns),
-        cmocka_unit_test(test_workers_take_no_signals),
-        cmocka_unit_test(test_workers_serve_faults),
+        cmocka_unit_test(test_arguments_are_aligned),   cmocka_unit_test(test_odd_arguments),
+        cmocka_unit_test(test_strides_are_declared),    cmocka_unit_test(test_streams_take_turns),
+        cmocka_unit_test(test_workers_take_no_signals), cmocka_unit_test(test_workers_serve_faults),
     };
     return run_or_skip(tests);
 }

@@ -42,7 +42,7 @@ static void note_class(struct classes *classes, const char *kernel, const char *
 static void run_kernel(struct ff_context *context, uint32_t kernel, void *array) {
     const void *const operands[] = {array};
     volatile unsigned char *bytes = array;
-    ff_launch_begin(context, 0, 1 + kernel, names[kernel], operands, 1);
+    ff_launch_begin(context, 0, 1 + kernel, names[kernel], operands, NULL, 1);
     for (uint32_t i = 0; i < length_of(kernel); i++)
         bytes[(size_t)page_of(kernel, i) * FF_PAGE_SIZE] = 1;
     ff_launch_end(context, 0, 1 + kernel);

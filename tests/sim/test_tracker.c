@@ -69,7 +69,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
         watch.strided = 0;
     }
     for (uint32_t i = 0; i < event->operand_count; i++) {
-        watch.strided += event->operands[i].strided;
+        watch.strided += event->operands[i].stride == FF_STRIDE_MODEL;
         assert_int_equal(event->operands[i].range, i);
     }
     for (uint32_t i = 0; i < RANGES && event->begins && watch.arms > 0; i++)

@@ -21,7 +21,7 @@ static void check_data(struct ff_context *context, const char *system) {
     uint64_t *data = alloc(context, (size_t)PAGES * FF_PAGE_SIZE);
     const size_t words = FF_PAGE_SIZE / sizeof *data;
     for (unsigned round = 1; round <= 3; round++) {
-        ff_launch_begin(context, 0, round, "round", NULL, 0);
+        ff_launch_begin(context, 0, round, "round", NULL, NULL, 0);
         for (size_t i = 0; i < PAGES; i++) {
             size_t page = i * (round == 2 ? 37 : 1) % PAGES;
             if (data[page * words] != (round == 1 ? 0 : word_of(page, round - 1)))

@@ -267,7 +267,8 @@ static void launch(struct worker *worker) {
     struct shared *shared = worker->shared;
     const void *operands[] = {shared->slots, shared->chunks};
     uint32_t device = below(worker, shared->config->devices);
-    ff_launch_begin(shared->context, device, device, "kernel", &operands[below(worker, 2)], 1);
+    ff_launch_begin(shared->context, device, device, "kernel", &operands[below(worker, 2)], NULL,
+                    1);
     use_slots(worker);
     ff_launch_end(shared->context, device, device);
 }

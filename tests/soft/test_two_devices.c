@@ -149,7 +149,7 @@ static void *launch_everywhere(void *argument) {
     const void *operand = team->data;
     for (uint32_t i = 0; !__atomic_load_n(&team->stop, __ATOMIC_RELAXED); i++) {
         uint32_t device = i % team->devices;
-        ff_launch_begin(team->context, device, 1 + device, "kernel", &operand, 1);
+        ff_launch_begin(team->context, device, 1 + device, "kernel", &operand, NULL, 1);
         ff_launch_end(team->context, device, 1 + device);
         usleep(300);
     }

@@ -27,6 +27,7 @@ static const struct {
     {"mobilenet", 3309476},
     {"dcgan", 3576704 + 2765568},
     {"alexnet", 61100840},
+    {"cifarnet", 145578},
     {"squeezenet", 1235496},
     {"resnet50-inference", 25557032},
     {"bert-inference", 109514298},

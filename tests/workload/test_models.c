@@ -179,10 +179,11 @@ static void test_purity(void **state) {
 
 /* A terabyte costs no memory where accesses follow from the position. */
 static void test_terabyte(void **state) {
-    static const char *const names[] = {
-        "addvectors",  "2dconv", "3dconv", "atax",   "backprop", "bicg",    "fdtd2d",
-        "hotspot",     "mvt",    "nw",     "ra",     "srad_v2",  "stencil", "pathfinder",
-        "streamtriad", "stream", "stride", "random", "zipf",     "cyclic",  "phase"};
+    static const char *const names[] = {"addvectors",  "2dconv", "3dconv",  "atax",    "backprop",
+                                        "bicg",        "dwt2d",  "fdtd2d",  "hotspot", "mvt",
+                                        "nw",          "ra",     "srad_v2", "stencil", "pathfinder",
+                                        "streamtriad", "stream", "stride",  "random",  "zipf",
+                                        "cyclic",      "phase"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char spec[64];

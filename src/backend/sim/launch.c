@@ -67,10 +67,11 @@ static uint32_t operands_in_bulk(const struct job *job, const struct ff__kernel 
     uint32_t count = 0;
     for (; count < kernel->operand_count && count < OPERANDS_MAX; count++) {
         const struct ff__operand *operand = &kernel->operands[count];
-        out[count] = (struct ff_operand){.range = job->ranges[operand->array],
-                                         .reads = !operand->write,
-                                         .writes = operand->write,
-                                         .strided = ff__operand_runs(operand) == 1};
+        out[count] = (struct ff_operand){
+            .range = job->ranges[operand->array],
+            .reads = !operand->write,
+            .writes = operand->write,
+            .stride = ff__operand_runs(operand) == 1 ? FF_STRIDE_MODEL : FF_STRIDE_UNKNOWN};
     }
     return count;
 }
@@ -80,11 +81,12 @@ static uint32_t operands_known(const struct job *job, const struct ff__kernel_kn
     uint32_t count = 0;
     for (uint64_t left = known->uses; left; left &= left - 1) {
         uint32_t array = (uint32_t)__builtin_ctzll(left);
-        out[count++] = (struct ff_operand){.range = job->ranges[array],
-                                           .reads = true,
-                                           .writes = true,
-                                           .strided = known->strided >> array & 1,
-                                           .group = known->alike >> array & 1};
+        out[count++] = (struct ff_operand){
+            .range = job->ranges[array],
+            .reads = true,
+            .writes = true,
+            .stride = known->strided >> array & 1 ? FF_STRIDE_MODEL : FF_STRIDE_UNKNOWN,
+            .group = known->alike >> array & 1};
     }
     return count;
 }

@@ -4,7 +4,8 @@
  * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait for a page of one of them,
  * all the others are older, and the one that is oldest then is often small and used all the time. So ranges whose last uses
  * are at most `slack` ago are taken to be equally recent, and of these the one with most blocks loses a page (ours: the
- * sources do not say when the driver reads the order; slack=0 is their letter).
+ * sources do not say when the driver reads the order; slack=0 is their letter). `order` has other readings of a range's last
+ * use; docs/results/forest.md compares them.
  *
  * A block remembers how old its oldest page was when its pages were last looked at. Pages only become younger, and those
  * that come are the youngest: the number is never too young, and most blocks need no second look. */
@@ -16,6 +17,7 @@ struct range {
     struct ff__profile_range profile;
     uint32_t blocks; /* that have something on the tier */
     uint32_t passed; /* number of the last pick that found nothing more in it */
+    uint64_t noted;  /* its last use as `order` knows it, in ns; 0: none. Unused with ORDER_USE */
 };
 
 struct block {
@@ -23,20 +25,27 @@ struct block {
     uint32_t oldest; /* no page of it was used before; 0: not known */
 };
 
+/* What a range's last use is. */
+enum order { ORDER_USE, ORDER_FAULT, ORDER_ROUND, ORDER_LAUNCH, ORDERS };
+
 struct forest {
     struct ff__profile profile;
     struct block *blocks;
     uint32_t tier, picks;
     uint64_t slack_ns;
+    enum order order;
 };
 
-enum param { SLACK = FF__PROFILE_PARAMS, PARAMS };
+enum param { SLACK = FF__PROFILE_PARAMS, ORDER, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
     [SLACK] =
         {"slack", FF_PARAM_NS, 100000, 0, INT64_C(1000000000),
          "ranges used so long ago at most are equally recent: the one with most blocks leaves"},
+    [ORDER] = {"order", FF_PARAM_INT, ORDER_USE, 0, ORDERS - 1,
+               "last use of a range: 0: its last access; 1: its last fault; 2: as the driver knows "
+               "it from rounds of samples and arrivals; 3: as it was when the launch began"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -44,6 +53,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     forest->blocks = env->block_state;
     forest->tier = env->tier;
     forest->slack_ns = (uint64_t)env->params[SLACK];
+    forest->order = (enum order)env->params[ORDER];
     return ff__profile_start(&forest->profile, env, sizeof(struct range));
 }
 
@@ -61,13 +71,52 @@ static void block_freed(void *state, uint32_t block) {
     ((struct forest *)state)->blocks[block] = (struct block){0};
 }
 
+/* A range of which no use has been known is used now in any order. */
+static void note_arrival(const struct forest *forest, struct range *range, uint64_t now_ns,
+                         bool faulted) {
+    if (range->noted == 0 || forest->order == ORDER_ROUND ||
+        (forest->order == ORDER_FAULT && faulted))
+        range->noted = now_ns;
+}
+
+/* The driver reads the order of all ranges. */
+static void note_uses(const struct forest *forest, const struct ff_view *view) {
+    const uint64_t *used = view->last_uses[forest->tier].range;
+    for (uint32_t i = 0; i < forest->profile.range_end; i++)
+        if (used[i] > range_at(forest, i)->noted)
+            range_at(forest, i)->noted = used[i];
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    const struct forest *forest = state;
+    if (forest->order == ORDER_LAUNCH && event->begins)
+        note_uses(forest, view);
+    ff__profile_on_launch(state, view, event, advice);
+}
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    const struct forest *forest = state;
+    struct ff__tree_shape before;
+    if (forest->order == ORDER_ROUND)
+        note_uses(forest, view);
+    ff__profile_samples(state, view, round, advice, &before);
+}
+
+static const struct ff_sample_hooks sample_hooks = {.on_samples = on_samples};
+
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct forest *forest = state;
     struct block *block = &forest->blocks[arrival->block];
-    if (arrival->kind == FF_ARRIVAL_ALLOCATED || block->held)
+    struct range *range = range_at(forest, view->blocks[arrival->block].range);
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        return;
+    note_arrival(forest, range, view->now_ns, arrival->faulted);
+    if (block->held)
         return;
     *block = (struct block){.held = true};
-    range_at(forest, view->blocks[arrival->block].range)->blocks++;
+    range->blocks++;
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
@@ -96,15 +145,19 @@ static struct ff_mask named_of(const struct hunt *hunt, uint32_t block) {
     return none;
 }
 
+static uint64_t last_use(const struct hunt *hunt, uint32_t range) {
+    const struct forest *forest = hunt->forest;
+    return forest->order == ORDER_USE ? hunt->naming.view->last_uses[forest->tier].range[range]
+                                      : range_at(forest, range)->noted;
+}
+
 /* Whether range a goes before range b. */
 static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
-    const struct ff_view *view = hunt->naming.view;
-    const uint64_t *used = view->last_uses[hunt->forest->tier].range;
-    const uint64_t slack = hunt->forest->slack_ns;
-    bool a_recent = used[a] + slack > view->now_ns, b_recent = used[b] + slack > view->now_ns;
-    if (slack > 0 && a_recent && b_recent)
+    const uint64_t a_used = last_use(hunt, a), b_used = last_use(hunt, b);
+    const uint64_t slack = hunt->forest->slack_ns, now = hunt->naming.view->now_ns;
+    if (slack > 0 && a_used + slack > now && b_used + slack > now)
         return range_at(hunt->forest, a)->blocks > range_at(hunt->forest, b)->blocks;
-    return used[a] < used[b];
+    return a_used < b_used;
 }
 
 /* The range used longest ago that may have something left; FF_NONE: there is none. */
@@ -217,13 +270,13 @@ const struct ff_evict_policy ff__evict_forest = {
             .params = params,
             .init = init,
             .report = ff__profile_report,
-            .on_launch = ff__profile_on_launch,
+            .on_launch = on_launch,
             .on_arrival = on_arrival,
             .on_leave = on_leave,
             .range_added = ff__profile_range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
-            .samples = &ff__profile_samples_only,
+            .samples = &sample_hooks,
         },
     .pick = pick,
 };

@@ -3,7 +3,9 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RECORDS      32768u /* (kernel, range) that are known, at most; ours */
 #define PLACES       65536u /* of the hash table; a power of two */
@@ -128,16 +130,28 @@ static void set_class(struct ff__profile *profile, uint32_t range, uint8_t patte
     record_class(profile, range, source);
 }
 
+/* Appends where classes came from; what gave none is left out. */
+static void append_sources(char *text, size_t size, const uint64_t *counts) {
+    static const char *const sources[FF__SOURCES] = {
+        [FF__SOURCE_RECORD] = "recorded",
+        [FF__SOURCE_SIMILAR] = "similar",
+        [FF__SOURCE_DECLARED + FF_STRIDE_MODEL] = "declared by models",
+        [FF__SOURCE_DECLARED + FF_STRIDE_HINT] = "declared by hints",
+        [FF__SOURCE_DECLARED + FF_STRIDE_SOURCE] = "declared by sources"};
+    for (uint32_t i = 0; i < FF__SOURCES; i++) {
+        size_t length = strlen(text);
+        if (sources[i] && counts[i] > 0)
+            snprintf(text + length, size - length, ", %s %" PRIu64, sources[i], counts[i]);
+    }
+}
+
 /* The last finding: how many of the ranges of all launches got a class, and from where. */
 static void report_shares(const struct ff__profile *profile, struct ff_finding *finding) {
-    const uint64_t *classes = profile->classes;
     *finding = (struct ff_finding){.launch = FF_NONE, .range = FF_NONE};
     snprintf(finding->text, sizeof finding->text,
-             "%llu ranges of launches: profiled %llu, recorded %llu, declared %llu, similar %llu",
-             (unsigned long long)profile->uses, (unsigned long long)classes[FF__SOURCE_PROFILE],
-             (unsigned long long)classes[FF__SOURCE_RECORD],
-             (unsigned long long)classes[FF__SOURCE_DECLARED],
-             (unsigned long long)classes[FF__SOURCE_SIMILAR]);
+             "%" PRIu64 " ranges of launches: profiled %" PRIu64, profile->uses,
+             profile->classes[FF__SOURCE_PROFILE]);
+    append_sources(finding->text, sizeof finding->text, profile->classes);
 }
 
 bool ff__profile_report(const void *state, uint32_t index, struct ff_finding *finding) {
@@ -149,14 +163,11 @@ bool ff__profile_report(const void *state, uint32_t index, struct ff_finding *fi
     if (index >= profile->record_count)
         return false;
     const struct ff__profile_record *record = &profile->records[index];
-    const uint32_t *launches = record->launches;
     finding->launch = record->launch;
     finding->range = record->range;
-    snprintf(finding->text, sizeof finding->text,
-             "%s; launches: profiled %u (%u rounds), recorded %u, declared %u, similar %u",
-             names[record->pattern], launches[FF__SOURCE_PROFILE], record->rounds,
-             launches[FF__SOURCE_RECORD], launches[FF__SOURCE_DECLARED],
-             launches[FF__SOURCE_SIMILAR]);
+    snprintf(finding->text, sizeof finding->text, "%s; launches: profiled %" PRIu64 " (%u rounds)",
+             names[record->pattern], record->launches[FF__SOURCE_PROFILE], record->rounds);
+    append_sources(finding->text, sizeof finding->text, record->launches);
     return true;
 }
 
@@ -194,8 +205,9 @@ static void guess_class(struct ff__profile *profile, uint32_t range,
         profile->record ? find_record(profile, known->launch, known->serial, &place) : NULL;
     if (record)
         set_class(profile, range, record->pattern, FF__SOURCE_RECORD);
-    else if (profile->declared && operand->strided)
-        set_class(profile, range, FF__CLASS_LINEAR, FF__SOURCE_DECLARED);
+    else if (profile->declared && operand->stride != FF_STRIDE_UNKNOWN &&
+             operand->stride < FF_STRIDES)
+        set_class(profile, range, FF__CLASS_LINEAR, FF__SOURCE_DECLARED + operand->stride);
 }
 
 /* Whether an operand before this one is sampled for both. */

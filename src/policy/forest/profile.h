@@ -79,9 +79,9 @@ enum ff__profile_param {
 enum ff__source {
     FF__SOURCE_PROFILE, /* samples of this launch */
     FF__SOURCE_RECORD,
-    FF__SOURCE_DECLARED,
     FF__SOURCE_SIMILAR,
-    FF__SOURCES
+    FF__SOURCE_DECLARED, /* plus who declared it: enum ff_stride, but FF_STRIDE_UNKNOWN */
+    FF__SOURCES = FF__SOURCE_DECLARED + FF_STRIDES
 };
 
 /* The head of a range's state; zero at first. */
@@ -102,7 +102,7 @@ struct ff__profile_record {
     uint32_t launch, serial, range;
     uint8_t pattern;                /* enum ff__class: what was found last */
     uint8_t rounds;                 /* of samples that it took last; 0: none */
-    uint32_t launches[FF__SOURCES]; /* by where the class came from */
+    uint64_t launches[FF__SOURCES]; /* by where the class came from */
 };
 
 struct ff__profile {

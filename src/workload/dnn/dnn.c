@@ -142,6 +142,7 @@ NETWORK(mobilenet_v3, "mobilenet-v3", 256, 224, SIDE,
 NETWORK(dcgan, "dcgan", 2048, 64, SIDE, "training DCGAN, 6.3 million parameters")
 NETWORK(mobilenet, "mobilenet", 3072, 32, SIDE, "training MobileNet, 3.3 million parameters")
 NETWORK(alexnet, "alexnet", 32, 224, SIDE, "AlexNet, inference, 61 million parameters")
+NETWORK(cifarnet, "cifarnet", 128, 32, SIDE, "CifarNet, inference, 146 thousand parameters")
 NETWORK(squeezenet, "squeezenet", 8, 224, SIDE, "SqueezeNet, inference, 1.2 million parameters")
 NETWORK(resnet50_inference, "resnet50-inference", 16, 224, SIDE,
         "ResNet-50, inference, 26 million parameters")

@@ -19,7 +19,7 @@ struct ff__network {
 
 extern const struct ff__network ff__gpt2_xl, ff__gpt2_l, ff__bert_large, ff__bert_base, ff__dlrm,
     ff__resnet50, ff__resnet101, ff__resnet152, ff__resnet200, ff__dcgan, ff__mobilenet,
-    ff__mobilenet_v3, ff__vgg16, ff__alexnet, ff__squeezenet, ff__resnet50_inference,
+    ff__mobilenet_v3, ff__vgg16, ff__alexnet, ff__cifarnet, ff__squeezenet, ff__resnet50_inference,
     ff__bert_inference, ff__whisper;
 
 #define FF__WEIGHTS_MAX 4096 /* parameter tensors of a network */
