@@ -31,8 +31,8 @@ static inline struct ff_config standard_config(uint64_t memory) {
 
 /* ---- configurations: systems, mechanisms and handlers ---- */
 
-static const char *const live_systems[] = {"demand", "nvidia",      "nvidia-1",
-                                           "deepum", "deepum-plus", "deepum-far"};
+static const char *const live_systems[] = {"demand", "nvidia", "nvidia-1",
+                                           "keep",   "deepum", "deepum-far"};
 
 #define SYSTEMS (sizeof live_systems / sizeof live_systems[0])
 
