@@ -531,7 +531,7 @@ struct evictor {
 };
 
 /* Ranges of one block and of two in turn. */
-static void open_evictor(struct evictor *e, bool by_page, int64_t slack) {
+static void open_evictor(struct evictor *e, bool by_page, int64_t slack, int64_t order) {
     memset(e, 0, sizeof *e);
     fake_open(&e->bench.fake, 2, RANGES * 2);
     for (uint32_t i = 0; i < RANGES; i++) {
@@ -545,6 +545,7 @@ static void open_evictor(struct evictor *e, bool by_page, int64_t slack) {
     view->last_uses[1] = (struct ff_last_uses){e->range_used, e->page_used};
     instance_init(&e->bench.instance, &evict->base);
     instance_set(&e->bench.instance, "slack", slack);
+    instance_set(&e->bench.instance, "order", order);
     instance_open(&e->bench.instance, view, 1);
     for (uint32_t i = 0; i < RANGES; i++) {
         evict->base.range_added(e->bench.instance.state, view, i);
@@ -668,7 +669,7 @@ static void test_evict_twin(void **state) {
     static struct evictor e;
     for (unsigned long done = 0; done < cases;) {
         uint64_t slack = ff__random_below(&random, 3) ? ff__random_below(&random, 200) : 0;
-        open_evictor(&e, true, (int64_t)slack);
+        open_evictor(&e, true, (int64_t)slack, 0);
         for (unsigned i = 0; i < 2000; i++) {
             uint32_t range = ff__random_below(&random, RANGES);
             uint32_t block = 2 * range + ff__random_below(&random, 1 + range % 2);
@@ -694,7 +695,7 @@ static void test_evict_block(void **state) {
     struct ff_victim items[16];
     struct ff_victim_list victims = {.items = items, .capacity = 16};
     const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 2, FF_BLOCK_PAGES, 1};
-    open_evictor(&e, false, 0);
+    open_evictor(&e, false, 0, 0);
     for (uint32_t block = 0; block < 4; block++)
         if (block != 1)
             come(&e, block, ff_mask_of_run(0, 32));
@@ -707,14 +708,80 @@ static void test_evict_block(void **state) {
     close_bench(&e.bench);
 }
 
+/* The range that would lose a page now. */
+static uint32_t losing_range(struct evictor *e) {
+    struct ff_victim item;
+    struct ff_victim_list victims = {.items = &item, .capacity = 1};
+    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, FF_NONE, 1, 1};
+    evict->pick(e->bench.instance.state, &e->bench.fake.view, &request, &victims);
+    assert_int_equal(victims.count, 1);
+    return item.block / 2;
+}
+
+static void see_round(struct evictor *e) {
+    struct ff_advice items[RANGES];
+    struct ff_advice_list advice = {.items = items, .capacity = RANGES};
+    const struct ff_sample_round round = {.range = 0, .tier = 1, .launch = FF_NONE};
+    evict->base.samples->on_samples(e->bench.instance.state, &e->bench.fake.view, &round, &advice);
+}
+
+static void begin_launch(struct evictor *e) {
+    struct ff_advice items[RANGES];
+    struct ff_advice_list advice = {.items = items, .capacity = RANGES};
+    const struct ff_launch_event event = {.launch = 1, .tier = 1, .begins = true};
+    evict->base.on_launch(e->bench.instance.state, &e->bench.fake.view, &event, &advice);
+}
+
+/* Ranges 0, 1 and 2 come in turn, and then range 0 is used. */
+static void open_order(struct evictor *e, int64_t order) {
+    open_evictor(e, true, 0, order);
+    for (uint32_t range = 0; range < 3; range++)
+        come(e, 2 * range, ff_mask_of_run(0, 32));
+    use_page(e, 0, 3);
+}
+
+static void test_evict_order(void **state) {
+    (void)state;
+    static struct evictor e;
+    open_order(&e, 0); /* uses */
+    assert_int_equal(losing_range(&e), 1);
+    close_bench(&e.bench);
+    open_order(&e, 1); /* faults */
+    assert_int_equal(losing_range(&e), 0);
+    come(&e, 0, ff_mask_of_run(32, 48));
+    assert_int_equal(losing_range(&e), 1);
+    see_round(&e);
+    use_page(&e, 2, 3);
+    begin_launch(&e);
+    assert_int_equal(losing_range(&e), 1);
+    close_bench(&e.bench);
+    open_order(&e, 2); /* what the driver knows */
+    begin_launch(&e);
+    assert_int_equal(losing_range(&e), 0);
+    see_round(&e);
+    assert_int_equal(losing_range(&e), 1);
+    come(&e, 2, ff_mask_of_run(32, 48));
+    assert_int_equal(losing_range(&e), 2);
+    close_bench(&e.bench);
+    open_order(&e, 3); /* what was when the launch began */
+    see_round(&e);
+    assert_int_equal(losing_range(&e), 0);
+    begin_launch(&e);
+    use_page(&e, 2, 3);
+    come(&e, 2, ff_mask_of_run(32, 48));
+    assert_int_equal(losing_range(&e), 1);
+    close_bench(&e.bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_record),
-        cmocka_unit_test(test_readings),   cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_fixed),      cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_whole),      cmocka_unit_test(test_prefetch_twin),
-        cmocka_unit_test(test_evict_twin), cmocka_unit_test(test_evict_block),
+        cmocka_unit_test(test_evict_order),   cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_completion),    cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_prefetch_twin), cmocka_unit_test(test_evict_twin),
+        cmocka_unit_test(test_evict_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
