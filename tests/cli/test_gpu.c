@@ -35,7 +35,7 @@ static void test_shipped(void **state) {
     char names[16][32];
     struct ff__gpu gpu;
     unsigned count = ff__gpu_names(GPUS, names, 16);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
     for (unsigned i = 0; i < count; i++) {
         read(names[i], &gpu);
         assert_string_equal(gpu.name, names[i]);
@@ -289,9 +289,10 @@ static void test_files(void **state) {
     struct ff_error error = {""};
     assert_int_equal(ff__gpu_read(GPUS "/v100-16g.json", "/nowhere", &gpu, &error), 0);
     assert_int_equal(ff__gpu_read("v200", GPUS, &gpu, &error), -ENOENT);
-    assert_string_equal(error.message,
-                        "there is no device 'v200'; there are: a100-40g, gtx1080ti, h100-80g, "
-                        "v100-16g, v100-32g; or give the path of a preset, FILE.json");
+    assert_string_equal(
+        error.message,
+        "there is no device 'v200'; there are: a100-40g, gtx1080ti, h100-80g, "
+        "v100-16g, v100-32g, v100-32g-pcie; or give the path of a preset, FILE.json");
     assert_int_equal(ff__gpu_read("v200", "/nowhere", &gpu, &error), -ENOENT);
     assert_non_null(strstr(error.message, "there are: none"));
     assert_int_equal(ff__gpu_read("missing.json", GPUS, &gpu, &error), -ENOENT);

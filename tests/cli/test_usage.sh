@@ -146,7 +146,7 @@ json out gtx1080ti gpus 1 name
 
 # ---- modelled devices
 
-gpus='a100-40g, gtx1080ti, h100-80g, v100-16g, v100-32g'
+gpus='a100-40g, gtx1080ti, h100-80g, v100-16g, v100-32g, v100-32g-pcie'
 each='each must be a size, such as 256M, a share of the footprint, such as 66%, or device'
 mistake 2 'farfault sim: no workload; see farfault list workloads' sim
 mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay

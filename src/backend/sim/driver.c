@@ -52,11 +52,16 @@ static void observe_batch(struct sim *sim, const struct device *device) {
 
 /* Fetching the batch's entries, sorting them and merging those on one page. */
 static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
-    uint64_t entries = 0;
+    uint64_t entries = 0, distinct = 0;
     for (const struct fault *fault = device->batch.faults;
-         fault < device->batch.faults + device->batch.count; fault++)
-        entries += (uint64_t)__builtin_popcountll(fault->pages) * fault->sms;
-    return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries) * PS_PER_NS;
+         fault < device->batch.faults + device->batch.count; fault++) {
+        uint64_t pages = (uint64_t)__builtin_popcountll(fault->pages);
+        distinct += pages;
+        entries += pages * fault->sms;
+    }
+    return (sim->gpu->batch_ns + sim->gpu->entry_ns * entries +
+            sim->gpu->duplicate_ns * (entries - distinct)) *
+           PS_PER_NS;
 }
 
 /* Its execution ID has had a fault. */

@@ -63,8 +63,9 @@ struct ff__gpu {
     /* batch */
     uint32_t batch_faults; /* fault buffer entries taken at a time */
     uint64_t delivery_ns;  /* from the stall of a warp to its entry in the buffer */
-    /* the driver's time for a batch, an entry of the buffer in it, a block, a page */
-    uint64_t batch_ns, entry_ns, block_ns, page_ns;
+    /* the driver's time for a batch, an entry of the buffer in it, what an entry takes longer if its page has one
+     * already, a block, a page */
+    uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;
     uint64_t evict_ns; /* the driver's time for one eviction */
     uint64_t replay_ns;
     uint64_t remote_ns; /* latency of a remote access; its bytes take their share of the link */

@@ -53,6 +53,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(delivery_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(batch_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(entry_ns, WHOLE, 0, SECOND, BATCH),
+    NUMBER(duplicate_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(block_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(page_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(evict_ns, WHOLE, 0, SECOND, BATCH),
