@@ -19,6 +19,7 @@ static const struct {
     [FF__OPTION_MECHANISM] = {"mechanism", "FARFAULT_MECHANISM", "mechanism"},
     [FF__OPTION_HANDLER] = {"handler", "FARFAULT_HANDLER", "handler"},
     [FF__OPTION_LINK] = {"link", "FARFAULT_LINK", "link"},
+    [FF__OPTION_PEER_LINK] = {"peer-link", "FARFAULT_PEER_LINK", "peer_link"},
     [FF__OPTION_HOST] = {"host", "FARFAULT_HOST_FILE", "host_file"},
     [FF__OPTION_SPIN] = {"spin", "FARFAULT_SPIN", "spin"},
     [FF__OPTION_SEED] = {"seed", "FARFAULT_SEED", "seed"},
@@ -68,6 +69,9 @@ static const struct argp_option device_options[] = {
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("link", LINK, "RATE,LATENCY",
            "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
+           "machine copies)"),
+    OPTION("peer-link", PEER_LINK, "RATE,LATENCY",
+           "pace the links between devices, such as 40.1GB/s,5.1us (default: as fast as this "
            "machine copies)"),
     OPTION("host", HOST, "FILE",
            "keep pages that are on no device in this new file instead of in memory"),

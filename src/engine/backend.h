@@ -42,8 +42,10 @@ struct ff__description {
     struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint32_t shows;                                  /* enum ff_visibility, or-ed */
     uint32_t controls;                               /* enum ff_control, or-ed */
-    bool separate;      /* a device does not reach what another one has */
-    bool peer_links;    /* pages go straight from a device to another one */
+    bool separate;   /* a device does not reach what another one has */
+    bool peer_links; /* pages go straight from a device to another one */
+    /* What lies in memory that a device lends is absent for all threads, and is never written to there */
+    bool guests_apart;
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */
     char text[160];     /* for reports: what was chosen, in words */
@@ -80,8 +82,12 @@ struct ff__move {
     /* The outcome, for the backend to keep up to date until the move has ended. */
     /* Pages that have not moved. Set by the caller: all of them, or what an earlier submission has left */
     struct ff_mask left;
-    /* From a device: pages whose bytes have gone to `to`; adds up over submissions */
+    /* From a device: pages whose bytes have gone to the host; adds up over submissions. Of a victim that goes to
+     * another device, those for which that had no memory after all */
     struct ff_mask copied;
+    /* Of a victim that goes to another device, with guests_apart: pages of `held` for which the host has the same
+     * bytes; adds up likewise */
+    struct ff_mask same;
     int status; /* what it ended in */
 };
 

@@ -49,9 +49,12 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->granule = backend->tier[1].granule;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
+    config->guests_apart = config->writes_back = backend->guests_apart;
     config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
     config->shows = backend->shows;
     config->controls = backend->controls;
+    for (uint32_t tier = 1; tier < backend->tier_count && backend->peer_links; tier++)
+        config->lend[tier] = backend->tier[tier].memory;
     for (uint32_t from = 0; from < backend->tier_count; from++)
         for (uint32_t to = 0; to < backend->tier_count; to++)
             config->links[from][to] =
@@ -79,6 +82,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->reserve = config->reserve;
     engine->separate = config->separate;
     engine->peer_links = config->peer_links;
+    engine->guests_apart = config->guests_apart;
     engine->writes_back = config->writes_back;
     engine->copies_clean = config->copies_clean;
     engine->maps_remotely = config->maps_remotely;

@@ -58,9 +58,12 @@ struct ff__engine_config {
     uint32_t granule;
     bool separate;   /* a device does not reach what another one has */
     bool peer_links; /* pages go straight from a device to another one */
+    bool
+        guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
     /* What leaves a device is copied even if the host had the same before it came there */
     bool copies_clean;
-    bool writes_back;            /* pages can be copied to the host while a device uses them */
+    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
+    bool writes_back;
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
     bool maps_remotely;          /* a device can use pages from where they are */
     uint32_t reserve;            /* chunks to keep free ahead of need, once there is pressure */
@@ -139,7 +142,7 @@ struct ff__engine {
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
-    bool separate, peer_links, writes_back, copies_clean, maps_remotely;
+    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     uint32_t *visits; /* [block][tier] how often it has come there as a guest */
@@ -163,7 +166,8 @@ struct ff__engine {
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
 
-/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike. */
+/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike, and lend all
+ * that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
 /* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. */

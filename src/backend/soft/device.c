@@ -74,6 +74,13 @@ static int check_memory(const struct ff_config *config, struct ff_error *error) 
     return 0;
 }
 
+static void set_links(struct ff__soft *soft, const struct ff_config *config) {
+    for (uint32_t from = 0; from <= config->devices; from++)
+        for (uint32_t to = 0; to <= config->devices; to++)
+            soft->links[from][to].speed =
+                from == FF_TIER_HOST || to == FF_TIER_HOST ? config->link : config->peer_link;
+}
+
 /* What there is by the time of a failure is for soft_close(). */
 static int open_all(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error) {
     bool move = config->mechanism != FF_MECHANISM_COPY;
@@ -88,8 +95,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config, struc
         status = ff__memory_init(&soft->memory, config, &soft->uffd, error);
     if (!status)
         status = open_parts(soft, error);
-    for (uint32_t tier = 1; tier <= config->devices; tier++)
-        soft->links[tier].speed = config->link;
+    set_links(soft, config);
     soft->handler = config->handler;
     soft->granule = (uint32_t)(config->granule / FF_PAGE_SIZE);
     soft->spin_ns = config->handler == FF_HANDLER_ADAPTIVE ? config->spin_ns : 0;

@@ -31,9 +31,9 @@ struct ff__soft {
     struct ff__memory memory;
     struct ff__changes changes;
     struct ff__strays strays;
-    struct ff__link links[FF_TIERS_MAX];
-    struct ff__pipeline *pipeline; /* set by `attach`, */
-    const struct ff__space *space; /* and its space, for the blocks' places */
+    struct ff__link links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to] */
+    struct ff__pipeline *pipeline;                     /* set by `attach`, */
+    const struct ff__space *space;                     /* and its space, for the blocks' places */
     enum ff_handler handler;
     uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;

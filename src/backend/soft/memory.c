@@ -89,8 +89,20 @@ static size_t ready_size(const struct ff__memory *memory) {
     return (memory->frames_size >> FF_BLOCK_SHIFT) * sizeof(uint32_t);
 }
 
+static size_t holds_size(const struct ff__memory *memory) {
+    return (memory->device_size >> FF_BLOCK_SHIFT) * sizeof(bool);
+}
+
+static int init_lent(struct ff__memory *memory, uint32_t tier) {
+    memory->lent[tier] = reserve_open(memory->device_size);
+    memory->holds_lent[tier] = ff__lazy_map(holds_size(memory));
+    return memory->lent[tier] && memory->holds_lent[tier] ? 0 : -ENOMEM;
+}
+
 /* Without MOVE a device's memory is the kernel's to hand out. */
 static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff__uffd *uffd) {
+    if (memory->tier_count > 2 && init_lent(memory, tier))
+        return -ENOMEM;
     if (uffd->staging_fd < 0)
         return 0;
     memory->frames[tier] = reserve_open(memory->frames_size);
@@ -155,7 +167,9 @@ void ff__memory_fini(struct ff__memory *memory) {
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
         release(memory->fresh[tier], memory->frames_size);
+        release(memory->lent[tier], memory->device_size);
         ff__lazy_unmap(memory->ready[tier], ready_size(memory));
+        ff__lazy_unmap(memory->holds_lent[tier], holds_size(memory));
     }
     if (memory->host_fd >= 0)
         close(memory->host_fd);
@@ -176,6 +190,8 @@ void ff__memory_unlock(struct ff__memory *memory) {
     if (memory->aside)
         munlock(memory->aside, memory->size);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
+        if (memory->lent[tier])
+            munlock(memory->lent[tier], memory->device_size);
         if (!memory->frames[tier])
             continue;
         munlock(memory->frames[tier], memory->frames_size);

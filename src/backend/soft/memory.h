@@ -11,6 +11,8 @@
  *             so together they hold no more than has been allocated
  *   fresh     where a chunk's memory is allocated: of the size of `frames`, but not registered, so
  *             that touching it allocates
+ *   lent      one a device, of its memory's size: what other devices have evicted to it (guests). A chunk's memory is
+ *             allocated either here or in the areas above
  *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
@@ -27,8 +29,9 @@
 
 struct ff__memory {
     char *managed, *host, *aside;
-    char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX];
+    char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX], *lent[FF_TIERS_MAX];
     uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
+    bool *holds_lent[FF_TIERS_MAX];         /* [chunk] its memory is allocated in `lent`; atomic */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
     const char *zeros;                      /* one block */
     uint64_t size;                          /* of managed, host and aside */
