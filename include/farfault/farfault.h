@@ -71,6 +71,9 @@ struct ff_config {
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
     struct ff_link peer_link; /* between each two devices, both ways */
+    const char
+        *share; /* the socket of a broker (farfaultd) through which to share devices, or NULL */
+    const char *share_device; /* the device of the broker to use; NULL: any one */
     uint64_t seed;            /* for policies that use random numbers */
     const char *record;       /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */

@@ -53,7 +53,10 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory; /* bytes a device */
+    uint64_t memory;                 /* bytes a device, at most: */
+    uint64_t capacity[FF_TIERS_MAX]; /* bytes that it has, 0: all */
+    uint32_t
+        guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
     /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
     uint32_t granule;
     bool separate;   /* a device does not reach what another one has */
@@ -232,7 +235,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
 
 /* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
- * pre-evicted. */
+ * pre-evicted. -EINVAL also: not even one block, or by page one page, but for a neighbour's memory. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.

@@ -156,6 +156,8 @@ static const struct entry entries[] = {
     ENTRY("address_space", address_space, read_size, "a size, such as 512G"),
     ENTRY("link", link, read_link, "a rate and a latency, such as 12.3GB/s,16.7us"),
     ENTRY("peer_link", peer_link, read_peer_link, "a rate and a latency, such as 40.1GB/s,5.1us"),
+    ENTRY("share", share, read_text, "the socket of a broker"),
+    ENTRY("share_device", share_device, read_text, "the name of a device of the broker"),
     ENTRY("seed", seed, read_number, "a number"),
     ENTRY("record", record, read_text, "a path to write a trace to"),
     ENTRY("check", check, read_flag, "on or off"),

@@ -37,7 +37,8 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .serves_here = soft->uffd.sigbus,
     };
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
-        out->tier[tier] = (struct ff__tier_description){memory->device_size,
+        bool is_own = tier <= memory->devices;
+        out->tier[tier] = (struct ff__tier_description){memory->lent_size[tier], !is_own,
                                                         ff__memory_spare(memory), soft->granule};
     }
     for (uint32_t from = 0; from < memory->tier_count; from++)

@@ -10,6 +10,8 @@ struct ff__source {
     struct ff_mask pages;
     const char *from;     /* the block's first page, or where it would be */
     struct ff__move *out; /* of a guest: its way out; NULL: they come from the host */
+    bool is_bounced;      /* they are in a bounce of the leases, and their slot is claimed: */
+    bool was_clean;       /* the host has the same */
 };
 
 struct ff__sources {
@@ -27,17 +29,17 @@ static inline bool ff__guests_is_fetch(const struct ff__move *out) {
 void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
                      const struct ff__submission *submission, struct ff__sources *sources);
 
-/* What has not come of them goes to the host: its guest's memory is given up. */
-void ff__guests_save(struct ff__soft *soft, const struct ff__move *in,
-                     const struct ff__sources *sources);
+/* Ends with them. What has not come goes to the host: its guest's memory is given up. */
+void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
+                    const struct ff__sources *sources);
 
-/* Copies pages of a victim, `from` its first page, to memory that a device lends. */
-void ff__guests_put(struct ff__soft *soft, struct ff__move *out, const struct ff_mask *pages,
-                    const char *from, uint64_t *end_ns);
+/* Copies pages of a victim, `from` its first page, to memory that a device lends. Returns those that went to the host, as
+ * the memory has been taken back. */
+struct ff_mask ff__guests_put(struct ff__soft *soft, struct ff__move *out,
+                              const struct ff_mask *pages, const char *from, uint64_t *end_ns);
 
 /* These pages of a victim that goes to such memory are not there any more, and read as zeros. */
-void ff__guests_lose(struct ff__soft *soft, const struct ff__move *out,
-                     const struct ff_mask *pages);
+void ff__guests_lose(struct ff__soft *soft, struct ff__move *out, const struct ff_mask *pages);
 
 /* A guest's way out: to the host, or with `keep` a copy there; to a device, its bytes go with the way in. */
 int ff__guests_out(struct ff__soft *soft, struct ff__move *out, uint64_t *end_ns);

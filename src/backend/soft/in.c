@@ -221,7 +221,7 @@ static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
         status = in_moved(soft, move, &sources, submission);
     if (!status && !ff_mask_empty(&move->left))
         status = in_copied(soft, move, &sources, submission);
-    ff__guests_save(soft, move, &sources);
+    ff__guests_end(soft, move, &sources);
     return status;
 }
 

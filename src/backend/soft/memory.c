@@ -94,7 +94,7 @@ static size_t holds_size(const struct ff__memory *memory) {
 }
 
 static int init_lent(struct ff__memory *memory, uint32_t tier) {
-    memory->lent[tier] = reserve_open(memory->device_size);
+    memory->lent[tier] = reserve_open(memory->lent_size[tier]);
     memory->holds_lent[tier] = ff__lazy_map(holds_size(memory));
     return memory->lent[tier] && memory->holds_lent[tier] ? 0 : -ENOMEM;
 }
@@ -103,7 +103,7 @@ static int init_lent(struct ff__memory *memory, uint32_t tier) {
 static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff__uffd *uffd) {
     if (memory->tier_count > 2 && init_lent(memory, tier))
         return -ENOMEM;
-    if (uffd->staging_fd < 0)
+    if (uffd->staging_fd < 0 || tier > memory->devices)
         return 0;
     memory->frames[tier] = reserve_open(memory->frames_size);
     memory->fresh[tier] = reserve(memory->frames_size, -1);
@@ -128,13 +128,19 @@ static uint64_t most_pinned(const struct ff_config *config) {
 }
 
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
-                    const struct ff__uffd *uffd, struct ff_error *error) {
+                    const struct ff__neighbours *neighbours, const struct ff__uffd *uffd,
+                    struct ff_error *error) {
     memset(memory, 0, sizeof *memory);
     memory->host_fd = -1;
     memory->size = config->address_space;
     memory->device_size = config->memory;
     memory->frames_size = config->memory + most_pinned(config);
-    memory->tier_count = config->devices + 1;
+    memory->devices = config->devices;
+    memory->tier_count = 1 + config->devices + neighbours->count;
+    for (uint32_t tier = 1; tier < memory->tier_count; tier++)
+        memory->lent_size[tier] = tier <= config->devices
+                                      ? config->memory
+                                      : neighbours->memory[tier - 1 - config->devices];
     int status = config->host_file ? open_host_file(memory, config->host_file, error) : 0;
     if (status)
         return status;
@@ -167,7 +173,7 @@ void ff__memory_fini(struct ff__memory *memory) {
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
         release(memory->fresh[tier], memory->frames_size);
-        release(memory->lent[tier], memory->device_size);
+        release(memory->lent[tier], memory->lent_size[tier]);
         ff__lazy_unmap(memory->ready[tier], ready_size(memory));
         ff__lazy_unmap(memory->holds_lent[tier], holds_size(memory));
     }
@@ -191,7 +197,7 @@ void ff__memory_unlock(struct ff__memory *memory) {
         munlock(memory->aside, memory->size);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         if (memory->lent[tier])
-            munlock(memory->lent[tier], memory->device_size);
+            munlock(memory->lent[tier], memory->lent_size[tier]);
         if (!memory->frames[tier])
             continue;
         munlock(memory->frames[tier], memory->frames_size);

@@ -27,8 +27,7 @@ static struct ff_mask deliver(struct ff__soft *soft, struct ff__move *move,
                               const struct ff_mask *pages, const char *from, uint64_t *end_ns) {
     if (!move->lends)
         return write_back(soft, move, pages, from, end_ns);
-    ff__guests_put(soft, move, pages, from, end_ns);
-    return (struct ff_mask){{0}};
+    return ff__guests_put(soft, move, pages, from, end_ns);
 }
 
 /* Which pages of the run are there. Drops are not told of without MOVE, and a thread that reads what is absent would
