@@ -30,6 +30,8 @@ static const struct {
     [FF__OPTION_SYSTEM] = {"system", "FARFAULT_SYSTEM", "system"},
     [FF__OPTION_MEMORY] = {"memory", "FARFAULT_MEMORY", "memory"},
     [FF__OPTION_JSON] = {"json", "FARFAULT_JSON", NULL},
+    [FF__OPTION_SOCKET] = {"socket", "FARFAULT_SOCKET", NULL},
+    [FF__OPTION_ONCE] = {"once", "FARFAULT_ONCE", NULL},
     [FF__OPTION_QUIET] = {"quiet", "FARFAULT_QUIET", NULL},
     [FF__OPTION_SYSTEMS] = {"systems", "FARFAULT_SYSTEMS", NULL},
     [FF__OPTION_SIZE] = {"size", "FARFAULT_SIZE", NULL},

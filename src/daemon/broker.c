@@ -420,24 +420,27 @@ static void accept_all(struct ff__broker *broker) {
         take_in(broker, fd);
 }
 
-int ff__broker_run(struct ff__broker *broker) {
+int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
     struct epoll_event events[FF__CLIENTS + 1];
-    bool waits = false;
-    while (!__atomic_load_n(&broker->stop, __ATOMIC_RELAXED)) {
-        int count = epoll_wait(broker->epoll, events, FF__CLIENTS + 1, waits ? TICK_MS : QUIET_MS);
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        for (int i = 0; i < count; i++) {
-            if (events[i].data.u32 != LISTENER && broker->clients[events[i].data.u32].fd >= 0)
-                read_from(broker, &broker->clients[events[i].data.u32]);
-        }
-        for (int i = 0; i < count; i++) /* last: a place that is taken anew has no old events */
-            if (events[i].data.u32 == LISTENER)
-                accept_all(broker);
-        settle(broker);
-        waits = enforce(broker);
+    int count = epoll_wait(broker->epoll, events, FF__CLIENTS + 1, timeout_ms);
+    if (count < 0 && errno != EINTR)
+        return -errno;
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u32 != LISTENER && broker->clients[events[i].data.u32].fd >= 0)
+            read_from(broker, &broker->clients[events[i].data.u32]);
     }
-    return 0;
+    for (int i = 0; i < count; i++) /* last: a place that is taken anew has no old events */
+        if (events[i].data.u32 == LISTENER)
+            accept_all(broker);
+    settle(broker);
+    return enforce(broker) ? TICK_MS : QUIET_MS;
+}
+
+int ff__broker_run(struct ff__broker *broker) {
+    int next_ms = 0;
+    while (!__atomic_load_n(&broker->stop, __ATOMIC_RELAXED) && next_ms >= 0)
+        next_ms = ff__broker_step(broker, next_ms);
+    return next_ms < 0 ? next_ms : 0;
 }
 
 /* ---- opening and closing ---- */

@@ -49,6 +49,10 @@ struct ff__broker {
  * errno, with a line. */
 int ff__broker_open(struct ff__broker *broker, const char *path, struct ff_error *error);
 
+/* Serves what has come, waiting for it at most `timeout_ms`. Returns how soon it is to be called again, in ms; negative
+ * errno: it could not wait. */
+int ff__broker_step(struct ff__broker *broker, int timeout_ms);
+
 /* Serves until it is to stop. Negative errno: it could not wait. */
 int ff__broker_run(struct ff__broker *broker);
 void ff__broker_close(struct ff__broker *broker);
