@@ -2,7 +2,7 @@
 # test_layers.sh SRC: no folder includes one above it, and the runtime knows a backend by its verbs alone.
 set -eu
 cd "$1"
-layers='base space policy engine backend runtime preload cli'
+layers='base share space policy engine backend runtime daemon preload cli'
 failed=0
 above=" $layers "
 for folder in $layers; do

@@ -71,12 +71,16 @@ struct ff_config {
     const char *host_file;  /* the host tier's file (created and unlinked at once), NULL for RAM */
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
-    uint64_t seed;          /* for policies that use random numbers */
-    const char *record;     /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
+    struct ff_link peer_link; /* between each two devices, both ways */
+    const char
+        *share; /* the socket of a broker (farfaultd) through which to share devices, or NULL */
+    const char *share_device; /* the device of the broker to use; NULL: any one */
+    uint64_t seed;            /* for policies that use random numbers */
+    const char *record;       /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */
-    bool check;             /* verify every invariant after every event (slow; for tests) */
-    bool explain;           /* keep names and sizes for ff_finding_read() */
-    ff_log_fn log;          /* NULL: silent */
+    bool check;               /* verify every invariant after every event (slow; for tests) */
+    bool explain;             /* keep names and sizes for ff_finding_read() */
+    ff_log_fn log;            /* NULL: silent */
     void *log_user;
 };
 
@@ -212,7 +216,8 @@ struct ff_stats {
     uint64_t batches;             /* groups of faults served together */
     uint64_t populated;           /* pages that got their first frame (they read as zeros) */
     uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
-    uint64_t pages_lent;          /* pages evicted to another device that lends memory */
+    uint64_t pages_lent;          /* pages evicted to another device that lends memory, */
+    uint64_t pages_fetched;       /* and that a device got back from there */
     uint64_t pages_written_back;  /* of pages_out: copied while they stay */
     uint64_t pages_dropped; /* pages evicted without a copy, because the host had their content */
     uint64_t prefetched;    /* pages migrated to a device without a fault */

@@ -114,6 +114,7 @@ struct ff_lending {
     uint64_t limit;                   /* may be lent, */
     uint64_t lent;                    /* and is: others' blocks are there */
     uint64_t removable, writing_back; /* of these: the host has the same; is getting it */
+    bool guests_only;                 /* the device is another program's: nothing else lies there */
 };
 
 /* When ranges and their pages were last used on a tier, as far as the backend tracks that (FF_SEES_SAMPLES); both NULL

@@ -79,6 +79,10 @@ void ff__zero_pages(void *to, uint32_t pages) {
 
 /* ---- copying what changed ---- */
 
+static bool is_same_sum(const struct ff__sum *sum, const struct ff__sum *known) {
+    return (known->low || known->high) && sum->low == known->low && sum->high == known->high;
+}
+
 /* ff__copy_changed for pages [first, first + count), count at most STREAMS. `eager`: copy first,
  * look later. Returns whether all had changed. */
 static bool copy_changed_pages(char *to, const char *from, uint32_t first, uint32_t count,
@@ -90,9 +94,7 @@ static bool copy_changed_pages(char *to, const char *from, uint32_t first, uint3
     ff__sum_pages(eager ? to + offset : NULL, from + offset, count, sums);
     for (uint32_t i = 0; i < count; i++) {
         struct ff__sum *before = &known[first + i];
-        bool known_before = before->low || before->high;
-        bool same = ff_mask_test(compare, first + i) && known_before &&
-                    sums[i].low == before->low && sums[i].high == before->high;
+        bool same = ff_mask_test(compare, first + i) && is_same_sum(&sums[i], before);
         changed += !same;
         if (!same || eager)
             ff_mask_set(copied, first + i);
@@ -119,4 +121,35 @@ struct ff_mask ff__copy_changed(void *to, const void *from, const struct ff_mask
         }
     }
     return copied;
+}
+
+/* ---- copying and comparing ---- */
+
+/* ff__copy_compared for a run of pages, all of which are compared. */
+static void copy_compared_run(char *to, const char *from, struct ff_run run,
+                              const struct ff__sum *known, struct ff_mask *same) {
+    struct ff__sum sums[STREAMS];
+    for (uint32_t page = run.first; page < run.end; page += STREAMS) {
+        uint32_t left = run.end - page, count = left < STREAMS ? left : STREAMS;
+        size_t offset = (size_t)page * FF_PAGE_SIZE;
+        ff__sum_pages(to + offset, from + offset, count, sums);
+        for (uint32_t i = 0; i < count; i++)
+            if (is_same_sum(&sums[i], &known[page + i]))
+                ff_mask_set(same, page + i);
+    }
+}
+
+struct ff_mask ff__copy_compared(void *to, const void *from, const struct ff_mask *wanted,
+                                 const struct ff_mask *compare,
+                                 const struct ff__sum sums[FF_BLOCK_PAGES]) {
+    struct ff_mask same = {{0}}, compared = ff_mask_and(wanted, compare),
+                   plain = ff_mask_minus(wanted, compare);
+    FF_MASK_FOR_EACH_RUN(&plain, run) {
+        size_t offset = (size_t)run.first * FF_PAGE_SIZE;
+        ff__copy_pages((char *)to + offset, (const char *)from + offset, run.end - run.first);
+    }
+    FF_MASK_FOR_EACH_RUN(&compared, run) {
+        copy_compared_run(to, from, run, sums, &same);
+    }
+    return same;
 }

@@ -35,5 +35,6 @@ int ff__import(int argc, char **argv);
 int ff__export(int argc, char **argv);
 int ff__train(int argc, char **argv);
 int ff__predict(int argc, char **argv);
+int ff__top(int argc, char **argv);
 
 #endif

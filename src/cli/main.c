@@ -14,12 +14,12 @@ static const struct {
 } commands[] = {
     {"compare", ff__compare}, {"export", ff__export}, {"import", ff__import}, {"list", ff__list},
     {"predict", ff__predict}, {"record", ff__record}, {"replay", ff__replay}, {"repro", ff__repro},
-    {"run", ff__run},         {"sim", ff__sim},       {"train", ff__train},
+    {"run", ff__run},         {"sim", ff__sim},       {"top", ff__top},       {"train", ff__train},
 };
 
 #define COMMAND_LIST                                                                               \
     "compare, export, import, list, predict, record, replay, "                                     \
-    "repro, run, sim and train"
+    "repro, run, sim, top and train"
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
@@ -30,6 +30,7 @@ static const char help[] =
     "  run      run an OpenCL program with a budget of device memory\n"
     "  compare  run programs under several systems and compare times and traffic\n"
     "  sim      simulate models of programs on modelled devices, and compare in the same way\n"
+    "  top      show the devices that programs share, and what they lend each other\n"
     "  record   like run, and also write a trace\n"
     "  replay   simulate what a trace recorded on modelled devices\n"
     "  import   convert a recording of another tool to a trace\n"

@@ -19,6 +19,9 @@ static const struct {
     [FF__OPTION_MECHANISM] = {"mechanism", "FARFAULT_MECHANISM", "mechanism"},
     [FF__OPTION_HANDLER] = {"handler", "FARFAULT_HANDLER", "handler"},
     [FF__OPTION_LINK] = {"link", "FARFAULT_LINK", "link"},
+    [FF__OPTION_PEER_LINK] = {"peer-link", "FARFAULT_PEER_LINK", "peer_link"},
+    [FF__OPTION_SHARE] = {"share", "FARFAULT_SHARE", "share"},
+    [FF__OPTION_SHARE_DEVICE] = {"share-device", "FARFAULT_SHARE_DEVICE", "share_device"},
     [FF__OPTION_HOST] = {"host", "FARFAULT_HOST_FILE", "host_file"},
     [FF__OPTION_SPIN] = {"spin", "FARFAULT_SPIN", "spin"},
     [FF__OPTION_SEED] = {"seed", "FARFAULT_SEED", "seed"},
@@ -27,6 +30,8 @@ static const struct {
     [FF__OPTION_SYSTEM] = {"system", "FARFAULT_SYSTEM", "system"},
     [FF__OPTION_MEMORY] = {"memory", "FARFAULT_MEMORY", "memory"},
     [FF__OPTION_JSON] = {"json", "FARFAULT_JSON", NULL},
+    [FF__OPTION_SOCKET] = {"socket", "FARFAULT_SOCKET", NULL},
+    [FF__OPTION_ONCE] = {"once", "FARFAULT_ONCE", NULL},
     [FF__OPTION_QUIET] = {"quiet", "FARFAULT_QUIET", NULL},
     [FF__OPTION_SYSTEMS] = {"systems", "FARFAULT_SYSTEMS", NULL},
     [FF__OPTION_SIZE] = {"size", "FARFAULT_SIZE", NULL},
@@ -71,6 +76,13 @@ static const struct argp_option device_options[] = {
     OPTION("link", LINK, "RATE,LATENCY",
            "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
            "machine copies)"),
+    OPTION("peer-link", PEER_LINK, "RATE,LATENCY",
+           "pace the links between devices, such as 40.1GB/s,5.1us (default: as fast as this "
+           "machine copies)"),
+    OPTION("share", SHARE, "SOCKET",
+           "share devices with other programs through the broker (farfaultd) at this socket"),
+    OPTION("share-device", SHARE_DEVICE, "NAME",
+           "the broker's device to use (default: the first one without a program)"),
     OPTION("host", HOST, "FILE",
            "keep pages that are on no device in this new file instead of in memory"),
     OPTION("granule", GRANULE, "64K|2M",
@@ -216,7 +228,8 @@ int ff__options_translate(const struct ff__options *options, int status, const c
 static int apply(struct ff__options *options, enum ff__option option, struct ff_config *config) {
     struct ff_error error;
     const char *text = options->text[option];
-    bool path = option == FF__OPTION_POLICY || option == FF__OPTION_HOST;
+    bool path =
+        option == FF__OPTION_POLICY || option == FF__OPTION_HOST || option == FF__OPTION_SHARE;
     if (path && text[0])
         text = options->text[option] = keep(options, ff__path_absolute(text));
     if (ff_config_set(config, names[option].setting, text, &error))

@@ -25,6 +25,9 @@ static int exit_status_of(int status) {
     case EIO:
     case EAGAIN:
     case EMFILE:
+    case EBUSY:
+    case EPROTO:
+    case ECONNREFUSED:
         return FF__EXIT_FAILURE;
     default:
         return FF__EXIT_USAGE;

@@ -35,6 +35,8 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
     if (ff_mask_empty(&wanted))
         return FF_DROP_INVALID;
     struct ff_mask present = ff__job_reachable(engine, block, tier);
+    if (engine->guests_apart && ff__is_guest(engine, block, tier))
+        return FF_DROP_PRESENT; /* it is there, if not to be used */
     wanted = ff_mask_minus(&wanted, &present);
     ff__job_leave_out(engine, block, &wanted);
     if (ff_mask_empty(&wanted))
@@ -72,17 +74,19 @@ static struct ff_mask uncopied(const struct ff__engine *engine, const struct ff_
     struct ff_mask there = facts->tier[advice->tier].resident;
     if (!ff_mask_empty(&advice->pages))
         there = ff_mask_and(&there, &advice->pages);
-    if (!engine->watched)
+    struct ff_mask clean = facts->tier[FF_TIER_HOST].resident;
+    if (!engine->watched && !engine->guests_apart)
         return there; /* the backend finds out */
-    struct ff_mask dirty = ff__page_facts(&engine->space, advice->block)->dirty;
-    struct ff_mask clean = ff_mask_minus(&facts->tier[FF_TIER_HOST].resident, &dirty);
+    if (engine->watched)
+        clean = ff_mask_minus(&clean, &ff__page_facts(&engine->space, advice->block)->dirty);
     return ff_mask_minus(&there, &clean);
 }
 
 static enum ff_drop write_back(struct ff__engine *engine, const struct ff_advice *advice,
                                struct ff__job *job) {
     struct ff_mask pages = uncopied(engine, advice);
-    if (!engine->writes_back)
+    bool is_still = !engine->guests_apart || ff__is_guest(engine, advice->block, advice->tier);
+    if (!engine->writes_back || !is_still) /* what is in use may be written to meanwhile */
         return FF_DROP_UNSUPPORTED;
     if (ff_mask_empty(&pages))
         return FF_DROP_PRESENT;
@@ -115,7 +119,7 @@ static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advi
         ff_mask_and(&advice->pages, ff_view_resident(&engine->view, FF_TIER_HOST, block));
     wanted = ff_mask_minus(&wanted, &present);
     ff__job_leave_out(engine, block, &wanted);
-    if (!engine->guests || !engine->watched)
+    if (!engine->guests || (!engine->watched && !engine->guests_apart))
         return FF_DROP_UNSUPPORTED;
     if (engine->space.ranges[range].home_tier == advice->tier)
         return FF_DROP_INVALID;

@@ -31,6 +31,7 @@ struct ff__pipeline;
 
 struct ff__tier_description {
     uint64_t memory;  /* bytes; 0: not limited, as the host */
+    bool guests_only; /* it is another program's, and has no memory here until `lease` */
     uint32_t spare;   /* chunks beyond that, for when what is there cannot leave */
     uint32_t granule; /* pages in which it is allocated; 0: FF_BLOCK_PAGES */
 };
@@ -42,8 +43,10 @@ struct ff__description {
     struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint32_t shows;                                  /* enum ff_visibility, or-ed */
     uint32_t controls;                               /* enum ff_control, or-ed */
-    bool separate;      /* a device does not reach what another one has */
-    bool peer_links;    /* pages go straight from a device to another one */
+    bool separate;   /* a device does not reach what another one has */
+    bool peer_links; /* pages go straight from a device to another one */
+    /* What lies in memory that a device lends is absent for all threads, and is never written to there */
+    bool guests_apart;
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */
     char text[160];     /* for reports: what was chosen, in words */
@@ -80,8 +83,12 @@ struct ff__move {
     /* The outcome, for the backend to keep up to date until the move has ended. */
     /* Pages that have not moved. Set by the caller: all of them, or what an earlier submission has left */
     struct ff_mask left;
-    /* From a device: pages whose bytes have gone to `to`; adds up over submissions */
+    /* From a device: pages whose bytes have gone to the host; adds up over submissions. Of a victim that goes to
+     * another device, those for which that had no memory after all */
     struct ff_mask copied;
+    /* Of a victim that goes to another device, with guests_apart: pages of `held` for which the host has the same
+     * bytes; adds up likewise */
+    struct ff_mask same;
     int status; /* what it ended in */
 };
 
@@ -114,13 +121,20 @@ struct ff__fault {
     int32_t thread; /* that faulted, 0 if the backend cannot tell */
 };
 
+/* Devices of other programs, whose memory may be lent to this one. */
+struct ff__neighbours {
+    uint32_t count;
+    uint64_t memory[FF_TIERS_MAX]; /* bytes */
+};
+
 struct ff__backend {
     /* ---- making and unmaking: from any thread, one at a time ---- */
 
     /* Takes the devices and addresses that the configuration asks for; *self is for all other verbs, until
-     * `close`. The configuration is borrowed for the call. Negative errno, with a line that says what is wrong:
+     * `close`. The configuration is borrowed for the call; the neighbours are tiers behind its devices. Negative errno, with a line that says what is wrong:
      * then there is nothing to close. */
-    int (*open)(const struct ff_config *config, void **self, struct ff_error *error);
+    int (*open)(const struct ff_config *config, const struct ff__neighbours *neighbours,
+                void **self, struct ff_error *error);
     void (*close)(void *self);
     void (*describe)(void *self, struct ff__description *out);
 
@@ -183,6 +197,16 @@ struct ff__backend {
 
     /* A fault outside every range: an error of the program, unless the range has been freed since. */
     void (*reject)(void *self, const struct ff__fault *fault);
+
+    /* ---- memory of neighbours; NULL: it can have none ---- */
+
+    /* A lease of a neighbour's memory (share/lease.h), once a tier: the files are borrowed for the call. From one
+     * thread. -EPROTO: they are not what they are to be. -ENOMEM. */
+    int (*lease)(void *self, uint32_t tier, int memory_fd, int states_fd);
+
+    /* Gives the system back what memory is kept for chunks of a device that nothing holds. The pipeline's lock is
+     * held. */
+    void (*release)(void *self, uint32_t tier);
 
     /* ---- moves ---- */
 

@@ -11,9 +11,10 @@
 
 /* ---- the observer ---- */
 
+/* Guests come and go unseen: no device uses them. */
 static void tell(struct ff__pipeline *pipeline, const struct ff__move *move, bool arrive) {
     const struct ff__observer *observer = &pipeline->observer;
-    if (observer->moves && !ff_mask_empty(&move->left))
+    if (observer->moves && !move->guest && !ff_mask_empty(&move->left))
         observer->moves(observer->user, move, &move->left, arrive);
 }
 

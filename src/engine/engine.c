@@ -10,6 +10,19 @@
 
 /* ---- making and unmaking ---- */
 
+/* Not all devices have as much memory as the largest. */
+static int set_capacities(struct ff__engine *engine, const struct ff__engine_config *config) {
+    int status = 0;
+    for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++) {
+        engine->lending[tier].guests_only = config->guests_only >> tier & 1;
+        if (engine->lending[tier].guests_only)
+            status = ff__space_set_capacity(&engine->space, tier, 0);
+        else if (config->capacity[tier] > 0 && config->capacity[tier] < config->memory)
+            status = ff__space_set_capacity(&engine->space, tier, config->capacity[tier]);
+    }
+    return status;
+}
+
 static void set_view(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     engine->view = (struct ff_view){
@@ -44,14 +57,22 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->base = backend->base;
     config->address_space = backend->address_space;
     config->devices = backend->tier_count - 1;
-    config->memory = backend->tier[1].memory;
+    for (uint32_t tier = 1; tier < backend->tier_count; tier++) {
+        const struct ff__tier_description *about = &backend->tier[tier];
+        config->memory = about->memory > config->memory ? about->memory : config->memory;
+        config->capacity[tier] = about->memory;
+        config->guests_only |= (uint32_t)about->guests_only << tier;
+    }
     config->spare = backend->tier[1].spare;
     config->granule = backend->tier[1].granule;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
+    config->guests_apart = config->writes_back = backend->guests_apart;
     config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
     config->shows = backend->shows;
     config->controls = backend->controls;
+    for (uint32_t tier = 1; tier < backend->tier_count && backend->peer_links; tier++)
+        config->lend[tier] = backend->tier[tier].memory;
     for (uint32_t from = 0; from < backend->tier_count; from++)
         for (uint32_t to = 0; to < backend->tier_count; to++)
             config->links[from][to] =
@@ -79,6 +100,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->reserve = config->reserve;
     engine->separate = config->separate;
     engine->peer_links = config->peer_links;
+    engine->guests_apart = config->guests_apart;
     engine->writes_back = config->writes_back;
     engine->copies_clean = config->copies_clean;
     engine->maps_remotely = config->maps_remotely;
@@ -88,12 +110,14 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         engine->launch[tier] = FF_NONE;
     engine->late_head = FF_NONE;
+    status = set_capacities(engine, config);
     set_view(engine);
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
-    status = ff__launch_ids_init(&engine->launches,
-                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    if (!status)
+        status = ff__launch_ids_init(&engine->launches,
+                                     config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
     if (!status)
         status = ff__totals_init(engine, config);
     if (!status)

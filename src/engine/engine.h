@@ -53,14 +53,20 @@ struct ff__job {
 struct ff__engine_config {
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
-    uint64_t memory; /* bytes a device */
+    uint64_t memory;                 /* bytes a device, at most: */
+    uint64_t capacity[FF_TIERS_MAX]; /* bytes that it has, 0: all */
+    uint32_t
+        guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
     /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
     uint32_t granule;
     bool separate;   /* a device does not reach what another one has */
     bool peer_links; /* pages go straight from a device to another one */
+    bool
+        guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
     /* What leaves a device is copied even if the host had the same before it came there */
     bool copies_clean;
-    bool writes_back;            /* pages can be copied to the host while a device uses them */
+    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
+    bool writes_back;
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
     bool maps_remotely;          /* a device can use pages from where they are */
     uint32_t reserve;            /* chunks to keep free ahead of need, once there is pressure */
@@ -139,7 +145,7 @@ struct ff__engine {
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool keeps;            /* some block is kept, or was */
     struct ff__passing passing[FF_TIERS_MAX];
-    bool separate, peer_links, writes_back, copies_clean, maps_remotely;
+    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     uint32_t *visits; /* [block][tier] how often it has come there as a guest */
@@ -163,7 +169,8 @@ struct ff__engine {
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
 
-/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike. */
+/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike, and lend all
+ * that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
 /* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. */
@@ -228,7 +235,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
 
 /* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
- * pre-evicted. */
+ * pre-evicted. -EINVAL also: not even one block, or by page one page, but for a neighbour's memory. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.

@@ -239,7 +239,7 @@ static void note_last_uses(const struct ff__fault_samples *samples, struct ff__s
 
 void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct ff__job *job,
                                uint64_t now_ns, struct ff_advice_list *advice) {
-    if (!samples->tables || !job->has_in || ff_mask_empty(&job->in.pages))
+    if (!samples->tables || !job->has_in || job->in.guest || ff_mask_empty(&job->in.pages))
         return;
     uint32_t tier = job->in.to.tier, block = job->in.block;
     struct ff__sample_table *table = &samples->tables[tier];

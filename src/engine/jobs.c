@@ -114,8 +114,14 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block) {
 
 /* Pages that a touch from the tier finds in place. */
 struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    return engine->separate ? ff__facts(&engine->space, block)->tier[tier].resident
-                            : ff__block_present(&engine->space, block);
+    const struct ff_facts *facts = ff__facts(&engine->space, block);
+    if (engine->separate)
+        return facts->tier[tier].resident;
+    struct ff_mask there = ff__block_present(&engine->space, block);
+    for (uint32_t peer = 1; peer < engine->space.tier_count && engine->guests_apart; peer++)
+        if (ff__is_guest(engine, block, peer))
+            there = ff_mask_minus(&there, &facts->tier[peer].resident);
+    return there;
 }
 
 /* Pages that are on another device leave it first: for the host, or straight for the device that wants them. */
@@ -253,6 +259,15 @@ static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     return !ff_mask_empty(&coming) || !ff_mask_empty(&leaving);
 }
 
+/* The block lies in memory that its own device lent before it became that: it goes to the host first, and the faults are
+ * served then. */
+static int send_guest_away(struct ff__engine *engine, const struct ff_fault_group *absent,
+                           struct ff__job *job) {
+    remember_late(engine, absent, &absent->faulted);
+    ff__memory_leave(engine, absent->block, absent->tier, NULL, NULL, job);
+    return FF__JOB_RUN;
+}
+
 static int begin_in(struct ff__engine *engine, const struct ff_fault_group *absent,
                     struct ff_mask *wanted, struct ff__job *job) {
     uint32_t block = absent->block, tier = absent->tier;
@@ -301,6 +316,8 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
         return later ? FF__JOB_LATER : FF__JOB_NONE;
     }
     ff__engine_view(engine, now_ns);
+    if (engine->guests_apart && ff__is_guest(engine, block, group->tier))
+        return send_guest_away(engine, &absent, job);
     /* a page that is used is not inactive */
     facts->inactive = ff_mask_minus(&facts->inactive, &absent.faulted);
     struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
@@ -398,12 +415,16 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     if (out->guest)
         ff__peers_left(engine, out);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
+    struct ff_mask landed = ff_mask_minus(&live, copied);
     if (out->lends)
-        ff__peers_landed(engine, out, &live, taken);
+        ff__peers_landed(engine, out, &landed, taken);
     uint32_t pages = ff_mask_count(&live), pages_copied = ff_mask_count(copied);
     stats->evictions += pages > 0; /* a freed or discarded block is no eviction */
     stats->pages_out += pages_copied;
-    stats->pages_dropped += out->lends ? 0 : pages - pages_copied;
+    if (out->to.tier == FF_TIER_HOST)
+        stats->pages_dropped += pages - pages_copied;
+    else
+        stats->pages_fetched += out->lends ? 0 : pages;
     ff__totals_add(engine, block, engine->launch[out->from.tier],
                    &(struct ff_totals){.pages_out = pages_copied});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,

@@ -4,6 +4,8 @@
  * be split, and take single leaves (memory_leaves.c). */
 #include "engine/memory.h"
 
+#include <errno.h>
+
 void ff__memory_count(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     uint64_t bytes = 0, spare = 0;
@@ -187,6 +189,9 @@ void ff__engine_press(struct ff__engine *engine) {
 }
 
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
+    uint64_t least = engine->space.by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE;
+    if (bytes < least && !engine->lending[tier].guests_only)
+        return -EINVAL;
     int status = ff__space_set_capacity(&engine->space, tier, bytes);
     if (status)
         return status;

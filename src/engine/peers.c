@@ -48,14 +48,15 @@ void ff__peers_fini(struct ff__engine *engine) {
 
 /* ---- what is where ---- */
 
-/* Pages of the block for which the host has the same content. A guest is never written to. */
+/* Pages of the block for which the host has the same content. A guest is never written to: what the host has of it
+ * when it comes, or gets then, stays the same. */
 static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
                                 const struct ff_mask *pages) {
     const struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
     struct ff_mask clean = ff_mask_and(pages, host);
     if (engine->watched)
         clean = ff_mask_minus(&clean, &ff__page_facts(&engine->space, block)->dirty);
-    return engine->watched ? ff_mask_count(&clean) : 0;
+    return engine->watched || engine->guests_apart ? ff_mask_count(&clean) : 0;
 }
 
 /* What a block takes on a device: pages, or by chunk whole leaves. */
@@ -124,6 +125,8 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
     bool holds = ff_view_holds(&engine->view, tier, block);
     if (holds && !ff__is_guest(engine, block, tier))
         return false; /* the device has a part of the block for itself */
+    if (engine->guests_apart && need < FF_BLOCK_PAGES)
+        return false; /* what lies apart does not share a chunk */
     if (holds && !space->by_page) {
         *place = (struct ff__place){tier, ff__frame(space, tier, block)};
         return place->frame != FF_SPLIT;
@@ -223,9 +226,10 @@ static void settle(struct ff__engine *engine, uint32_t block, const struct ff__p
 void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
                       const struct ff_mask *landed, uint32_t taken) {
     struct ff_mask *host = &ff__facts(&engine->space, out->block)->tier[FF_TIER_HOST].resident;
-    if (engine
-            ->copies_clean) /* what the host has is from before the pages came to a device: it does not count */
-        *host = ff_mask_minus(host, landed);
+    struct ff_mask stale = ff_mask_minus(landed, &out->same);
+    /* what the host has is from before the pages came to a device: it does not count */
+    if (engine->copies_clean || engine->guests_apart)
+        *host = ff_mask_minus(host, &stale);
     settle(engine, out->block, &out->to, landed, taken);
 }
 
@@ -266,6 +270,7 @@ void ff__peers_left(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
     struct ff_lending *lending = &engine->lending[tier];
     bool is_gone = !ff_view_holds(&engine->view, tier, block);
+    lending->removable += count_removable(engine, block, &out->left);
     lending->lent -= engine->space.by_page ? ff_mask_count(&out->pages)
                      : is_gone             ? pages_for(engine, block, 0)
                                            : 0;

@@ -201,6 +201,18 @@ bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32
 /* As ff__engine_set_memory(); what is above the new capacity leaves in the background. */
 int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64_t bytes);
 
+/* How a device is used. All in bytes. */
+struct ff__usage {
+    uint64_t used;   /* of all ranges that have had pages there */
+    uint64_t excess; /* allocated above the capacity */
+    bool harvests;   /* the policies evict to other devices */
+};
+
+struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier);
+
+/* Gives the system back what memory the device keeps for nobody. */
+void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
+
 /* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded);

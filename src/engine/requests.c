@@ -85,6 +85,23 @@ int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64
     return status;
 }
 
+struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier) {
+    const struct ff__engine *engine = pipeline->engine;
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff__usage usage = {engine->space.used[tier] * FF_PAGE_SIZE,
+                              ff__space_excess(&engine->space, tier) * FF_PAGE_SIZE,
+                              engine->place->place && engine->guests};
+    pthread_mutex_unlock(&pipeline->lock);
+    return usage;
+}
+
+void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier) {
+    pthread_mutex_lock(&pipeline->lock);
+    if (pipeline->backend->release)
+        pipeline->backend->release(pipeline->self, tier);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded) {
     struct ff_advice items[ADVICE_MAX];

@@ -102,11 +102,9 @@ static int read_handler(const char *text, void *field) {
     return status;
 }
 
-/* "12.3GB/s", "12.3GB/s,16.7us", with or without a leading "host=" */
-static int read_link(const char *text, void *field) {
+/* "12.3GB/s", "12.3GB/s,16.7us" */
+static int read_speed(const char *text, void *field) {
     char rate[64];
-    if (strncmp(text, "host=", 5) == 0)
-        text += 5;
     const char *comma = strchr(text, ',');
     size_t length = comma ? (size_t)(comma - text) : strlen(text);
     if (length >= sizeof rate)
@@ -119,6 +117,15 @@ static int read_link(const char *text, void *field) {
         return -EINVAL;
     *(struct ff_link *)field = link;
     return 0;
+}
+
+/* With or without a leading "host=", or "peer=". */
+static int read_link(const char *text, void *field) {
+    return read_speed(strncmp(text, "host=", 5) == 0 ? text + 5 : text, field);
+}
+
+static int read_peer_link(const char *text, void *field) {
+    return read_speed(strncmp(text, "peer=", 5) == 0 ? text + 5 : text, field);
 }
 
 /* ---- the table ---- */
@@ -148,6 +155,9 @@ static const struct entry entries[] = {
     ENTRY("host_file", host_file, read_text, "a path that does not exist yet"),
     ENTRY("address_space", address_space, read_size, "a size, such as 512G"),
     ENTRY("link", link, read_link, "a rate and a latency, such as 12.3GB/s,16.7us"),
+    ENTRY("peer_link", peer_link, read_peer_link, "a rate and a latency, such as 40.1GB/s,5.1us"),
+    ENTRY("share", share, read_text, "the socket of a broker"),
+    ENTRY("share_device", share_device, read_text, "the name of a device of the broker"),
     ENTRY("seed", seed, read_number, "a number"),
     ENTRY("record", record, read_text, "a path to write a trace to"),
     ENTRY("check", check, read_flag, "on or off"),

@@ -38,7 +38,8 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
 
 static int open_backend(struct ff_context *context, struct ff_error *error) {
     context->backend = &ff__soft_backend;
-    int status = context->backend->open(&context->config, &context->self, error);
+    int status =
+        context->backend->open(&context->config, &context->share.neighbours, &context->self, error);
     if (!status)
         context->backend->describe(context->self, &context->description);
     return status;
@@ -56,6 +57,15 @@ static int open_engine(struct ff_context *context, struct ff_error *error) {
     return status ? status : ff__engine_init(&context->engine, &engine, error);
 }
 
+/* What is shared bounds what the device has. */
+static int join(struct ff_context *context, struct ff_error *error) {
+    struct ff_config *config = &context->config;
+    int status = ff__share_join(&context->share, config, error);
+    if (!status && config->share)
+        config->memory = context->share.memory & ~(uint64_t)(FF_BLOCK_SIZE - 1);
+    return status;
+}
+
 static int open_pipeline(struct ff_context *context, struct ff_error *error) {
     const struct ff__pipeline_config pipeline = {
         .engine = &context->engine,
@@ -65,7 +75,15 @@ static int open_pipeline(struct ff_context *context, struct ff_error *error) {
         .observer = ff__context_observer(context),
         .fault_workers = context->description.serves_here ? 1 : context->config.fault_workers,
     };
-    return ff__pipeline_start(&context->pipeline, &pipeline, error);
+    int status = ff__pipeline_start(&context->pipeline, &pipeline, error);
+    if (status)
+        return status;
+    status = ff__share_start(&context->share, &context->pipeline);
+    if (status) {
+        ff__pipeline_stop(&context->pipeline);
+        return ff__fail(error, status, "cannot start a thread: %s", strerror(-status));
+    }
+    return 0;
 }
 
 static int start(struct ff_context *context, struct ff_error *error) {
@@ -109,8 +127,11 @@ int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_e
     context->config = *config;
     context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
-    status = open_parts(context, error);
+    status = join(context, error);
+    if (!status)
+        status = open_parts(context, error);
     if (status) {
+        ff__share_stop(&context->share);
         free(context);
         return status;
     }
@@ -124,6 +145,7 @@ void ff_close(struct ff_context *context) {
         return;
     for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
         ff__workers_destroy(context->workers[tier]);
+    ff__share_stop(&context->share);
     ff__pipeline_stop(&context->pipeline);
     ff__recorder_close(context->recorder);
     ff__engine_fini(&context->engine);

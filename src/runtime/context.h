@@ -3,6 +3,7 @@
 #define FF_RUNTIME_CONTEXT_H
 
 #include "engine/pipeline.h"
+#include "runtime/share.h"
 #include "trace/record.h"
 
 struct ff__workers;
@@ -20,6 +21,7 @@ struct ff_context {
     struct ff__description description;
     struct ff__engine engine;
     struct ff__pipeline pipeline;
+    struct ff__share share;
     struct ff__recorder *recorder; /* NULL: nothing is recorded */
     struct ff_config config;
     struct ff__names names;                    /* with config.explain */

@@ -89,7 +89,7 @@ void ff__space_fini(struct ff__space *space) {
 int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes) {
     uint64_t unit = space->by_page ? 1 : FF_BLOCK_PAGES, before = space->capacity[tier];
     uint64_t pages = (bytes >> FF_PAGE_SHIFT) / unit * unit;
-    if (pages == 0 || pages > space->most)
+    if (pages > space->most)
         return -EINVAL;
     space->capacity[tier] = pages;
     space->stats.capacity = (space->stats.capacity / FF_PAGE_SIZE - before + pages) * FF_PAGE_SIZE;

@@ -132,8 +132,7 @@ static inline void ff__space_give(struct ff__space *space, uint32_t tier, uint64
 }
 
 /* Changes how much of a device's memory may be allocated, to at most what it was made with; by chunk in units of
- * 2 MiB, rounded down. What is allocated above it stays so until it is evicted. -EINVAL: more than that, or not
- * even one block, or by page one page. */
+ * 2 MiB, rounded down. What is allocated above it stays so until it is evicted. -EINVAL: more than that. */
 int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes);
 
 /* Pages that are allocated above the capacity. */

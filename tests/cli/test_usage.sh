@@ -4,7 +4,7 @@
 
 # ---- help and version
 
-for command in '' run compare list sim replay repro record import export; do
+for command in '' run compare list sim replay repro record import export top; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -18,7 +18,7 @@ esac
 
 # ---- commands and options
 
-commands='compare, export, import, list, predict, record, replay, repro, run, sim and train'
+commands='compare, export, import, list, predict, record, replay, repro, run, sim, top and train'
 mistake 2 "farfault: no command; there are: $commands"
 mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
 mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre

@@ -60,8 +60,8 @@ static void test_shape_of_a_backend(void **state) {
         .shows = FF_SEES_FAULTS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
-    device.tier[1] = device.tier[2] =
-        (struct ff__tier_description){4 * (uint64_t)FF_BLOCK_SIZE, 2, FF_LEAF_PAGES};
+    device.tier[1] = device.tier[2] = (struct ff__tier_description){
+        .memory = 4 * (uint64_t)FF_BLOCK_SIZE, .spare = 2, .granule = FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
     ff__engine_configure(&config, &device);
     assert_int_equal(config.reserve, 1);

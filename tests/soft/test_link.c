@@ -25,19 +25,16 @@ static void test_reservations(void **state) {
     (void)state;
     struct ff__link link = {.speed = {RATE, LATENCY}};
     const uint64_t one = transfer_ns(MB), now = 5000000000u;
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, 0), now);
-    /* transfers in one direction queue; latency is on top and does not keep the link busy */
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, MB), now + one + LATENCY);
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now, MB), now + 2 * one + LATENCY);
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now + one, MB), now + 3 * one + LATENCY);
-    /* the other direction is free */
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_OUT, now, MB), now + one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, now, 0), now);
+    /* transfers queue; latency is on top and does not keep the link busy */
+    assert_int_equal(ff__link_reserve(&link, now, MB), now + one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, now, MB), now + 2 * one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, now + one, MB), now + 3 * one + LATENCY);
     /* what was idle is lost */
-    assert_int_equal(ff__link_reserve(&link, FF__LINK_IN, now + 9 * one, MB),
-                     now + 10 * one + LATENCY);
+    assert_int_equal(ff__link_reserve(&link, now + 9 * one, MB), now + 10 * one + LATENCY);
 
-    struct ff__link unpaced = {{0, 0}, {0, 0}};
-    assert_int_equal(ff__link_reserve(&unpaced, FF__LINK_IN, now, MB), now);
+    struct ff__link unpaced = {{0, 0}, 0};
+    assert_int_equal(ff__link_reserve(&unpaced, now, MB), now);
 }
 
 enum { THREADS = 4, TRANSFERS = 20000 };
@@ -45,7 +42,7 @@ enum { THREADS = 4, TRANSFERS = 20000 };
 static void *reserve_many(void *argument) {
     struct ff__link *link = argument;
     for (int i = 0; i < TRANSFERS; i++)
-        ff__link_reserve(link, FF__LINK_OUT, 0, PAGE);
+        ff__link_reserve(link, 0, PAGE);
     return NULL;
 }
 
@@ -58,7 +55,7 @@ static void test_reservations_of_threads(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, reserve_many, &link), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(link.busy_until[FF__LINK_OUT], THREADS * TRANSFERS * transfer_ns(PAGE));
+    assert_int_equal(link.busy_until, THREADS * TRANSFERS * transfer_ns(PAGE));
 }
 
 static void test_wait(void **state) {

@@ -153,13 +153,15 @@ void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd
 
 /* ---- pages on their way ---- */
 
-void ff__changes_begin_in(struct ff__changes *changes, uint32_t block,
-                          const struct ff_mask *pages) {
+struct ff_mask ff__changes_begin_in(struct ff__changes *changes, uint32_t block,
+                                    const struct ff_mask *pages) {
     if (is_quiet(changes))
-        return;
+        return (struct ff_mask){{0}};
     hold_arrivals_off(changes);
+    struct ff_mask dropped = ff_mask_and(&changes->dropped[block], pages);
     changes->dropped[block] = ff_mask_minus(&changes->dropped[block], pages);
     pthread_rwlock_unlock(&changes->reading);
+    return dropped;
 }
 
 struct ff_mask ff__changes_begin_arrival(struct ff__changes *changes, uint32_t block) {

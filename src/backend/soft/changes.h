@@ -49,8 +49,10 @@ void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd
 
 /* ---- pages on their way ---- */
 
-/* What was dropped so far is zero on the host. Before the host is read. */
-void ff__changes_begin_in(struct ff__changes *changes, uint32_t block, const struct ff_mask *pages);
+/* What was dropped so far is zero on the host. Before the host is read. Returns what of `pages` was dropped since they
+ * left, or since the last call: what lies in memory that a device lends is not as the host has it. */
+struct ff_mask ff__changes_begin_in(struct ff__changes *changes, uint32_t block,
+                                    const struct ff_mask *pages);
 
 /* Holds messages off; returns the pages dropped since ff__changes_begin_in. */
 struct ff_mask ff__changes_begin_arrival(struct ff__changes *changes, uint32_t block);

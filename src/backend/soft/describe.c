@@ -3,11 +3,17 @@
 
 #include <stdio.h>
 
+static bool is_paced(const struct ff__soft *soft) {
+    const struct ff__link *host = &soft->links[FF_TIER_HOST][1], *peer = &soft->links[1][2];
+    return host->speed.bytes_per_second > 0 ||
+           (soft->memory.tier_count > 2 && peer->speed.bytes_per_second > 0);
+}
+
 static void describe_in_words(const struct ff__soft *soft, char *text, size_t size) {
     static const char *const handlers[] = {"adaptive handler", "sleeping handler",
                                            "SIGBUS handler"};
     snprintf(text, size, "%s, %s%s%s%s", soft->use_move ? "MOVE" : "COPY", handlers[soft->handler],
-             soft->links[1].speed.bytes_per_second > 0 ? ", paced link" : "",
+             is_paced(soft) ? ", paced link" : "",
              soft->memory.host_fd >= 0 ? ", host tier in a file" : "",
              soft->uffd.user_mode_only
                  ? ", user-mode faults only: system calls on absent pages fail"
@@ -25,14 +31,20 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .tier_count = memory->tier_count,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .peer_links = memory->tier_count > 2,
+        .guests_apart = memory->tier_count > 2,
         .reserves_host = memory->host_fd >= 0,
         .serves_here = soft->uffd.sigbus,
     };
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
-        out->tier[tier] = (struct ff__tier_description){memory->device_size,
+        bool is_own = tier <= memory->devices;
+        out->tier[tier] = (struct ff__tier_description){memory->lent_size[tier], !is_own,
                                                         ff__memory_spare(memory), soft->granule};
-        out->link[FF_TIER_HOST][tier] = out->link[tier][FF_TIER_HOST] = soft->links[tier].speed;
     }
+    for (uint32_t from = 0; from < memory->tier_count; from++)
+        for (uint32_t to = 0; to < memory->tier_count; to++)
+            if (from != to)
+                out->link[from][to] = soft->links[from][to].speed;
     describe_in_words(soft, out->text, sizeof out->text);
 }
 

@@ -51,6 +51,7 @@ static void soft_close(void *self) {
     /* only now: unmapping registered memory waits until a thread has read of it, or none can */
     ff__changes_unmap_rest(&soft->changes);
     ff__changes_fini(&soft->changes);
+    ff__leases_fini(&soft->leases, &soft->memory);
     ff__memory_fini(&soft->memory);
     free(soft);
 }
@@ -74,8 +75,16 @@ static int check_memory(const struct ff_config *config, struct ff_error *error) 
     return 0;
 }
 
+static void set_links(struct ff__soft *soft, const struct ff_config *config) {
+    for (uint32_t from = 0; from < soft->memory.tier_count; from++)
+        for (uint32_t to = 0; to < soft->memory.tier_count; to++)
+            soft->links[from][to].speed =
+                from == FF_TIER_HOST || to == FF_TIER_HOST ? config->link : config->peer_link;
+}
+
 /* What there is by the time of a failure is for soft_close(). */
-static int open_all(struct ff__soft *soft, const struct ff_config *config, struct ff_error *error) {
+static int open_all(struct ff__soft *soft, const struct ff_config *config,
+                    const struct ff__neighbours *neighbours, struct ff_error *error) {
     bool move = config->mechanism != FF_MECHANISM_COPY;
     int status = ff__uffd_open(&soft->uffd, config->handler == FF_HANDLER_SIGBUS, move, error);
     if (status)
@@ -85,18 +94,20 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config, struc
                           "this kernel has no UFFDIO_MOVE (Linux 6.8); use mechanism=copy");
     soft->use_move = soft->uffd.has_move && move;
     if (!status)
-        status = ff__memory_init(&soft->memory, config, &soft->uffd, error);
+        status = ff__memory_init(&soft->memory, config, neighbours, &soft->uffd, error);
+    if (!status && ff__leases_init(&soft->leases, &soft->memory))
+        status = ff__fail(error, -ENOMEM, "no memory for leases");
     if (!status)
         status = open_parts(soft, error);
-    for (uint32_t tier = 1; tier <= config->devices; tier++)
-        soft->links[tier].speed = config->link;
+    set_links(soft, config);
     soft->handler = config->handler;
     soft->granule = (uint32_t)(config->granule / FF_PAGE_SIZE);
     soft->spin_ns = config->handler == FF_HANDLER_ADAPTIVE ? config->spin_ns : 0;
     return status;
 }
 
-static int soft_open(const struct ff_config *config, void **self, struct ff_error *error) {
+static int soft_open(const struct ff_config *config, const struct ff__neighbours *neighbours,
+                     void **self, struct ff_error *error) {
     int status = check_memory(config, error);
     if (status)
         return status;
@@ -105,7 +116,7 @@ static int soft_open(const struct ff_config *config, void **self, struct ff_erro
         return ff__fail(error, -ENOMEM, "no memory for the software device");
     soft->interrupt_fd = soft->pagemap_fd = soft->memory.host_fd = -1;
     soft->log = (struct ff__log){config->log, config->log_user};
-    status = open_all(soft, config, error);
+    status = open_all(soft, config, neighbours, error);
     if (status)
         soft_close(soft);
     else
@@ -173,6 +184,8 @@ const struct ff__backend ff__soft_backend = {
     .interrupt = ff__soft_interrupt,
     .replay = ff__soft_replay,
     .reject = ff__soft_reject,
+    .lease = ff__soft_lease,
+    .release = ff__soft_release,
     .submit = ff__soft_submit,
     .complete = ff__soft_complete,
     .abort = ff__soft_abort,

@@ -20,6 +20,7 @@
 
 #include "backend/live.h"
 #include "backend/soft/changes.h"
+#include "backend/soft/leases.h"
 #include "backend/soft/link.h"
 #include "backend/soft/memory.h"
 #include "backend/soft/stray.h"
@@ -31,9 +32,10 @@ struct ff__soft {
     struct ff__memory memory;
     struct ff__changes changes;
     struct ff__strays strays;
-    struct ff__link links[FF_TIERS_MAX];
-    struct ff__pipeline *pipeline; /* set by `attach`, */
-    const struct ff__space *space; /* and its space, for the blocks' places */
+    struct ff__leases leases;
+    struct ff__link links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to] */
+    struct ff__pipeline *pipeline;                     /* set by `attach`, */
+    const struct ff__space *space;                     /* and its space, for the blocks' places */
     enum ff_handler handler;
     uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;
@@ -73,6 +75,8 @@ int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool 
 void ff__soft_interrupt(void *self);
 void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
 void ff__soft_reject(void *self, const struct ff__fault *fault);
+int ff__soft_lease(void *self, uint32_t tier, int memory_fd, int states_fd);
+void ff__soft_release(void *self, uint32_t tier);
 void ff__soft_submit(void *self, struct ff__submission *submission);
 void ff__soft_complete(void *self, struct ff__submission *submission);
 void ff__soft_abort(void *self, struct ff__submission *submission);

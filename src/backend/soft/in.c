@@ -1,5 +1,5 @@
 /* The way in: a whole block as a chunk that moves into place, anything else as copies. */
-#include "backend/soft/move.h"
+#include "backend/soft/guests.h"
 
 #include "base/clock.h"
 #include "base/leaves.h"
@@ -25,10 +25,14 @@ static void zero_pages(char *chunk, const struct ff_mask *pages) {
 
 /* Fills a whole chunk with the block's content; pages without content are zeroed if the chunk was
  * used before. */
-static void fill_chunk(struct ff__soft *soft, char *chunk, const struct ff__move *move, bool used) {
-    FF_MASK_FOR_EACH_RUN(&move->held, run) {
-        ff__copy_pages(chunk + (size_t)run.first * FF_PAGE_SIZE,
-                       ff__soft_host_at(soft, move->block, run.first), run.end - run.first);
+static void fill_chunk(char *chunk, const struct ff__move *move, const struct ff__sources *sources,
+                       bool used) {
+    for (uint32_t i = 0; i < sources->count; i++) {
+        const struct ff__source *source = &sources->of[i];
+        FF_MASK_FOR_EACH_RUN(&source->pages, run) {
+            size_t offset = (size_t)run.first * FF_PAGE_SIZE;
+            ff__copy_pages(chunk + offset, source->from + offset, run.end - run.first);
+        }
     }
     struct ff_mask fresh = ff_mask_minus(&move->pages, &move->held);
     if (used)
@@ -39,6 +43,7 @@ static void fill_chunk(struct ff__soft *soft, char *chunk, const struct ff__move
 static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
     struct ff__memory *memory = &soft->memory;
     char *frames = chunk_in(memory->frames, move);
+    ff__guests_clear(soft, move->to.tier, ff__soft_chunk(move));
     if (ff__soft_is_ready(soft, move))
         return frames;
     if (*ff__soft_ready(soft, move))
@@ -76,23 +81,30 @@ static size_t move_chunk(struct ff__soft *soft, const struct ff__move *move, cha
     return all;
 }
 
-/* Waits until the link is through with these pages. */
-static int wait_for_link(struct ff__soft *soft, const struct ff__move *move,
-                         const struct ff_mask *pages, uint64_t start_ns,
-                         const struct ff__submission *submission) {
-    uint64_t end = ff__soft_link_end(soft, move, pages, start_ns);
+/* Waits until the links are through with what has not come. */
+static int wait_for_links(struct ff__soft *soft, const struct ff__move *move,
+                          const struct ff__sources *sources, uint64_t start_ns,
+                          const struct ff__submission *submission) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        const struct ff__source *source = &sources->of[i];
+        const struct ff__place *from = source->out ? &source->out->from : &move->from;
+        struct ff_mask pages = ff_mask_and(&source->pages, &move->left);
+        uint64_t through = ff__soft_link_end(soft, from, &move->to, &pages, start_ns);
+        end = through > end ? through : end;
+    }
     return ff__link_wait(end, &submission->aborted) ? 0 : -ECANCELED;
 }
 
 /* Takes the pages that came out of what is left. */
-static int in_moved(struct ff__soft *soft, struct ff__move *move,
+static int in_moved(struct ff__soft *soft, struct ff__move *move, const struct ff__sources *sources,
                     const struct ff__submission *submission) {
     uint64_t start = ff__clock_ns();
     char *chunk = take_chunk(soft, move);
     if (!chunk)
         return 0;
-    fill_chunk(soft, chunk, move, ff__soft_is_ready(soft, move));
-    int status = wait_for_link(soft, move, &move->held, start, submission);
+    fill_chunk(chunk, move, sources, ff__soft_is_ready(soft, move));
+    int status = wait_for_links(soft, move, sources, start, submission);
     size_t moved = status ? 0 : move_chunk(soft, move, chunk);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
     move->left = ff_mask_minus(&move->left, &came);
@@ -108,8 +120,11 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
     for (uint32_t left = ff__leaves_of(&move->left); left; left &= left - 1) {
         uint32_t leaf = (uint32_t)__builtin_ctz(left);
         uint32_t frame = ff__frames_of_leaf(frames, move->to.frame, move->block, leaf);
-        uint32_t *ready = &soft->memory.ready[move->to.tier][frame / FF_CHUNK_LEAVES];
-        uint32_t own = 1u << frame % FF_CHUNK_LEAVES;
+        uint32_t chunk = frame / FF_CHUNK_LEAVES, own = 1u << frame % FF_CHUNK_LEAVES;
+        ff__guests_clear(soft, move->to.tier, chunk);
+        if (!soft->use_move)
+            continue;
+        uint32_t *ready = &soft->memory.ready[move->to.tier][chunk];
         if (__atomic_load_n(ready, __ATOMIC_RELAXED) & own &&
             __atomic_fetch_and(ready, ~own, __ATOMIC_RELAXED) & own)
             ff__soft_give_back(soft->memory.frames[move->to.tier] + (size_t)frame * FF_LEAF_SIZE,
@@ -119,10 +134,12 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
 
 /* The kernel allocates anew: it gets back first what waits in the block's leaves. */
 static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
-    if (soft->use_move && move->to.frame == FF_SPLIT)
+    if (move->to.frame == FF_SPLIT) {
         give_back_split(soft, move);
-    if (!soft->use_move || move->to.frame == FF_SPLIT ||
-        !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
+        return;
+    }
+    ff__guests_clear(soft, move->to.tier, ff__soft_chunk(move));
+    if (!soft->use_move || !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
         return;
     uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
     uint32_t own = (leaves == FF_CHUNK_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
@@ -133,18 +150,19 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
                            leaves * FF_LEAF_SIZE);
 }
 
-/* Copies the pages [first, end) in, `held` from the host, else zeros; *end becomes how far it came. */
+/* Copies the pages [first, end) in; `from`: the block's first page, NULL: they are zeros. *end becomes how far it
+ * came. */
 static int copy_piece(struct ff__soft *soft, const struct ff__move *move, uint32_t first,
-                      uint32_t *end, bool held) {
+                      uint32_t *end, const char *from) {
     size_t copied;
     struct ff_mask piece = ff_mask_of_run(first, *end);
     struct ff_mask dropped = ff__changes_begin_arrival(&soft->changes, move->block);
     dropped = ff_mask_and(&dropped, &piece);
-    if (held && !ff_mask_empty(&dropped)) { /* the first page alone, which is dropped or is not */
+    if (from && !ff_mask_empty(&dropped)) { /* the first page alone, which is dropped or is not */
         *end = first + 1;
-        held = !ff_mask_test(&dropped, first);
+        from = ff_mask_test(&dropped, first) ? NULL : from;
     }
-    const char *from = held ? ff__soft_host_at(soft, move->block, first) : soft->memory.zeros;
+    from = from ? from + (size_t)first * FF_PAGE_SIZE : soft->memory.zeros;
     int status = ff__uffd_copy(&soft->uffd, ff__soft_managed_at(soft, move->block, first), from,
                                ff__soft_bytes(first, *end), &copied);
     ff__changes_end_arrival(&soft->changes);
@@ -153,14 +171,14 @@ static int copy_piece(struct ff__soft *soft, const struct ff__move *move, uint32
 }
 
 /* Takes the pages that came out of what is left. */
-static int copy_run(struct ff__soft *soft, struct ff__move *move, struct ff_run run, bool held,
-                    const struct ff__submission *submission) {
+static int copy_run(struct ff__soft *soft, struct ff__move *move, struct ff_run run,
+                    const char *from, const struct ff__submission *submission) {
     uint32_t at = run.first, tries = 0;
     while (at < run.end) {
         uint32_t end = run.end - at < PIECE_PAGES ? run.end : at + PIECE_PAGES;
         if (ff__soft_is_aborted(submission))
             return -ECANCELED;
-        int status = copy_piece(soft, move, at, &end, held);
+        int status = copy_piece(soft, move, at, &end, from);
         struct ff_mask came = ff_mask_of_run(at, end);
         move->left = ff_mask_minus(&move->left, &came);
         tries = end > at ? 0 : tries + 1;
@@ -172,9 +190,9 @@ static int copy_run(struct ff__soft *soft, struct ff__move *move, struct ff_run 
 }
 
 static int copy_runs(struct ff__soft *soft, struct ff__move *move, const struct ff_mask *pages,
-                     bool held, const struct ff__submission *submission) {
+                     const char *from, const struct ff__submission *submission) {
     FF_MASK_FOR_EACH_RUN(pages, run) {
-        int status = copy_run(soft, move, run, held, submission);
+        int status = copy_run(soft, move, run, from, submission);
         if (status)
             return status;
     }
@@ -182,29 +200,40 @@ static int copy_runs(struct ff__soft *soft, struct ff__move *move, const struct 
 }
 
 static int in_copied(struct ff__soft *soft, struct ff__move *move,
-                     const struct ff__submission *submission) {
+                     const struct ff__sources *sources, const struct ff__submission *submission) {
     give_back_leaves(soft, move);
-    struct ff_mask held = ff_mask_and(&move->left, &move->held);
     struct ff_mask fresh = ff_mask_minus(&move->left, &move->held);
-    int status = wait_for_link(soft, move, &held, ff__clock_ns(), submission);
-    if (!status)
-        status = copy_runs(soft, move, &held, true, submission);
-    return status ? status : copy_runs(soft, move, &fresh, false, submission);
+    int status = wait_for_links(soft, move, sources, ff__clock_ns(), submission);
+    for (uint32_t i = 0; i < sources->count && !status; i++) {
+        struct ff_mask pages = ff_mask_and(&move->left, &sources->of[i].pages);
+        status = copy_runs(soft, move, &pages, sources->of[i].from, submission);
+    }
+    return status ? status : copy_runs(soft, move, &fresh, NULL, submission);
+}
+
+static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
+                 const struct ff__submission *submission) {
+    struct ff__sources sources;
+    int status = 0;
+    ff__guests_find(soft, move, submission, &sources);
+    if (soft->use_move && is_whole && move->to.frame != FF_SPLIT &&
+        ff_mask_count(&move->left) == FF_BLOCK_PAGES)
+        status = in_moved(soft, move, &sources, submission);
+    if (!status && !ff_mask_empty(&move->left))
+        status = in_copied(soft, move, &sources, submission);
+    ff__guests_end(soft, move, &sources);
+    return status;
 }
 
 int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
                 const struct ff__submission *submission) {
     bool is_whole = ff__move_is_whole(move);
-    int status = 0;
+    if (move->guest)
+        return ff__guests_in(soft, move, submission);
     struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
     gone = ff_mask_and(&gone, &move->left);
     move->left = ff_mask_minus(&move->left, &gone);
-    ff__changes_begin_in(&soft->changes, move->block, &move->left);
-    if (soft->use_move && is_whole && move->to.frame != FF_SPLIT &&
-        ff_mask_count(&move->left) == FF_BLOCK_PAGES)
-        status = in_moved(soft, move, submission);
-    if (!status && !ff_mask_empty(&move->left))
-        status = in_copied(soft, move, submission);
+    int status = bring(soft, move, is_whole, submission);
     move->left = ff_mask_or(&move->left, &gone);
     return status == 0 && !ff_mask_empty(&gone) ? -ENOENT : status;
 }

@@ -5,12 +5,11 @@
 #define SLEEP_SLACK_NS 80000u   /* a sleep wakes this much late on a busy machine */
 #define SLICE_NS       5000000u /* how often a sleeping thread looks whether it has been aborted */
 
-uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
-                          uint64_t bytes) {
+uint64_t ff__link_reserve(struct ff__link *link, uint64_t now_ns, uint64_t bytes) {
     if (link->speed.bytes_per_second <= 0 || bytes == 0)
         return now_ns;
     uint64_t duration = (uint64_t)((double)bytes / link->speed.bytes_per_second * 1e9);
-    uint64_t *busy = &link->busy_until[direction];
+    uint64_t *busy = &link->busy_until;
     uint64_t before = __atomic_load_n(busy, __ATOMIC_RELAXED), after;
     do
         after = (before > now_ns ? before : now_ns) + duration;

@@ -1,21 +1,17 @@
-/* A paced link: makes transfers take the time that a slower link would need, so that a fast
- * machine can stand in for PCIe or NVLink. Both directions run at the same time; transfers in
- * one direction queue. */
+/* One direction of a paced link: makes transfers take the time that a slower link would need, so that a fast
+ * machine can stand in for PCIe or NVLink. Transfers queue. */
 #ifndef FF_SOFT_LINK_H
 #define FF_SOFT_LINK_H
 
 #include <farfault/farfault.h>
 
-enum ff__direction { FF__LINK_IN, FF__LINK_OUT };
-
 struct ff__link {
     struct ff_link speed;
-    uint64_t busy_until[2]; /* by direction; atomic */
+    uint64_t busy_until; /* atomic */
 };
 
 /* When a transfer that could start at `now_ns` will be through; reserves the link for it. */
-uint64_t ff__link_reserve(struct ff__link *link, enum ff__direction direction, uint64_t now_ns,
-                          uint64_t bytes);
+uint64_t ff__link_reserve(struct ff__link *link, uint64_t now_ns, uint64_t bytes);
 
 /* Waits for that time: sleeps while it is far, spins when it is near. False: *aborted has become true, which is
  * atomic. */

@@ -89,9 +89,21 @@ static size_t ready_size(const struct ff__memory *memory) {
     return (memory->frames_size >> FF_BLOCK_SHIFT) * sizeof(uint32_t);
 }
 
+static size_t holds_size(const struct ff__memory *memory) {
+    return (memory->device_size >> FF_BLOCK_SHIFT) * sizeof(bool);
+}
+
+static int init_lent(struct ff__memory *memory, uint32_t tier) {
+    memory->lent[tier] = reserve_open(memory->lent_size[tier]);
+    memory->holds_lent[tier] = ff__lazy_map(holds_size(memory));
+    return memory->lent[tier] && memory->holds_lent[tier] ? 0 : -ENOMEM;
+}
+
 /* Without MOVE a device's memory is the kernel's to hand out. */
 static int init_device(struct ff__memory *memory, uint32_t tier, const struct ff__uffd *uffd) {
-    if (uffd->staging_fd < 0)
+    if (memory->tier_count > 2 && init_lent(memory, tier))
+        return -ENOMEM;
+    if (uffd->staging_fd < 0 || tier > memory->devices)
         return 0;
     memory->frames[tier] = reserve_open(memory->frames_size);
     memory->fresh[tier] = reserve(memory->frames_size, -1);
@@ -116,13 +128,19 @@ static uint64_t most_pinned(const struct ff_config *config) {
 }
 
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
-                    const struct ff__uffd *uffd, struct ff_error *error) {
+                    const struct ff__neighbours *neighbours, const struct ff__uffd *uffd,
+                    struct ff_error *error) {
     memset(memory, 0, sizeof *memory);
     memory->host_fd = -1;
     memory->size = config->address_space;
     memory->device_size = config->memory;
     memory->frames_size = config->memory + most_pinned(config);
-    memory->tier_count = config->devices + 1;
+    memory->devices = config->devices;
+    memory->tier_count = 1 + config->devices + neighbours->count;
+    for (uint32_t tier = 1; tier < memory->tier_count; tier++)
+        memory->lent_size[tier] = tier <= config->devices
+                                      ? config->memory
+                                      : neighbours->memory[tier - 1 - config->devices];
     int status = config->host_file ? open_host_file(memory, config->host_file, error) : 0;
     if (status)
         return status;
@@ -155,7 +173,9 @@ void ff__memory_fini(struct ff__memory *memory) {
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
         release(memory->fresh[tier], memory->frames_size);
+        release(memory->lent[tier], memory->lent_size[tier]);
         ff__lazy_unmap(memory->ready[tier], ready_size(memory));
+        ff__lazy_unmap(memory->holds_lent[tier], holds_size(memory));
     }
     if (memory->host_fd >= 0)
         close(memory->host_fd);
@@ -176,6 +196,8 @@ void ff__memory_unlock(struct ff__memory *memory) {
     if (memory->aside)
         munlock(memory->aside, memory->size);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
+        if (memory->lent[tier])
+            munlock(memory->lent[tier], memory->lent_size[tier]);
         if (!memory->frames[tier])
             continue;
         munlock(memory->frames[tier], memory->frames_size);

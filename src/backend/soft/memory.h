@@ -11,6 +11,9 @@
  *             so together they hold no more than has been allocated
  *   fresh     where a chunk's memory is allocated: of the size of `frames`, but not registered, so
  *             that touching it allocates
+ *   lent      one a device, of its memory's size: what other devices have evicted to it (guests). A chunk's memory is
+ *             allocated either here or in the areas above. Of a device of another program there is this area alone, and
+ *             the memory is its lease (soft/leases.h)
  *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
@@ -27,13 +30,16 @@
 
 struct ff__memory {
     char *managed, *host, *aside;
-    char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX];
+    char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX], *lent[FF_TIERS_MAX];
     uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
+    bool *holds_lent[FF_TIERS_MAX];         /* [chunk] its memory is allocated in `lent`; atomic */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
     const char *zeros;                      /* one block */
-    uint64_t size;                          /* of managed, host and aside */
-    uint64_t device_size;                   /* of a device's memory, */
+    uint64_t lent_size[FF_TIERS_MAX];
+    uint64_t size;        /* of managed, host and aside */
+    uint64_t device_size; /* of a device's memory, */
     uint64_t frames_size; /* and of `frames` and `fresh`, which have spare chunks, too */
+    uint32_t devices;     /* tiers that are this program's own devices: the first ones */
     uint32_t tier_count;
     int host_fd; /* -1: RAM */
 };
@@ -41,7 +47,8 @@ struct ff__memory {
 /* -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the host file. What there is by then is for
  * ff__memory_fini, once the descriptors are closed: unmapping registered memory waits for a reader. */
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
-                    const struct ff__uffd *uffd, struct ff_error *error);
+                    const struct ff__neighbours *neighbours, const struct ff__uffd *uffd,
+                    struct ff_error *error);
 void ff__memory_fini(struct ff__memory *memory);
 
 /* Chunks that a device may use beyond its memory. */

@@ -9,11 +9,10 @@
 #define SETTLE_NS  20000u /* between tries while the program changes its memory, */
 #define SETTLE_MAX 100u   /* of which there are so many */
 
-uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__move *move,
-                           const struct ff_mask *pages, uint64_t start_ns) {
-    struct ff__link *link = &soft->links[ff__move_place(move)->tier];
-    enum ff__direction direction = ff__move_arrives(move) ? FF__LINK_IN : FF__LINK_OUT;
-    return ff__link_reserve(link, direction, start_ns,
+uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__place *from,
+                           const struct ff__place *to, const struct ff_mask *pages,
+                           uint64_t start_ns) {
+    return ff__link_reserve(&soft->links[from->tier][to->tier], start_ns,
                             (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE);
 }
 

@@ -48,9 +48,10 @@ static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__mov
 
 /* ---- what both ways need: move.c ---- */
 
-/* When a paced link has had the time for these pages of the move since `start_ns`. Takes it from the link. */
-uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__move *move,
-                           const struct ff_mask *pages, uint64_t start_ns);
+/* When a paced link between the places has had the time for these pages since `start_ns`. Takes it from the link. */
+uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__place *from,
+                           const struct ff__place *to, const struct ff_mask *pages,
+                           uint64_t start_ns);
 
 /* Whether the submission is to end early. */
 static inline bool ff__soft_is_aborted(const struct ff__submission *submission) {

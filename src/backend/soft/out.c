@@ -1,5 +1,5 @@
 /* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY). */
-#include "backend/soft/move.h"
+#include "backend/soft/guests.h"
 
 #include "base/clock.h"
 
@@ -17,9 +17,17 @@ static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *m
     struct ff_mask copied = ff__copy_changed(ff__soft_host_at(soft, move->block, 0), from, &live,
                                              &move->held, soft->memory.sums[move->block]);
     ff__changes_end_out(&soft->changes, move->block, pages);
-    uint64_t end = ff__soft_link_end(soft, move, &copied, start);
+    uint64_t end = ff__soft_link_end(soft, &move->from, &move->to, &copied, start);
     *end_ns = end > *end_ns ? end : *end_ns;
     return copied;
+}
+
+/* Copies the pages to where they go; returns those that the host has got. */
+static struct ff_mask deliver(struct ff__soft *soft, struct ff__move *move,
+                              const struct ff_mask *pages, const char *from, uint64_t *end_ns) {
+    if (!move->lends)
+        return write_back(soft, move, pages, from, end_ns);
+    return ff__guests_put(soft, move, pages, from, end_ns);
 }
 
 /* Which pages of the run are there. Drops are not told of without MOVE, and a thread that reads what is absent would
@@ -103,9 +111,12 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
         int ended = move_run_out(soft, move, run, &there);
         status = ended ? ended : status;
     }
-    struct ff_mask copied =
-        write_back(soft, move, &there, ff__soft_staging_at(soft, move, 0), end_ns);
+    struct ff_mask copied = deliver(soft, move, &there, ff__soft_staging_at(soft, move, 0), end_ns);
     move->copied = ff_mask_or(&move->copied, &copied);
+    struct ff_mask lost = ff_mask_minus(&going, &move->left);
+    lost = ff_mask_minus(&lost, &there);
+    if (move->lends)
+        ff__guests_lose(soft, move, &lost);
     clear_staging(soft, move, &there);
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
@@ -140,7 +151,7 @@ static int protect_run_out(struct ff__soft *soft, struct ff__move *move, struct 
     if (status == 0 && !is_readable(soft, move->block, &there))
         status = -EBUSY;
     if (status == 0) {
-        back = write_back(soft, move, &there, ff__soft_managed_at(soft, move->block, 0), end_ns);
+        back = deliver(soft, move, &there, ff__soft_managed_at(soft, move->block, 0), end_ns);
         status = drop_run(soft, area, size);
         kept = status ? present_in(soft, move->block, run) : (struct ff_mask){{0}};
     }
@@ -153,6 +164,8 @@ static int protect_run_out(struct ff__soft *soft, struct ff__move *move, struct 
     move->copied = ff_mask_or(&move->copied, &back);
     struct ff_mask lost = ff_mask_minus(&gone, &there);
     ff__memory_zero_host(&soft->memory, move->block, &lost); /* dropped, so it reads as zeros */
+    if (move->lends)
+        ff__guests_lose(soft, move, &lost);
     return status;
 }
 
@@ -192,6 +205,8 @@ static int take_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_
 }
 
 int ff__soft_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    if (move->guest)
+        return ff__guests_out(soft, move, end_ns);
     int status = ff_mask_empty(&move->left) ? 0 : take_out(soft, move, end_ns);
     return ff_mask_empty(&move->left) ? 0 : status;
 }

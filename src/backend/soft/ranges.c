@@ -68,6 +68,7 @@ bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high) {
                 overlaps(memory->zeros, FF_BLOCK_SIZE, low, high);
     for (uint32_t tier = 1; tier < memory->tier_count && !owns; tier++)
         owns = overlaps(memory->frames[tier], memory->frames_size, low, high) ||
-               overlaps(memory->fresh[tier], memory->frames_size, low, high);
+               overlaps(memory->fresh[tier], memory->frames_size, low, high) ||
+               overlaps(memory->lent[tier], memory->lent_size[tier], low, high);
     return owns;
 }

@@ -25,7 +25,8 @@ static int init(void *state, const struct ff_policy_env *env) {
 static uint64_t reserve(void *state, const struct ff_view *view) {
     uint64_t most = UINT64_MAX, wanted = ((const struct evict *)state)->reserve;
     for (uint32_t tier = 1; tier < view->tier_count; tier++)
-        most = view->capacity[tier] / 4 < most ? view->capacity[tier] / 4 : most;
+        if (!view->lending[tier].guests_only)
+            most = view->capacity[tier] / 4 < most ? view->capacity[tier] / 4 : most;
     return wanted < most ? wanted : most;
 }
 

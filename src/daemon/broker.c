@@ -1,0 +1,513 @@
+#include "daemon/broker.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "daemon/divide.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TICK_MS  5                    /* between looks at what is to be had back */
+#define QUIET_MS 1000                 /* and where nothing is */
+#define HELLO_NS UINT64_C(5000000000) /* a connection has so long to say who it is; ours */
+#define LISTENER UINT32_MAX
+#define BURST    64 /* messages of one client that are read before others have their turn */
+
+static const struct ff__client *client_of(const struct ff__broker *broker, uint32_t device) {
+    uint32_t client = broker->devices[device].client;
+    return client == FF__SHARE_NOBODY ? NULL : &broker->clients[client];
+}
+
+/* ---- who is there ---- */
+
+static void forget(struct ff__broker *broker, struct ff__client *client) {
+    if (client->fd < 0)
+        return;
+    close(client->fd);
+    client->fd = -1;
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        ff__grant_close(&client->grants[d]);
+    if (client->device != FF__SHARE_NOBODY)
+        broker->devices[client->device].client = FF__SHARE_NOBODY;
+    client->device = FF__SHARE_NOBODY;
+}
+
+static void send_to(struct ff__broker *broker, struct ff__client *client,
+                    const struct ff__share_message *message) {
+    if (client->fd >= 0 && ff__share_send(client->fd, message, NULL, 0, false))
+        forget(broker, client);
+}
+
+static void refuse(struct ff__broker *broker, struct ff__client *client, const char *why) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_REFUSED);
+    ff__share_set_text(&message, "%s", why);
+    send_to(broker, client, &message);
+    forget(broker, client);
+}
+
+/* ---- who may have what ---- */
+
+static uint32_t lent_of(const struct ff__broker *broker, uint32_t device) {
+    uint32_t lent = 0;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++)
+        lent += broker->clients[c].grants[device].given;
+    return lent;
+}
+
+/* What its own program has of a device, or is to have; at least what is never lent. */
+static uint32_t own_of(const struct ff__broker *broker, uint32_t device) {
+    const struct ff__client *client = client_of(broker, device);
+    uint32_t own = client ? client->own : 0, need = client ? client->need : 0;
+    uint32_t most = need > own ? need : own;
+    return most > FF__KEEP ? most : FF__KEEP;
+}
+
+static uint32_t free_of(const struct ff__broker *broker, uint32_t device) {
+    uint32_t used = own_of(broker, device) + lent_of(broker, device);
+    return broker->devices[device].slots > used ? broker->devices[device].slots - used : 0;
+}
+
+static void divide(const struct ff__broker *broker, struct ff__division *division) {
+    *division = (struct ff__division){.devices = broker->device_count};
+    for (uint32_t d = 0; d < broker->device_count; d++) {
+        const struct ff__client *client = client_of(broker, d);
+        uint32_t own = own_of(broker, d), slots = broker->devices[d].slots;
+        division->spare[d] = slots > own ? slots - own : 0;
+        division->wanted[d] = client ? client->wanted : 0;
+        for (uint32_t other = 0; other < broker->device_count && client; other++)
+            division->held[d][other] = client->grants[other].given;
+    }
+    ff__divide(division);
+}
+
+/* Tells a program how much of a lease is its own now. */
+static void tell_lease(struct ff__broker *broker, struct ff__client *client, uint32_t device,
+                       uint32_t slots) {
+    struct ff__grant *grant = &client->grants[device];
+    struct ff__share_message message = ff__share_message(FF__SHARE_LEASE);
+    if (client->fd < 0 || !grant->is_open || grant->told == slots)
+        return;
+    message.device = device;
+    message.bytes = slots * FF__SLOT_SIZE;
+    grant->told = slots;
+    send_to(broker, client, &message);
+}
+
+/* The first of a lease: with its files. False: there is none. */
+static bool open_lease(struct ff__broker *broker, struct ff__client *client, uint32_t device) {
+    struct ff__grant *grant = &client->grants[device];
+    struct ff__share_message message = ff__share_message(FF__SHARE_LEASE);
+    if (grant->is_open)
+        return true;
+    if (ff__grant_open(grant, broker->devices[device].slots))
+        return false; /* no memory: another time */
+    const int fds[FF__SHARE_FDS] = {grant->memory_fd, grant->states_fd};
+    message.device = device;
+    if (ff__share_send(client->fd, &message, fds, FF__SHARE_FDS, false) == 0)
+        return true;
+    forget(broker, client);
+    return false;
+}
+
+/* Takes what is more than the program's share, as far as that goes now. */
+static void take_back(struct ff__broker *broker, struct ff__client *client, uint32_t device,
+                      uint32_t share, uint64_t now) {
+    struct ff__grant *grant = &client->grants[device];
+    if (grant->given <= share) {
+        grant->deadline_ns = 0;
+        return;
+    }
+    ff__grant_take(grant, grant->given - share);
+    tell_lease(broker, client, device, share);
+    if (grant->given <= share)
+        grant->deadline_ns = 0;
+    else if (grant->deadline_ns == 0)
+        grant->deadline_ns = now + broker->limit_ns;
+}
+
+static void give_own(struct ff__broker *broker, uint32_t device) {
+    uint32_t number = broker->devices[device].client;
+    struct ff__client *client = number == FF__SHARE_NOBODY ? NULL : &broker->clients[number];
+    if (!client || client->need <= client->own)
+        return;
+    uint32_t lent = lent_of(broker, device), slots = broker->devices[device].slots;
+    uint32_t most = slots > lent ? slots - lent : 0,
+             own = client->need < most ? client->need : most;
+    if (own <= client->own)
+        return;
+    client->own = own;
+    struct ff__share_message message = ff__share_message(FF__SHARE_OWN);
+    message.bytes = own * FF__SLOT_SIZE;
+    send_to(broker, client, &message);
+}
+
+static void give_lease(struct ff__broker *broker, struct ff__client *client, uint32_t device,
+                       uint32_t share) {
+    struct ff__grant *grant = &client->grants[device];
+    uint32_t there = free_of(broker, device);
+    if (client->fd < 0 || grant->given > share)
+        return;
+    uint32_t more = share - grant->given;
+    more = more < there ? more : there;
+    if (more > 0 && open_lease(broker, client, device))
+        ff__grant_give(grant, more);
+    tell_lease(broker, client, device, grant->given);
+}
+
+/* Brings what everybody has nearer to what they are to have. */
+static void settle(struct ff__broker *broker) {
+    struct ff__division division;
+    uint64_t now = ff__clock_ns();
+    divide(broker, &division);
+    for (uint32_t step = 0; step < 3; step++) {
+        for (uint32_t p = 0; p < broker->device_count; p++) {
+            uint32_t number = broker->devices[p].client;
+            for (uint32_t d = 0; d < broker->device_count && number != FF__SHARE_NOBODY; d++) {
+                struct ff__client *client = &broker->clients[number];
+                if (step == 0)
+                    take_back(broker, client, d, division.share[p][d], now);
+                else if (step == 2)
+                    give_lease(broker, client, d, division.share[p][d]);
+            }
+            if (step == 1)
+                give_own(broker, p);
+        }
+    }
+}
+
+/* Disconnects programs that have kept for too long what others need. Whether something is still to be had back. */
+static bool enforce(struct ff__broker *broker) {
+    uint64_t now = ff__clock_ns();
+    bool waits = false;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        struct ff__client *client = &broker->clients[c];
+        for (uint32_t d = 0; d < broker->device_count && client->fd >= 0; d++) {
+            uint64_t deadline = client->grants[d].deadline_ns;
+            waits = waits || deadline > 0;
+            if (deadline > 0 && now > deadline)
+                refuse(broker, client, "memory that others need was not given back in time");
+        }
+        if (client->fd >= 0 && client->device == FF__SHARE_NOBODY &&
+            now - client->since_ns > HELLO_NS)
+            refuse(broker, client, "nothing was said for too long");
+    }
+    return waits;
+}
+
+/* ---- what they say ---- */
+
+static uint32_t find_device(const struct ff__broker *broker, const char *name) {
+    for (uint32_t d = 0; d < broker->device_count; d++) {
+        bool fits = !name[0] || strcmp(name, broker->devices[d].name) == 0;
+        if (fits && broker->devices[d].client == FF__SHARE_NOBODY)
+            return d;
+    }
+    return FF__SHARE_NOBODY;
+}
+
+static bool is_device(const struct ff__broker *broker, const char *name) {
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        if (!name[0] || strcmp(name, broker->devices[d].name) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t slots_of(uint64_t bytes) {
+    return (uint32_t)(bytes / FF__SLOT_SIZE);
+}
+
+static void tell_device(struct ff__broker *broker, struct ff__client *client, uint32_t d) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_DEVICE);
+    const struct ff__client *user = client_of(broker, d);
+    message.device = d;
+    message.bytes = broker->devices[d].slots * FF__SLOT_SIZE;
+    message.own = user ? user->own * FF__SLOT_SIZE : 0;
+    message.lent = lent_of(broker, d) * FF__SLOT_SIZE;
+    ff__share_set_text(&message, "%s", broker->devices[d].name);
+    send_to(broker, client, &message);
+}
+
+static void join(struct ff__broker *broker, struct ff__client *client,
+                 const struct ff__share_message *hello) {
+    struct ff__share_message welcome = ff__share_message(FF__SHARE_WELCOME);
+    uint32_t d = find_device(broker, hello->text);
+    if (d == FF__SHARE_NOBODY) {
+        refuse(broker, client,
+               is_device(broker, hello->text) ? "every such device has a program already"
+                                              : "there is no such device");
+        return;
+    }
+    client->device = d;
+    broker->devices[d].client = (uint32_t)(client - broker->clients);
+    uint32_t most = broker->devices[d].slots, wanted = slots_of(hello->bytes);
+    uint32_t lent = lent_of(broker, d), free_slots = most > lent ? most - lent : 0;
+    wanted = wanted == 0 || wanted > most ? most : wanted;
+    client->own = wanted < free_slots ? wanted : free_slots;
+    client->need = client->own;
+    welcome.device = d;
+    welcome.bytes = client->own * FF__SLOT_SIZE;
+    send_to(broker, client, &welcome);
+    for (uint32_t other = 0; other < broker->device_count; other++)
+        tell_device(broker, client, other);
+    welcome.kind = FF__SHARE_END;
+    send_to(broker, client, &welcome);
+}
+
+static void need(struct ff__broker *broker, struct ff__client *client, uint64_t bytes) {
+    uint32_t slots = slots_of(bytes), most = broker->devices[client->device].slots;
+    client->need = slots < most ? slots : most;
+    if (client->need < client->own) /* the program has lowered its limit before */
+        client->own = client->need;
+}
+
+static void harvest(struct ff__broker *broker, struct ff__client *client, uint64_t bytes) {
+    uint32_t all = 0, slots = slots_of(bytes);
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        all += broker->devices[d].slots;
+    client->wanted = slots < all ? slots : all;
+}
+
+static void report(struct ff__client *client, const struct ff__share_message *message) {
+    client->faults = message->faults;
+    client->bytes_lent = message->bytes_lent;
+    client->bytes_fetched = message->bytes_fetched;
+}
+
+static void tell_program(struct ff__broker *broker, struct ff__client *to,
+                         const struct ff__client *client) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_PROGRAM);
+    message.device = client->device;
+    message.pid = client->pid;
+    message.own = client->own * FF__SLOT_SIZE;
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        message.lent += client->grants[d].given * FF__SLOT_SIZE;
+    message.faults = client->faults;
+    message.bytes_lent = client->bytes_lent;
+    message.bytes_fetched = client->bytes_fetched;
+    ff__share_set_text(&message, "%s", client->name);
+    send_to(broker, to, &message);
+}
+
+/* What a spectator wants to know, once; then it goes. */
+static void show(struct ff__broker *broker, struct ff__client *client) {
+    struct ff__share_message end = ff__share_message(FF__SHARE_END);
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        tell_device(broker, client, d);
+    for (uint32_t c = 0; c < FF__CLIENTS; c++)
+        if (broker->clients[c].fd >= 0 && broker->clients[c].device != FF__SHARE_NOBODY)
+            tell_program(broker, client, &broker->clients[c]);
+    send_to(broker, client, &end);
+    forget(broker, client);
+}
+
+static void handle(struct ff__broker *broker, struct ff__client *client,
+                   const struct ff__share_message *message) {
+    bool has_joined = client->device != FF__SHARE_NOBODY;
+    switch (message->kind) {
+    case FF__SHARE_HELLO:
+        if (!has_joined) {
+            join(broker, client, message);
+            return;
+        }
+        break;
+    case FF__SHARE_WATCH:
+        if (!has_joined) {
+            show(broker, client);
+            return;
+        }
+        break;
+    case FF__SHARE_NEED:
+        if (has_joined) {
+            need(broker, client, message->bytes);
+            return;
+        }
+        break;
+    case FF__SHARE_HARVEST:
+        if (has_joined) {
+            harvest(broker, client, message->bytes);
+            return;
+        }
+        break;
+    case FF__SHARE_REPORT:
+        if (has_joined) {
+            report(client, message);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    refuse(broker, client, "that message does not belong here");
+}
+
+static void read_from(struct ff__broker *broker, struct ff__client *client) {
+    struct ff__share_message message;
+    for (int i = 0; i < BURST && client->fd >= 0; i++) {
+        int status = ff__share_receive(client->fd, &message, NULL, NULL, false);
+        if (status == -EAGAIN)
+            return;
+        if (status == -EPROTO)
+            refuse(broker, client, "that is no message of this protocol");
+        else if (status <= 0)
+            forget(broker, client);
+        else
+            handle(broker, client, &message);
+    }
+}
+
+/* ---- connections ---- */
+
+static void read_name(struct ff__client *client) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/comm", client->pid);
+    FILE *file = fopen(path, "re");
+    snprintf(client->name, sizeof client->name, "?");
+    if (file && fgets(client->name, sizeof client->name, file))
+        client->name[strcspn(client->name, "\n")] = '\0';
+    for (char *c = client->name; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = '?';
+    if (file)
+        fclose(file);
+}
+
+/* A place for one more connection of the process; NULL: there is none. */
+static struct ff__client *find_place(struct ff__broker *broker, uint32_t pid) {
+    struct ff__client *place = NULL;
+    uint32_t same = 0;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        struct ff__client *client = &broker->clients[c];
+        same += client->fd >= 0 && client->pid == pid;
+        if (client->fd < 0 && !place)
+            place = client;
+    }
+    return same < FF__CLIENTS_OF_PID ? place : NULL;
+}
+
+static void take_in(struct ff__broker *broker, int fd) {
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    struct ff__share_message no = ff__share_message(FF__SHARE_REFUSED);
+    int status = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    struct ff__client *client = status ? NULL : find_place(broker, (uint32_t)peer.pid);
+    if (!client) {
+        ff__share_set_text(&no, "too many connections");
+        ff__share_send(fd, &no, NULL, 0, false);
+        close(fd);
+        return;
+    }
+    *client = (struct ff__client){.fd = fd,
+                                  .pid = (uint32_t)peer.pid,
+                                  .device = FF__SHARE_NOBODY,
+                                  .since_ns = ff__clock_ns()};
+    read_name(client);
+    struct epoll_event event = {.events = EPOLLIN,
+                                .data.u32 = (uint32_t)(client - broker->clients)};
+    if (epoll_ctl(broker->epoll, EPOLL_CTL_ADD, fd, &event))
+        forget(broker, client);
+}
+
+static void accept_all(struct ff__broker *broker) {
+    int fd;
+    while ((fd = accept4(broker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        take_in(broker, fd);
+}
+
+int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
+    struct epoll_event events[FF__CLIENTS + 1];
+    int count = epoll_wait(broker->epoll, events, FF__CLIENTS + 1, timeout_ms);
+    if (count < 0 && errno != EINTR)
+        return -errno;
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u32 != LISTENER && broker->clients[events[i].data.u32].fd >= 0)
+            read_from(broker, &broker->clients[events[i].data.u32]);
+    }
+    for (int i = 0; i < count; i++) /* last: a place that is taken anew has no old events */
+        if (events[i].data.u32 == LISTENER)
+            accept_all(broker);
+    settle(broker);
+    return enforce(broker) ? TICK_MS : QUIET_MS;
+}
+
+int ff__broker_run(struct ff__broker *broker) {
+    int next_ms = 0;
+    while (!__atomic_load_n(&broker->stop, __ATOMIC_RELAXED) && next_ms >= 0)
+        next_ms = ff__broker_step(broker, next_ms);
+    return next_ms < 0 ? next_ms : 0;
+}
+
+/* ---- opening and closing ---- */
+
+/* A socket that a broker has left behind when it was killed is no hindrance; one that somebody listens at is. */
+static int clear_path(const char *path, struct ff_error *error) {
+    struct stat about;
+    if (lstat(path, &about))
+        return 0;
+    if (!S_ISSOCK(about.st_mode))
+        return ff__fail(error, -EEXIST, "%s exists and is no socket", path);
+    int fd = ff__share_connect(path);
+    if (fd >= 0) {
+        close(fd);
+        return ff__fail(error, -EADDRINUSE, "%s: a broker listens there already", path);
+    }
+    unlink(path);
+    return 0;
+}
+
+static int listen_at(struct ff__broker *broker, const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = LISTENER};
+    strcpy(address.sun_path, path);
+    broker->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    broker->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (broker->listener < 0 || broker->epoll < 0)
+        return -errno;
+    mode_t mask = umask(0177); /* for its owner alone, unless that changes it */
+    int status = bind(broker->listener, (const struct sockaddr *)&address, sizeof address);
+    umask(mask);
+    if (status)
+        return -errno;
+    broker->path = path;
+    if (listen(broker->listener, SOMAXCONN) ||
+        epoll_ctl(broker->epoll, EPOLL_CTL_ADD, broker->listener, &event))
+        return -errno;
+    return 0;
+}
+
+int ff__broker_open(struct ff__broker *broker, const char *path, struct ff_error *error) {
+    broker->listener = broker->epoll = -1;
+    broker->path = NULL;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++)
+        broker->clients[c] = (struct ff__client){.fd = -1, .device = FF__SHARE_NOBODY};
+    if (strlen(path) >= sizeof((struct sockaddr_un){0}).sun_path)
+        return ff__fail(error, -ENAMETOOLONG, "%s: the path of a socket is at most 107 bytes long",
+                        path);
+    int status = clear_path(path, error);
+    if (status)
+        return status;
+    status = listen_at(broker, path);
+    if (status) {
+        ff__broker_close(broker);
+        return ff__fail(error, status, "cannot listen at %s: %s", path, strerror(-status));
+    }
+    return 0;
+}
+
+void ff__broker_close(struct ff__broker *broker) {
+    for (uint32_t c = 0; c < FF__CLIENTS; c++)
+        forget(broker, &broker->clients[c]);
+    if (broker->listener >= 0)
+        close(broker->listener);
+    if (broker->epoll >= 0)
+        close(broker->epoll);
+    if (broker->path)
+        unlink(broker->path);
+    broker->listener = broker->epoll = -1;
+}

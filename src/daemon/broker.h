@@ -1,0 +1,60 @@
+/* The broker: devices that programs share. One thread, one epoll, tables of fixed size.
+ *
+ * A device has at most one program at a time. What that program does not need is lent to others (daemon/divide.h), by
+ * grants of slots (daemon/grant.h). What a program needs of its own device again is taken back from the others: at once as
+ * far as they hold nothing there that only they have; the rest as they write it back, and after a time limit in any case. A
+ * program that breaks the protocol, does not read what it is sent, or keeps what it is to give back, is disconnected. */
+#ifndef FF_DAEMON_BROKER_H
+#define FF_DAEMON_BROKER_H
+
+#include "daemon/grant.h"
+#include "share/protocol.h"
+
+#include <farfault/farfault.h>
+
+#define FF__CLIENTS        64u
+#define FF__CLIENTS_OF_PID 4u
+#define FF__KEEP                                                                                   \
+    2u /* slots of each device that are never lent, so that a program can begin; ours */
+
+struct ff__broker_device {
+    char name[FF__SHARE_NAME];
+    uint32_t slots;
+    uint32_t client; /* its program; FF__SHARE_NOBODY */
+};
+
+struct ff__client {
+    int fd; /* -1: none */
+    uint32_t pid;
+    uint32_t device; /* FF__SHARE_NOBODY: it has not joined */
+    uint64_t since_ns;
+    char name[FF__SHARE_NAME]; /* the program's, as the system has it */
+    uint32_t own, need;        /* slots of its device: that it may use, and would */
+    uint32_t wanted;           /* of others */
+    struct ff__grant grants[FF__SHARE_DEVICES];
+    uint64_t faults, bytes_lent, bytes_fetched;
+};
+
+struct ff__broker {
+    int listener, epoll;
+    const char *path;
+    uint64_t limit_ns; /* to give back what others need */
+    uint32_t device_count;
+    struct ff__broker_device devices[FF__SHARE_DEVICES];
+    struct ff__client clients[FF__CLIENTS];
+    bool stop; /* atomic: set by handlers of signals */
+};
+
+/* Listens at the path, which must not exist or be a socket that nobody listens at. The devices are set before. Negative
+ * errno, with a line. */
+int ff__broker_open(struct ff__broker *broker, const char *path, struct ff_error *error);
+
+/* Serves what has come, waiting for it at most `timeout_ms`. Returns how soon it is to be called again, in ms; negative
+ * errno: it could not wait. */
+int ff__broker_step(struct ff__broker *broker, int timeout_ms);
+
+/* Serves until it is to stop. Negative errno: it could not wait. */
+int ff__broker_run(struct ff__broker *broker);
+void ff__broker_close(struct ff__broker *broker);
+
+#endif

@@ -1,0 +1,39 @@
+/* A context that shares devices with other programs through a broker (share/protocol.h).
+ *
+ * A thread of its own talks to the broker. It lowers the device's capacity when the program uses less than that for a while,
+ * raises it when it uses more, and borrows others' memory for what does not fit. When the broker is gone, the program has
+ * its own device for itself, and no other. */
+#ifndef FF_RUNTIME_SHARE_H
+#define FF_RUNTIME_SHARE_H
+
+#include "engine/pipeline.h"
+#include "share/protocol.h"
+
+struct ff__share {
+    int socket; /* -1: nothing is shared */
+    struct ff__neighbours neighbours;
+    uint32_t tiers[FF__SHARE_DEVICES]; /* [device of the broker] */
+    bool is_leased[FF_TIERS_MAX];
+    uint64_t memory; /* bytes of the own device that this program may use at most, */
+    uint64_t own;    /* that it may use now, */
+    uint64_t need;   /* and that it has asked for */
+    uint64_t wanted; /* of others */
+    uint64_t low_ns; /* since when it needs less; 0: it does not */
+    uint64_t reported_ns;
+    struct ff__pipeline *pipeline;
+    pthread_t thread;
+    bool has_thread, is_ready, has_own_table;
+    bool stop; /* atomic */
+};
+
+/* Joins the broker that the configuration names, if it names one: what the device may have is in share->memory.
+ * Negative errno, with a line. */
+int ff__share_join(struct ff__share *share, const struct ff_config *config, struct ff_error *error);
+
+/* Starts the thread; the pipeline runs. 0 or negative errno. */
+int ff__share_start(struct ff__share *share, struct ff__pipeline *pipeline);
+
+/* Leaves the broker. */
+void ff__share_stop(struct ff__share *share);
+
+#endif

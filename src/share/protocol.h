@@ -1,0 +1,79 @@
+/* What programs and the broker (farfaultd) say to each other over a unix socket of type SOCK_SEQPACKET.
+ *
+ * Every message is one packet of a fixed size. Only the broker sends descriptors, and only with the first lease of a
+ * device's memory; whoever sends others is refused. All numbers are those of this machine: both ends run on it.
+ *
+ * A program says HELLO, and is told WELCOME and all DEVICEs, or REFUSED with a line that says why. Then it says at any
+ * time how much memory it needs of its own device (NEED), how much of others it could use (HARVEST), and what it has
+ * counted (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE). What is to be had back of a
+ * lease is taken by way of share/lease.h. A spectator says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
+#ifndef FF_SHARE_PROTOCOL_H
+#define FF_SHARE_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FF__SHARE_MAGIC   UINT32_C(0x66660001) /* with the version of the protocol */
+#define FF__SHARE_DEVICES 8u                   /* of one broker */
+#define FF__SHARE_NAME    32u                  /* bytes, with the zero at the end */
+#define FF__SHARE_TEXT    120u
+#define FF__SHARE_BYTES   (UINT64_C(1) << 44) /* the most memory of a device */
+#define FF__SHARE_NOBODY  UINT32_MAX
+
+enum ff__share_kind {
+    /* from programs and spectators */
+    FF__SHARE_HELLO =
+        1, /* text: a device's name, or "": any one; bytes: the most that is wanted of it, 0: all */
+    FF__SHARE_NEED,    /* bytes: of the own device */
+    FF__SHARE_HARVEST, /* bytes: of others, 0: none */
+    FF__SHARE_REPORT,  /* faults, lent, fetched */
+    FF__SHARE_WATCH,
+    /* from the broker */
+    FF__SHARE_WELCOME, /* device: the own one; bytes: what it may have of it now */
+    FF__SHARE_REFUSED, /* text */
+    FF__SHARE_DEVICE,  /* device, bytes: its memory; own, lent: bytes of it; text: its name */
+    FF__SHARE_PROGRAM, /* pid, device; own; lent: that it has borrowed; faults, lent_pages..; text: its name */
+    FF__SHARE_OWN, /* bytes: what it may have of its own device from now on */
+    FF__SHARE_LEASE, /* device; bytes: what it may have of it from now on; the first one with two descriptors */
+    FF__SHARE_END,
+    FF__SHARE_KINDS
+};
+
+struct ff__share_message {
+    uint32_t magic, kind;
+    uint32_t device, pid;
+    uint64_t bytes;
+    uint64_t own, lent;                         /* bytes */
+    uint64_t faults, bytes_lent, bytes_fetched; /* since the program began */
+    char text[FF__SHARE_TEXT];                  /* ends in a zero */
+};
+
+_Static_assert(sizeof(struct ff__share_message) == 184, "the protocol is fixed");
+
+/* Whether the packet is a message: of the right size, with every field in its bounds. */
+bool ff__share_is_valid(const void *packet, uint64_t size);
+
+/* Of a kind; the rest is zero. */
+struct ff__share_message ff__share_message(enum ff__share_kind kind);
+
+/* Sets the text, cut to what fits. */
+void ff__share_set_text(struct ff__share_message *message, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Sends a message, and descriptors if there are any; never waits, unless `waits`. -EAGAIN: the other side does not
+ * read. -EPIPE, -ECONNRESET: it is gone. */
+int ff__share_send(int socket, const struct ff__share_message *message, const int *fds,
+                   unsigned count, bool waits);
+
+#define FF__SHARE_FDS 2u
+
+/* Receives one. 0: nobody is there any more, 1: it has come; -EAGAIN: none is there. -EPROTO: it is no message, or
+ * comes with descriptors other than `fd_count` of them (0 or FF__SHARE_FDS), all of which are closed. *fd_count is
+ * set to how many have come; a caller that passes fds NULL gets none. */
+int ff__share_receive(int socket, struct ff__share_message *message, int fds[FF__SHARE_FDS],
+                      unsigned *fd_count, bool waits);
+
+/* Connects to a broker. Negative errno. */
+int ff__share_connect(const char *path);
+
+#endif

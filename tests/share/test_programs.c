@@ -1,0 +1,233 @@
+/* Programs that share devices through a broker: what they harvest from each other is as they left it, a device's own
+ * program gets its memory back, and whoever is killed at whatever moment, the others finish with the right results. */
+#include "share/broker.h"
+
+#include "base/random.h"
+#include "runtime/child.h"
+
+#include <sched.h>
+
+#define SLOTS  8u
+#define DEVICE (SLOTS * SLOT)
+
+static const char *const systems[] = {"memharvester", "nvidia-1:place=memharvester"};
+
+/* ---- the broker's process ---- */
+
+static struct test_broker test;
+
+static void stop(int signal) {
+    (void)signal;
+    __atomic_store_n(&test.broker.stop, true, __ATOMIC_RELAXED);
+}
+
+#define PATIENT_NS UINT64_C(30000000000)
+
+static pid_t start_broker(uint32_t devices, uint64_t limit_ns) {
+    struct ff_error error = {""};
+    set_devices(&test, devices, SLOTS, limit_ns);
+    if (ff__broker_open(&test.broker, test.path, &error))
+        fail_msg("%s", error.message);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGTERM, stop);
+        int status = ff__broker_run(&test.broker);
+        ff__broker_close(&test.broker);
+        _exit(status != 0);
+    }
+    close(test.broker.listener);
+    close(test.broker.epoll);
+    return child;
+}
+
+static void stop_broker(pid_t broker) {
+    kill(broker, SIGTERM);
+    assert_int_equal(wait_for_child(broker), 0);
+    assert_true(access(test.path, F_OK) != 0);
+}
+
+/* ---- the programs' processes ---- */
+
+struct job {
+    const char *device;
+    size_t size; /* bytes that it goes over again and again */
+    uint32_t rounds;
+    uint32_t pause_us;
+    bool must_lend, must_fetch; /* that it borrowed is what is tested */
+    bool frees;                 /* each round allocates anew */
+};
+
+static unsigned char mark(size_t at, uint32_t round) {
+    return (unsigned char)(at / PAGE * 31 + round);
+}
+
+static void go_over(unsigned char *data, size_t size, uint32_t round, bool fresh) {
+    for (size_t at = 0; at < size; at += PAGE) {
+        unsigned char *byte = data + at + at / PAGE % PAGE;
+        CHECK(fresh ? *byte == 0 : *byte == mark(at, round - 1));
+        *byte = mark(at, round);
+    }
+}
+
+static void work(const struct ff_config *config, const void *argument) {
+    const struct job *job = argument;
+    struct ff_config own = *config;
+    own.share = test.path;
+    own.share_device = job->device;
+    struct ff_context *context = child_open(&own);
+    unsigned char *data = child_alloc(context, job->size);
+    struct ff_stats stats;
+    for (uint32_t round = 0; round < job->rounds; round++) {
+        if (job->frees && round > 0) {
+            CHECK(ff_mem_free(context, data) == 0);
+            usleep(job->pause_us);
+            data = child_alloc(context, job->size);
+        }
+        go_over(data, job->size, round, job->frees || round == 0);
+        usleep(job->frees ? 0 : job->pause_us);
+    }
+    ff_stats_read(context, &stats);
+    CHECK(!job->must_lend || stats.pages_lent > 0);
+    CHECK(!job->must_fetch || stats.pages_fetched > 0);
+    struct ff_error error = {""};
+    CHECK(ff_check(context, &error) == 0);
+    child_close(context);
+}
+
+static pid_t start(const struct ff_config *config, const struct job *job) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    end_on_signals();
+    work(config, job);
+    _exit(0);
+}
+
+static void expect_success(pid_t child, const char *who) {
+    int status = wait_for_child(child);
+    if (status != 0)
+        fail_msg("%s: %s", who, status < 0 ? "not done in time" : "failed");
+}
+
+/* ---- harvesting ---- */
+
+#define FOR_EACH_KIND(config)                                                                      \
+    for (struct ff_config config = child_config(DEVICE), *once = &config; once; once = NULL)       \
+        for (unsigned kind = 0; kind < 4; kind++)                                                  \
+            if ((config.system = systems[kind % 2]) &&                                             \
+                ((config.mechanism = kind / 2 ? FF_MECHANISM_COPY : FF_MECHANISM_AUTO), true))
+
+static void test_harvest(void **state) {
+    (void)state;
+    FOR_EACH_KIND(config) {
+        pid_t broker = start_broker(2, PATIENT_NS);
+        const struct job job = {"gpu0", DEVICE / 2 * 3, 8, 20000, true, true, false};
+        expect_success(start(&config, &job), "harvester");
+        stop_broker(broker);
+    }
+}
+
+/* Its own program begins later, and takes all of its device, again and again. */
+static void test_reclaim(void **state) {
+    (void)state;
+    FOR_EACH_KIND(config) {
+        pid_t broker = start_broker(2, PATIENT_NS);
+        const struct job harvest = {"gpu0", DEVICE / 2 * 3, 30, 30000, true, true, false};
+        const struct job yield = {"gpu1", DEVICE - SLOT, 4, 700000, false, false, true};
+        pid_t harvester = start(&config, &harvest);
+        usleep(300000);
+        pid_t yielder = start(&config, &yield);
+        expect_success(yielder, "yielder");
+        expect_success(harvester, "harvester");
+        stop_broker(broker);
+    }
+}
+
+static void test_two_harvest(void **state) {
+    (void)state;
+    FOR_EACH_KIND(config) {
+        pid_t broker = start_broker(3, PATIENT_NS), harvesters[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct job job = {
+                i ? "gpu1" : "gpu0", DEVICE / 2 * 3, 12, 20000, true, false, false};
+            harvesters[i] = start(&config, &job);
+        }
+        for (uint32_t i = 0; i < 2; i++)
+            expect_success(harvesters[i], "one of two harvesters");
+        stop_broker(broker);
+    }
+}
+
+/* ---- somebody is killed ---- */
+
+enum { HARVESTER, OTHER, YIELDER, BROKER, ROLES };
+
+static void kill_one(const struct ff_config *config, uint32_t role, uint32_t delay_us) {
+    static const char *const names[ROLES] = {"harvester", "other harvester", "yielder", "broker"};
+    const struct job jobs[] = {{"gpu0", DEVICE / 2 * 3, 15, 20000, false, false, false},
+                               {"gpu1", DEVICE / 2 * 3, 15, 20000, false, false, false},
+                               {"gpu2", DEVICE - SLOT, 3, 300000, false, false, true}};
+    pid_t all[ROLES];
+    all[BROKER] = start_broker(3, PATIENT_NS);
+    for (uint32_t i = 0; i < BROKER; i++)
+        all[i] = start(config, &jobs[i]);
+    usleep(delay_us);
+    kill(all[role], SIGKILL);
+    wait_for_child(all[role]);
+    for (uint32_t i = 0; i < BROKER; i++)
+        if (i != role)
+            expect_success(all[i], names[i]);
+    if (role != BROKER)
+        stop_broker(all[BROKER]);
+    else
+        unlink(test.path);
+}
+
+/* Once a broker has been killed before a program has joined, that cannot. */
+static void test_kills(void **state) {
+    (void)state;
+    struct ff__random dice = ff__random_seeded((uint64_t)getpid());
+    struct ff_config config = child_config(DEVICE);
+    unsigned repeats = long_run_repeats() > 0 ? long_run_repeats() : 4;
+    for (unsigned i = 0; i < repeats; i++) {
+        uint32_t role = i % ROLES;
+        config.system = systems[i / ROLES % 2];
+        kill_one(&config, role, 400000 + ff__random_below(&dice, 900000));
+    }
+}
+
+/* Who does not answer for too long loses what it has borrowed; its program ends, and nobody else does. */
+static void test_stopped_program(void **state) {
+    (void)state;
+    struct ff_config config = child_config(DEVICE);
+    config.system = systems[0];
+    config.check = false;
+    pid_t broker = start_broker(2, UINT64_C(300000000));
+    const struct job harvest = {"gpu0", DEVICE / 2 * 3, 1000000, 1000, false, false, false};
+    const struct job yield = {"gpu1", DEVICE - SLOT, 3, 100000, false, false, true};
+    pid_t harvester = start(&config, &harvest);
+    usleep(700000);
+    kill(harvester, SIGSTOP);
+    expect_success(start(&config, &yield), "yielder");
+    kill(harvester, SIGCONT);
+    usleep(300000);
+    kill(harvester, SIGKILL); /* unless it has ended itself, as it has lost something */
+    int status = wait_for_child(harvester);
+    assert_true(WIFSIGNALED(status));
+    stop_broker(broker);
+}
+
+int main(void) {
+    struct ff_config config = child_config(DEVICE);
+    ff_close(open_or_skip(&config));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_harvest),         cmocka_unit_test(test_reclaim),
+        cmocka_unit_test(test_two_harvest),     cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_stopped_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
