@@ -180,7 +180,7 @@ static void *disturb(void *argument) {
     const void *operand = team->data;
     for (uint32_t i = 0; !__atomic_load_n(&team->stop, __ATOMIC_RELAXED); i++) {
         uint32_t device = i / 8 % team->devices;
-        ff_launch_begin(team->context, device, 1 + device, "kernel", &operand, 1);
+        ff_launch_begin(team->context, device, 1 + device, "kernel", &operand, NULL, 1);
         ff_launch_end(team->context, device, 1 + device);
         CHECK(ff_memory_limit(team->context, i % team->devices, i % 3 ? BUDGET : 4 * MB) == 0);
         ff_mem_prefetch(team->context, team->data + i * 2 * MB % SHARED, 2 * MB, device);
