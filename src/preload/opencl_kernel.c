@@ -312,7 +312,8 @@ bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, struct ff__uses *
     *identity = identify(kernel);
     size_t most = kernel->argument_count + kernel->pointer_count + 1;
     *uses = (struct ff__uses){.operands = calloc(most, sizeof *uses->operands + 1)};
-    uses->strides = (uint8_t *)(void *)(uses->operands + most);
+    if (uses->operands)
+        uses->strides = (uint8_t *)(void *)(uses->operands + most);
     for (cl_uint i = 0; uses->operands && i < kernel->argument_count; i++)
         add_operand(uses, kernel->arguments[i].operand, kernel->arguments[i].is_strided);
     for (size_t i = 0; uses->operands && i < kernel->pointer_count; i++)

@@ -155,7 +155,8 @@ static int take(struct scan *scan) {
 /* ---- brackets ---- */
 
 static bool is_mark(const struct ff__token *token, const char *set) {
-    return token->kind == FF__TOKEN_MARK && token->length == 1 && strchr(set, *token->text);
+    return token->kind == FF__TOKEN_MARK && token->length == 1 && *token->text != '\0' &&
+           strchr(set, *token->text);
 }
 
 /* Open brackets are a list by their `partner` until they have one. Of a bracket that closes another kind nothing is known. */
