@@ -34,7 +34,8 @@ stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xgemv xtrsv xgemm
 	tests/programs/clpeak.sh build/farfault all
-	for test in soft_two_devices soft_every_call runtime_context soft_link soft_describe; do \
+	FARFAULT_TEST_REPEATS=300 build/tests/share/test_share_programs
+	for test in soft_two_devices soft_guests soft_every_call runtime_context soft_link soft_describe; do \
 	    FARFAULT_TEST_REPEATS=1 build/tests/test_$$test || exit 1; done
 	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls soft_small_device; do \
 	    FARFAULT_TEST_REPEATS=200 build/tests/test_$$test || exit 1; done

@@ -263,12 +263,15 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     return true;
 }
 
-static bool step_preevict(struct ff__pipeline *pipeline) {
+/* `owed`: only where more is allocated than the capacity, which others wait for. */
+static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
     struct ff__job job;
     struct ff__engine *engine = pipeline->engine;
     bool worked = false;
     pthread_mutex_lock(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
+        if (owed && ff__space_excess(&engine->space, tier) == 0)
+            continue;
         worked = ff__engine_preevict(engine, now_for_policies(pipeline), tier, &job) == FF__JOB_RUN;
         if (worked)
             run_job(pipeline, &job);
@@ -330,7 +333,8 @@ static void *migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_due(pipeline) && !step_prefetches(pipeline) && !step_preevict(pipeline))
+            !step_due(pipeline) && !step_preevict(pipeline, true) && !step_prefetches(pipeline) &&
+            !step_preevict(pipeline, false))
             sleep_until_work(pipeline);
     pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;

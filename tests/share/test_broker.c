@@ -26,7 +26,7 @@ static void test_division_is_fair(void **state) {
     struct ff__random dice = ff__random_seeded(1);
     for (uint32_t round = 0; round < 2000; round++) {
         struct ff__division d = {.devices = 2 + ff__random_below(&dice, 7)};
-        uint64_t spare = 0, given[FF__PROGRAMS] = {0};
+        uint64_t spare = 0, all = 0, given[FF__PROGRAMS] = {0};
         for (uint32_t i = 0; i < d.devices; i++) {
             d.spare[i] = ff__random_below(&dice, 40);
             d.wanted[i] = ff__random_below(&dice, 3) ? ff__random_below(&dice, 60) : 0;
@@ -44,8 +44,11 @@ static void test_division_is_fair(void **state) {
             assert_true(lent <= d.spare[device]);
             assert_int_equal(d.share[device][device], 0);
         }
-        for (uint32_t p = 0; p < d.devices; p++)
+        for (uint32_t p = 0; p < d.devices; p++) {
             assert_true(given[p] <= d.wanted[p]);
+            all += given[p];
+        }
+        assert_true(all <= spare);
     }
     struct ff__division two = {.devices = 3, .spare = {0, 0, 20}, .wanted = {50, 50, 0}};
     two.held[0][2] = 20;

@@ -103,6 +103,30 @@ static void test_nothing_goes_to_the_host(void **state) {
     }
 }
 
+/* What the program drops while another device has it reads as zeros, and nothing else does. */
+static void drop_guests(const struct ff_config *config, const void *argument) {
+    struct ff_context *context = child_open(config);
+    size_t size = BUDGET + BUDGET / 2;
+    unsigned char *data = child_alloc(context, size);
+    (void)argument;
+    for (size_t at = 0; at < size; at += PAGE)
+        data[at] = 7;
+    CHECK(stats_of(context).pages_lent * PAGE >= 2 * FF_BLOCK_SIZE); /* the oldest ones */
+    for (size_t at = 0; at < 2 * FF_BLOCK_SIZE; at += 2 * PAGE)
+        CHECK(madvise(data + at, PAGE, MADV_DONTNEED) == 0);
+    for (size_t at = 0; at < 2 * FF_BLOCK_SIZE; at += PAGE)
+        CHECK(data[at] == (at / PAGE % 2 ? 7 : 0));
+    child_close(context);
+}
+
+static void test_dropped_guests(void **state) {
+    (void)state;
+    struct ff_config config = child_config(BUDGET);
+    config.system = systems[1];
+    config.devices = 2;
+    expect_ok(drop_guests, &config, NULL);
+}
+
 /* ---- the lender wants its memory back ---- */
 
 static void reclaim(const struct ff_config *config, const void *argument) {
@@ -232,6 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_harvest),
         cmocka_unit_test(test_nothing_goes_to_the_host),
+        cmocka_unit_test(test_dropped_guests),
         cmocka_unit_test(test_reclaim),
         cmocka_unit_test(test_everything_at_once),
     };
