@@ -10,6 +10,8 @@ memory=64M size=96M fits=56M
 unset FARFAULT_LINK FARFAULT_PEER_LINK
 export POCL_MAX_PTHREAD_COUNT=1 # each program computes on one core
 
+pin= # programs beside each other have a processor each, so that they share memory and nothing else
+
 folder=$(mktemp -d)
 socket=$folder/socket daemon=
 trap 'kill $daemon 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
@@ -38,7 +40,7 @@ run() {
     shared=
     [ "$device" = - ] || shared="--share $socket --share-device $device"
     # shellcheck disable=SC2086
-    "$build/farfault" run --quiet $shared --system "$system" --memory $memory --link "$link" --peer-link "$peer" -- \
+    $pin "$build/farfault" run --quiet $shared --system "$system" --memory $memory --link "$link" --peer-link "$peer" -- \
         "$build/programs/$program" --size "$bytes" --check "$@" >"$out.text" 2>&1 || {
         cat "$out.text"
         exit 1
@@ -84,11 +86,13 @@ while [ $i -lt "$rounds" ]; do
     for beside in nothing preevict-host memharvester; do
         harvester=
         if [ $beside != nothing ]; then
-            run "$folder/harvester.$beside" $beside a $size pagerank --iterations 150 &
+            pin='taskset -c 0' run "$folder/harvester.$beside" $beside a $size pagerank --iterations 40 &
             harvester=$!
-            sleep 3
+            sleep 2
         fi
-        run "$folder/yielder.$beside" nvidia b $fits pagerank --iterations 40
+        pin='taskset -c 1'
+        run "$folder/yielder.$beside" nvidia b $fits pagerank --iterations 30
+        pin=
         if [ -n "$harvester" ]; then
             wait $harvester
         fi
