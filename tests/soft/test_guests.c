@@ -219,7 +219,9 @@ static void *disturb(void *argument) {
 static void use_all(const struct ff_config *config, const void *argument) {
     struct team team = {.context = child_open(config),
                         .devices = config->devices,
-                        .operations = SANITIZED ? 200 : 500};
+                        .operations = long_run_repeats() > 0 ? 500
+                                      : SANITIZED            ? 60
+                                                             : 150};
     struct user users[THREADS];
     pthread_t disturber;
     (void)argument;
