@@ -55,8 +55,8 @@ typedef void (*ff_log_fn)(void *user, enum ff_log_level level, const char *messa
 /* The configuration of a context. ff_config_init() fills in the defaults; strings are borrowed
  * during ff_open(). */
 struct ff_config {
-    const char *
-        system; /* "keep" (the default), "nvidia-1:thrashing=0", ... : see `farfault list systems` */
+    /* "keep" (the default), "nvidia-1:thrashing=0", ... : see `farfault list systems` */
+    const char *system;
     const char *policy_file; /* shared object with more policies, or NULL */
     uint64_t memory; /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
     /* Bytes in which that is allocated: 2 MiB, or 64 KiB (docs/architecture.md) */
@@ -72,8 +72,8 @@ struct ff_config {
     uint64_t address_space; /* bytes of managed addresses; bounds the sum of all allocations */
     struct ff_link link;    /* host link of each device, both ways */
     struct ff_link peer_link; /* between each two devices, both ways */
-    const char
-        *share; /* the socket of a broker (farfaultd) through which to share devices, or NULL */
+    /* The socket of a broker (farfaultd) through which to share devices, or NULL */
+    const char *share;
     const char *share_device; /* the device of the broker to use; NULL: any one */
     uint64_t seed;            /* for policies that use random numbers */
     const char *record;       /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"

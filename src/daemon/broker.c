@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TICK_MS  5                    /* between looks at what is to be had back */
+#define TICK_MS  5                    /* between looks at what is being reclaimed */
 #define QUIET_MS 1000                 /* and where nothing is */
 #define HELLO_NS UINT64_C(5000000000) /* a connection has so long to say who it is; ours */
 #define LISTENER UINT32_MAX
@@ -117,8 +117,8 @@ static bool open_lease(struct ff__broker *broker, struct ff__client *client, uin
 }
 
 /* Takes what is more than the program's share, as far as that goes now. */
-static void take_back(struct ff__broker *broker, struct ff__client *client, uint32_t device,
-                      uint32_t share, uint64_t now) {
+static void reclaim(struct ff__broker *broker, struct ff__client *client, uint32_t device,
+                    uint32_t share, uint64_t now) {
     struct ff__grant *grant = &client->grants[device];
     if (grant->given <= share) {
         grant->deadline_ns = 0;
@@ -172,7 +172,7 @@ static void settle(struct ff__broker *broker) {
             for (uint32_t d = 0; d < broker->device_count && number != FF__SHARE_NOBODY; d++) {
                 struct ff__client *client = &broker->clients[number];
                 if (step == 0)
-                    take_back(broker, client, d, division.share[p][d], now);
+                    reclaim(broker, client, d, division.share[p][d], now);
                 else if (step == 2)
                     give_lease(broker, client, d, division.share[p][d]);
             }
@@ -182,7 +182,7 @@ static void settle(struct ff__broker *broker) {
     }
 }
 
-/* Disconnects programs that have kept for too long what others need. Whether something is still to be had back. */
+/* Disconnects programs that have kept for too long what others need. Whether something is still being reclaimed. */
 static bool enforce(struct ff__broker *broker) {
     uint64_t now = ff__clock_ns();
     bool waits = false;
@@ -192,7 +192,7 @@ static bool enforce(struct ff__broker *broker) {
             uint64_t deadline = client->grants[d].deadline_ns;
             waits = waits || deadline > 0;
             if (deadline > 0 && now > deadline)
-                refuse(broker, client, "memory that others need was not given back in time");
+                refuse(broker, client, "memory that others need was not returned in time");
         }
         if (client->fd >= 0 && client->device == FF__SHARE_NOBODY &&
             now - client->since_ns > HELLO_NS)
@@ -295,7 +295,7 @@ static void tell_program(struct ff__broker *broker, struct ff__client *to,
     send_to(broker, to, &message);
 }
 
-/* What a spectator wants to know, once; then it goes. */
+/* Answers WATCH; then the connection ends. */
 static void show(struct ff__broker *broker, struct ff__client *client) {
     struct ff__share_message end = ff__share_message(FF__SHARE_END);
     for (uint32_t d = 0; d < broker->device_count; d++)

@@ -1,7 +1,7 @@
 /* The broker: devices that programs share. One thread, one epoll, tables of fixed size.
  *
  * A device has at most one program at a time. What that program does not need is lent to others (daemon/divide.h), by
- * grants of slots (daemon/grant.h). What a program needs of its own device again is taken back from the others: at once as
+ * grants of slots (daemon/grant.h). What a program needs of its own device again is reclaimed from the others: at once as
  * far as they hold nothing there that only they have; the rest as they write it back, and after a time limit in any case. A
  * program that breaks the protocol, does not read what it is sent, or keeps what it is to give back, is disconnected. */
 #ifndef FF_DAEMON_BROKER_H

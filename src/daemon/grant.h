@@ -10,7 +10,7 @@ struct ff__grant {
     bool *is_given;   /* [slot] what is the program's; the broker's own */
     uint32_t slots, given;
     uint32_t told;        /* slots that the program has been told of */
-    uint64_t deadline_ns; /* when what is to be had back must be; 0: nothing is */
+    uint64_t deadline_ns; /* by when slots that are being reclaimed must be returned; 0: none are */
     bool is_open;
 };
 

@@ -1,5 +1,5 @@
 /* Memory of another program's device that a program may use: one a program and device, in a file in memory that the
- * broker makes anew for it and gives to nobody else, sealed so that it can neither shrink nor grow.
+ * broker makes for it and gives to nobody else, sealed so that it can neither shrink nor grow.
  *
  * A lease is a budget of slots of 2 MiB, not certain ones. A second file has a word for each slot, which both sides change
  * by compare and swap: its state, and an epoch that the broker raises whenever it takes the slot or gives it. So the

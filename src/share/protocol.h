@@ -5,8 +5,8 @@
  *
  * A program says HELLO, and is told WELCOME and all DEVICEs, or REFUSED with a line that says why. Then it says at any
  * time how much memory it needs of its own device (NEED), how much of others it could use (HARVEST), and what it has
- * counted (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE). What is to be had back of a
- * lease is taken by way of share/lease.h. A spectator says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
+ * counted (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE). Slots are
+ * reclaimed by way of share/lease.h. A monitor (farfault top) says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
 #ifndef FF_SHARE_PROTOCOL_H
 #define FF_SHARE_PROTOCOL_H
 
@@ -21,7 +21,7 @@
 #define FF__SHARE_NOBODY  UINT32_MAX
 
 enum ff__share_kind {
-    /* from programs and spectators */
+    /* from programs and monitors */
     FF__SHARE_HELLO =
         1, /* text: a device's name, or "": any one; bytes: the most that is wanted of it, 0: all */
     FF__SHARE_NEED,    /* bytes: of the own device */

@@ -39,15 +39,15 @@ static struct ff__lease *lease_of(struct ff__soft *soft, const struct ff__place 
     return place->tier > soft->memory.devices ? &soft->leases.of[place->tier] : NULL;
 }
 
-/* The memory of a place, claimed if it is a lease's; NULL: it has been taken back. `anew`: other memory will do. */
-static char *claim(struct ff__soft *soft, const struct ff__place *place, bool anew,
+/* The memory of a place, claimed if it is a lease's; NULL: the broker has reclaimed it. `fresh`: a slot without content will do. */
+static char *claim(struct ff__soft *soft, const struct ff__place *place, bool fresh,
                    bool *was_clean) {
     struct ff__lease *lease = lease_of(soft, place);
     size_t first = lease ? 0 : (size_t)place->frame * FF_LEAF_SIZE;
     *was_clean = false;
-    if (!lease && anew)
+    if (!lease && fresh)
         take_chunk(soft, place);
-    uint32_t slot = lease ? ff__lease_claim(lease, chunk_of(place), anew, was_clean) : 0;
+    uint32_t slot = lease ? ff__lease_claim(lease, chunk_of(place), fresh, was_clean) : 0;
     return slot == FF_NONE ? NULL
                            : soft->memory.lent[place->tier] + first + (size_t)slot * FF_BLOCK_SIZE;
 }
@@ -69,11 +69,10 @@ static bool is_certain(struct ff__soft *soft, const struct ff__place *place) {
 static void lose(struct ff__soft *soft, const struct ff_mask *pages) {
     if (ff_mask_empty(pages))
         return;
-    ff__log_line(
-        &soft->log, FF_LOG_WARNING,
-        "memory that was lent to this program was taken back after it had not answered for "
-        "too long: %u pages are lost",
-        ff_mask_count(pages));
+    ff__log_line(&soft->log, FF_LOG_WARNING,
+                 "memory that was lent to this program was reclaimed after it had not answered for "
+                 "too long: %u pages are lost",
+                 ff_mask_count(pages));
     kill(getpid(), SIGBUS);
 }
 
@@ -105,7 +104,8 @@ static void copy_to_host(struct ff__soft *soft, uint32_t block, const char *from
 
 /* ---- to a device's own use ---- */
 
-/* A lease's pages are read here, before they can be seen, into a bounce. What has been taken back stays out. */
+/* Copies a lease's pages to a bounce buffer, so that no thread sees them before it is known that the slot was the program's
+ * all the while. False: it was reclaimed. */
 static bool bounce(struct ff__soft *soft, struct ff__source *source) {
     const struct ff__place *place = &source->out->from;
     const char *from = claim(soft, place, false, &source->was_clean);
@@ -176,7 +176,7 @@ void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
 
 /* ---- to lent memory ---- */
 
-/* Where all is the same on the host, the memory can be taken back at once. */
+/* Where all is the same on the host, the memory can be reclaimed at once. */
 static void rest_after_put(struct ff__soft *soft, const struct ff__place *place, bool was_clean,
                            const struct ff_mask *pages, const struct ff_mask *same) {
     rest(soft, place, was_clean && ff_mask_within(pages, same) ? FF__SLOT_CLEAN : FF__SLOT_USED);

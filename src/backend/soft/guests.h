@@ -34,7 +34,7 @@ void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
                     const struct ff__sources *sources);
 
 /* Copies pages of a victim, `from` its first page, to memory that a device lends. Returns those that went to the host, as
- * the memory has been taken back. */
+ * the memory has been reclaimed. */
 struct ff_mask ff__guests_put(struct ff__soft *soft, struct ff__move *out,
                               const struct ff_mask *pages, const char *from, uint64_t *end_ns);
 

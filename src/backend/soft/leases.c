@@ -117,14 +117,14 @@ static bool claim_any(struct ff__lease *lease, struct ff__chunk_slot *out) {
     return false;
 }
 
-uint32_t ff__lease_claim(struct ff__lease *lease, uint32_t chunk, bool anew, bool *was_clean) {
+uint32_t ff__lease_claim(struct ff__lease *lease, uint32_t chunk, bool fresh, bool *was_clean) {
     struct ff__chunk_slot *own = &lease->chunks[chunk];
     if (!states_of(lease))
         return FF_NONE;
     if (own->slot > 0 && claim_own(lease, own, was_clean))
         return own->slot - 1;
     *was_clean = true;
-    if (!anew)
+    if (!fresh)
         return FF_NONE;
     *own = (struct ff__chunk_slot){0, 0};
     return claim_any(lease, own) ? own->slot - 1 : FF_NONE;

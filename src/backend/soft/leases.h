@@ -38,8 +38,8 @@ int ff__lease_map(struct ff__leases *leases, struct ff__memory *memory, uint32_t
                   int memory_fd, int states_fd);
 
 /* The slot of the chunk becomes USED, so that nobody takes it meanwhile; *was_clean: it was CLEAN, or is new. FF_NONE: it
- * has been taken, or there is none; with `anew` another one is looked for then. */
-uint32_t ff__lease_claim(struct ff__lease *lease, uint32_t chunk, bool anew, bool *was_clean);
+ * has been taken, or there is none; with `fresh` another one is looked for then. */
+uint32_t ff__lease_claim(struct ff__lease *lease, uint32_t chunk, bool fresh, bool *was_clean);
 
 /* Whether the chunk still has the slot that has been claimed. */
 bool ff__lease_has(const struct ff__lease *lease, uint32_t chunk);

@@ -1,7 +1,7 @@
 /* memHarvester's way of fetching (HUVM, sections 4.1 and 4.3): whole blocks on a fault; a part of each batch of faults by way
  * of devices that lend memory, over their own links to the host (parallel fault handling); the next blocks in the
  * direction of the faults, from the host to a lender or to the device itself, and from a lender to the device (multi-path
- * prefetch); and copies of guests to the host in the background, so that their memory can be had back at once. */
+ * prefetch); and copies of guests to the host in the background, so that their memory can be reclaimed at once. */
 #include "policy/memharvester/lenders.h"
 #include "policy/registry.h"
 
