@@ -15,7 +15,7 @@
 #define STEP     0.30 /* change of a weight by a regret of 1, at even shares; as a logarithm */
 #define STEP_MAX 1.0  /* by one block */
 #define HALF     0.25 /* evictions by which regret halves, as a share of the device's blocks */
-#define EASE     32   /* evictions of the newest after which one block fewer is spared */
+#define EASE     0.25 /* evictions of the newest after which one block fewer is spared, likewise */
 
 enum param { PARAM_SPARE, PARAM_PROBE, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -74,10 +74,14 @@ static double regret_of(uint32_t absence, uint64_t capacity) {
     return exp2(-(double)absence / (HALF * blocks));
 }
 
-/* A block that was evicted too soon after its arrival may still have been in use. */
+/* An absence as short as that is of a block that was in use. */
+static uint32_t short_absence(const struct keep *keep) {
+    return keep->spare / 2 > keep->spare_least ? keep->spare / 2 : keep->spare_least;
+}
+
 static void has_come_back(struct keep *keep, uint64_t capacity, struct record *record) {
     uint32_t absence = keep->evictions - record->left;
-    bool soon = absence <= keep->spare;
+    bool soon = absence <= short_absence(keep);
     keep->back_by_end[record->gone]++;
     if (soon && record->gone == END_NEWEST && keep->spare < used_of(keep)->count / 2)
         keep->spare++;
@@ -95,12 +99,13 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
     ff__order_on_arrival(&keep->order, view, arrival);
 }
 
-static void has_left(struct keep *keep, struct record *record) {
+static void has_left(struct keep *keep, uint64_t capacity, struct record *record) {
+    uint32_t ease = (uint32_t)(EASE * (double)capacity / FF_BLOCK_PAGES) + 1;
     enum end end = record->named;
     keep->by_end[end]++;
     keep->owed += keep->newest - (end == END_NEWEST);
     keep->owed = fmin(fmax(keep->owed, -1), 1); /* one end may have had no victim for long */
-    if (end == END_NEWEST && keep->by_end[end] % EASE == 0 && keep->spare > keep->spare_least)
+    if (end == END_NEWEST && keep->by_end[end] % ease == 0 && keep->spare > keep->spare_least)
         keep->spare--;
     record->left = ++keep->evictions;
     record->gone = record->named;
@@ -111,7 +116,7 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
     struct keep *keep = state;
     struct record *record = &keep->records[leave->block];
     if (leave->kind == FF_LEAVE_RELEASED && record->named != END_NONE)
-        has_left(keep, record);
+        has_left(keep, view->capacity[leave->tier], record);
     ff__order_on_leave(&keep->order, view, leave);
 }
 

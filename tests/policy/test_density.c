@@ -1,0 +1,176 @@
+/* Whole blocks, or leaves where little of them is used: what a device with room for ROOM blocks, which leave in the order in
+ * which they came, gets from the policy that does nothing else. */
+#include "policy/registry.h"
+#include "view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "policy/common/density.h"
+
+#define TIER   1u
+#define BLOCKS 48u
+#define ROOM   32u
+
+struct bench {
+    struct fake fake;
+    struct instance instance;
+    struct ff__random random;
+    uint32_t order[BLOCKS], resident; /* oldest first */
+    uint32_t faults, pages;
+};
+
+static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
+
+static void bench_open(struct bench *bench, int64_t density) {
+    *bench = (struct bench){.random = ff__random_seeded(7)};
+    fake_open(&bench->fake, 2, BLOCKS);
+    static const struct ff_link_cost unknown[4];
+    bench->fake.view.links = unknown;
+    bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
+    instance_init(&bench->instance, &policy->base);
+    instance_set(&bench->instance, "density", density);
+    instance_open(&bench->instance, &bench->fake.view, FF_NONE);
+}
+
+static void bench_close(struct bench *bench) {
+    instance_close(&bench->instance);
+    fake_close(&bench->fake);
+}
+
+static struct ff_mask *there(struct bench *bench, uint32_t block) {
+    return &fake_facts(&bench->fake, block)->tier[TIER].resident;
+}
+
+static void leave_oldest(struct bench *bench) {
+    uint32_t block = bench->order[0];
+    struct ff_facts *facts = fake_facts(&bench->fake, block);
+    facts->evicted = ff_mask_or(&facts->evicted, there(bench, block));
+    ff_mask_clear(there(bench, block));
+    fake_set_frame(&bench->fake, TIER, block, FF_NONE);
+    bench->resident--;
+    for (uint32_t i = 0; i < bench->resident; i++)
+        bench->order[i] = bench->order[i + 1];
+    const struct ff_leave released = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = TIER};
+    policy->base.on_leave(bench->instance.state, &bench->fake.view, &released);
+}
+
+/* An access. Memory counts by the page: what comes in leaves takes no more. */
+static void use(struct bench *bench, uint32_t block, uint32_t page) {
+    if (ff_mask_test(there(bench, block), page))
+        return;
+    struct ff_fault_group group = {.block = block, .tier = TIER, .launch = FF_NONE};
+    struct ff_fault_advice advice = {.granule = 0};
+    ff_mask_set(&group.faulted, page);
+    policy->on_fault(bench->instance.state, &bench->fake.view, &group, &advice);
+    struct ff_mask come = ff_mask_or(&group.faulted, &advice.prefetch);
+    assert_true(advice.granule == 0 || advice.granule == FF_LEAF_PAGES);
+    for (;;) {
+        uint32_t held = ff_mask_count(&come);
+        for (uint32_t i = 0; i < bench->resident; i++)
+            held += ff_mask_count(there(bench, bench->order[i]));
+        if (held <= ROOM * FF_BLOCK_PAGES)
+            break;
+        leave_oldest(bench);
+    }
+    if (!ff_view_holds(&bench->fake.view, TIER, block)) {
+        bench->order[bench->resident++] = block;
+        fake_set_frame(&bench->fake, TIER, block, block * FF_CHUNK_LEAVES);
+    }
+    *there(bench, block) = ff_mask_or(there(bench, block), &come);
+    bench->faults++;
+    bench->pages += ff_mask_count(&come);
+}
+
+static void use_at_random(struct bench *bench, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        use(bench, ff__random_below(&bench->random, BLOCKS),
+            ff__random_below(&bench->random, FF_BLOCK_PAGES));
+}
+
+static void use_all(struct bench *bench, uint32_t rounds) {
+    for (uint32_t round = 0; round < rounds; round++)
+        for (uint32_t block = 0; block < BLOCKS; block++)
+            for (uint32_t page = 0; page < FF_BLOCK_PAGES; page += 4)
+                use(bench, block, page);
+}
+
+static void expect(struct bench *bench, uint32_t faults, uint32_t pages) {
+    assert_int_equal(bench->faults, faults);
+    assert_int_equal(bench->pages, pages);
+    bench->faults = bench->pages = 0;
+}
+
+/* Single pages here and there: as whole blocks, a third of 3000 accesses misses, and each brings 512 pages; in leaves as many
+ * miss, and bring an eighth of that, most of it before the range is found sparse. */
+static void test_sparse(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 0);
+    use_at_random(&bench, 3000);
+    expect(&bench, 998, 510976);
+    bench_close(&bench);
+    bench_open(&bench, 1);
+    use_at_random(&bench, 3000);
+    expect(&bench, 1025, 67472);
+    bench_close(&bench);
+}
+
+/* All of it, again and again: 480 blocks have to come in ten rounds. The other faults are of witnesses. */
+static void test_dense(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 1);
+    use_all(&bench, 10);
+    expect(&bench, 576, 245760);
+    bench_close(&bench);
+}
+
+/* One after the other: each is found out. */
+static void test_changes(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 1);
+    use_at_random(&bench, 3000);
+    bench.faults = bench.pages = 0;
+    use_all(&bench, 10);
+    expect(&bench, 1044, 231952);
+    use_at_random(&bench, 3000);
+    expect(&bench, 1031, 87408);
+    struct ff_finding finding;
+    assert_true(policy->base.report(bench.instance.state, 0, &finding));
+    assert_false(policy->base.report(bench.instance.state, 1, &finding));
+    bench_close(&bench);
+}
+
+/* What is freed is forgotten. */
+static void test_freed(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 1);
+    use_at_random(&bench, 3000);
+    policy->base.range_freed(bench.instance.state, 0);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        policy->base.block_freed(bench.instance.state, block);
+    while (bench.resident > 0)
+        leave_oldest(&bench);
+    bench.faults = bench.pages = 0;
+    use(&bench, 5, 17);
+    expect(&bench, 1, 512);
+    bench_close(&bench);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_freed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
