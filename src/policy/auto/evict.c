@@ -42,7 +42,7 @@ struct auto_evict {
 };
 
 static const struct ff__rival_param settings[] = {
-    {"record", 1}, {"declared", 1}, {"similar", 1}, {NULL, 0}};
+    {"record", 1}, {"declared", 1}, {"similar", 1}, {"spare", 4}, {NULL, 0}};
 
 static const struct ff_evict_policy *policy_of(enum rival rival) {
     static const struct ff_evict_policy *const policies[ALL] = {
@@ -176,6 +176,8 @@ static unsigned next_rival(const struct auto_evict *self, const struct ff_view *
     unsigned best = 0;
     if (ff_view_current_use(view, request->tier) > 0)
         return FORECAST;
+    if (request->cause == FF_EVICT_FOR_PREFETCH)
+        return CLASSES;
     for (unsigned i = 1; i < RIVALS; i++)
         if (self->owed[i] + self->share[i] > self->owed[best] + self->share[best])
             best = i;
@@ -187,7 +189,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     struct auto_evict *self = state;
     unsigned rival = next_rival(self, view, request);
     policy_of(rival)->pick(self->rivals[rival].state, view, request, victims);
-    if (victims->count == 0 && rival < RIVALS) {
+    if (victims->count == 0 && rival < RIVALS && request->cause != FF_EVICT_FOR_PREFETCH) {
         rival = RIVALS - 1 - rival; /* the other one */
         policy_of(rival)->pick(self->rivals[rival].state, view, request, victims);
     }
