@@ -25,11 +25,11 @@
 #define SANITIZED 0
 #endif
 
-/* How many random cases: the base, a quarter of it where sanitizers make everything slow, or
+/* How many random cases: the base, a tenth of it where sanitizers make everything slow, or
  * FARFAULT_TEST_SCALE percent of it; at least `least`. */
 static inline unsigned long scaled_cases(unsigned long base, unsigned long least) {
     const char *scale = getenv("FARFAULT_TEST_SCALE");
-    unsigned long count = SANITIZED ? base / 4 : base;
+    unsigned long count = SANITIZED ? base / 10 : base;
     if (scale)
         count = base * strtoul(scale, NULL, 10) / 100;
     return count < least ? least : count;
