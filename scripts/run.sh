@@ -3,8 +3,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Left out are bfs and ra, whose random accesses thrash under every one of these systems, bfs for minutes, and lm, for
-# whose first run the kernels of CLBlast are compiled: half a minute.
+# Left out are bfs and ra, whose random accesses thrash under every one of these systems, bfs for minutes; integral,
+# particles and wave, which thrash for minutes, too; bicgstab and gmres, which are much like cg; and lm, for whose first
+# run the kernels of CLBlast are compiled: half a minute.
 programs=2dconv,addvectors,atax,backprop,bicg,cg,hotspot,jacobi,mvt,nw,pagerank,pathfinder,srad,streamtriad
 
 cat <<END

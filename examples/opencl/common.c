@@ -488,6 +488,13 @@ size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side) {
     return side;
 }
 
+size_t cube_side(size_t cells) {
+    size_t side = 1;
+    while ((side + 1) * (side + 1) * (side + 1) <= cells)
+        ++side;
+    return side;
+}
+
 size_t min_size(size_t a, size_t b) {
     return a < b ? a : b;
 }

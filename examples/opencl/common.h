@@ -132,6 +132,8 @@ void *host_pages(size_t bytes); /* page-aligned, and not touched yet */
 
 /* The largest n with n * n * bytes_per_cell + n * bytes_per_side <= bytes. */
 size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side);
+/* The largest n with n * n * n <= cells. */
+size_t cube_side(size_t cells);
 size_t min_size(size_t a, size_t b);
 size_t divide_up(size_t dividend, size_t divisor);
 

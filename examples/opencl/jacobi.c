@@ -41,9 +41,7 @@ struct volume {
 
 static struct volume choose_volume(size_t bytes) {
     const size_t cells = bytes / (3 * sizeof(float));
-    size_t side = 1;
-    while ((side + 1) * (side + 1) * (side + 1) <= cells)
-        ++side;
+    const size_t side = cube_side(cells);
     const size_t depth = cells / (side * side);
     const size_t used = side * side * depth;
     return (struct volume){side, depth, used, used * sizeof(float)};

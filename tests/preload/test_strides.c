@@ -156,18 +156,22 @@ static const struct bundled {
     const char *program;
     struct kernel kernel;
 } bundled[] = {
-    {"2dconv", {"convolve", "FF-"}},     {"addvectors", {"add", "FFF-"}},
-    {"atax", {"row_products", "-FF--"}}, {"atax", {"column_products", "FFF--"}},
-    {"backprop", {"adjust", "FFFF"}},    {"bfs", {"start", "---"}},
-    {"bfs", {"expand", "---F----"}},     {"bfs", {"add_distances", "FF-"}},
-    {"cg", {"multiply", "F---F-"}},      {"cg", {"advance_solution", "FFFF--"}},
-    {"hotspot", {"advance", "FFF-"}},    {"jacobi", {"relax", "FFF--"}},
-    {"lm", {"embed", "F--F---"}},        {"lm", {"attend", "------"}},
-    {"lm", {"adamw", "FFFF---"}},        {"nw", {"start_borders", "--"}},
-    {"nw", {"align_tiles", "-----"}},    {"pagerank", {"share", "FFF-"}},
-    {"pagerank", {"pull", "F--F--"}},    {"pathfinder", {"advance", "FFF---"}},
-    {"ra", {"update", "----"}},          {"srad", {"coefficients", "FFFFFF--"}},
-    {"srad", {"diffuse", "FFFFFF-"}},    {"streamtriad", {"triad", "FFF--"}},
+    {"2dconv", {"convolve", "FF-"}},        {"addvectors", {"add", "FFF-"}},
+    {"atax", {"row_products", "-FF--"}},    {"atax", {"column_products", "FFF--"}},
+    {"backprop", {"adjust", "FFFF"}},       {"bfs", {"start", "---"}},
+    {"bfs", {"expand", "---F----"}},        {"bfs", {"add_distances", "FF-"}},
+    {"bicgstab", {"multiply", "F---F-"}},   {"bicgstab", {"full_step", "FFFF---"}},
+    {"cg", {"multiply", "F---F-"}},         {"cg", {"advance_solution", "FFFF--"}},
+    {"gmres", {"dot_product", "FFF-"}},     {"gmres", {"add_directions", "F-F-F-"}},
+    {"hotspot", {"advance", "FFF-"}},       {"integral", {"sum_rows", "--"}},
+    {"integral", {"sum_columns", "F--"}},   {"jacobi", {"relax", "FFF--"}},
+    {"lm", {"embed", "F--F---"}},           {"lm", {"attend", "------"}},
+    {"lm", {"adamw", "FFFF---"}},           {"nw", {"start_borders", "--"}},
+    {"nw", {"align_tiles", "-----"}},       {"pagerank", {"share", "FFF-"}},
+    {"pagerank", {"pull", "F--F--"}},       {"pathfinder", {"advance", "FFF---"}},
+    {"particles", {"advance", "FF--"}},     {"ra", {"update", "----"}},
+    {"srad", {"coefficients", "FFFFFF--"}}, {"srad", {"diffuse", "FFFFFF-"}},
+    {"streamtriad", {"triad", "FFF--"}},    {"wave", {"advance", "FF---"}},
 };
 
 /* The text in the file that has the kernel: programs are built with their kernels' source. */
