@@ -299,7 +299,8 @@ static void join(struct ff__broker *broker, struct ff__client *client,
     uint32_t lent = lent_of(broker, d), free_slots = most > lent ? most - lent : 0;
     wanted = wanted == 0 || wanted > most ? most : wanted;
     client->own = wanted < free_slots ? wanted : free_slots;
-    client->need = client->own;
+    client->need =
+        wanted; /* until it says what it needs: what others have comes back while it starts */
     client->told_lent = lent;
     welcome.device = d;
     welcome.bytes = client->own * FF__SLOT_SIZE;

@@ -60,7 +60,7 @@ static int hear(struct ff__share *share, const struct ff_config *config, struct 
         switch (message.kind) {
         case FF__SHARE_WELCOME:
             own = message.device;
-            share->own = share->need = message.bytes;
+            share->own = message.bytes;
             set_lent(share, message.lent);
             break;
         case FF__SHARE_DEVICE:
@@ -76,6 +76,7 @@ static int hear(struct ff__share *share, const struct ff_config *config, struct 
         case FF__SHARE_REFUSED:
             return fail(share, config, -EBUSY, error, message.text);
         case FF__SHARE_END:
+            share->need = share->memory; /* as the broker takes it to be until it hears more */
             return own != FF__SHARE_NOBODY && share->memory > 0
                        ? 0
                        : fail(share, config, -EPROTO, error, "the broker has said too little");
