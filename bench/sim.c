@@ -331,6 +331,6 @@ void bench_scale(void) {
 }
 
 void bench_jobs(void) {
-    measure_jobs("sim.jobs.hotspot", "hotspot:n=2048,steps=16", "v100-16g");
+    measure_jobs("sim.jobs.hotspot", "hotspot:n=2048,steps=40", "v100-16g");
     measure_jobs("sim.jobs.bfs", "bfs", "v100-16g");
 }
