@@ -375,7 +375,7 @@ static const struct {
     {"overhead", bench_resident, false},  {"policy", bench_policy, false},
     {"learn", bench_prediction, false},   {"samples", bench_samples, false},
     {"sim.policy", bench_untimed, false}, {"sim.timing", bench_timed, false},
-    {"sim.scale", bench_scale, true},
+    {"sim.scale", bench_scale, true},     {"sim.jobs", bench_jobs, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {

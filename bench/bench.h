@@ -36,6 +36,9 @@ void bench_samples(void);
 void bench_untimed(void);
 void bench_timed(void);
 
+/* Jobs beside each other against one alone. */
+void bench_jobs(void);
+
 /* Cost by the number of accesses, and by the footprint; minutes. */
 void bench_scale(void);
 

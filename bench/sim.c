@@ -20,6 +20,7 @@
 #define NO_POLICY "nvidia-1"          /* one fault a block */
 #define FORESEEN  (UINT64_C(1) << 24) /* accesses made beforehand; more repeat them */
 #define GATHER    FF__STEP_PAGES      /* pages of one instruction */
+#define JOBS      4u                  /* beside each other */
 
 static void give_up(const char *what) {
     fprintf(stderr, "farfault-bench: %s\n", what);
@@ -107,6 +108,9 @@ struct trial {
         *bound; /* the system to compare with; NULL: fully resident, and without a policy to ask */
     double share; /* of the footprint; 0: fully resident */
     bool untimed;
+    const char
+        *beside; /* NULL, or a workload: JOBS - 1 more jobs run this, each on a device of its own */
+    bool bound_is_alone; /* the bound is the workload without them */
 };
 
 struct outcome {
@@ -129,6 +133,16 @@ static double held_bytes(void) {
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
+/* The trial's workload, and what runs beside it. */
+static void open_jobs(const struct trial *trial, struct ff__sim_job jobs[JOBS], uint32_t *count) {
+    *count = trial->beside ? JOBS : 1;
+    for (uint32_t i = 0; i < *count; i++)
+        jobs[i] = (struct ff__sim_job){.workload =
+                                           i == 0 ? trial->workload : open_workload(trial->beside),
+                                       .first_device = i,
+                                       .devices = 1};
+}
+
 static void run_here(const struct trial *trial, struct outcome *out) {
     struct ff__gpu gpu;
     struct ff_error error = {""};
@@ -139,8 +153,10 @@ static void run_here(const struct trial *trial, struct outcome *out) {
         ff__system_parse(trial->system, &config.system, &error))
         give_up(error.message);
     struct rusage usage;
+    struct ff__sim_job jobs[JOBS];
+    open_jobs(trial, jobs, &config.devices);
     double before = held_bytes(), start = processor_seconds();
-    if (ff__sim_run(&config, trial->workload, &out->result, &error))
+    if (ff__sim_run_jobs(&config, jobs, config.devices, &out->result, &error))
         give_up(error.message);
     out->seconds = processor_seconds() - start;
     getrusage(RUSAGE_SELF, &usage);
@@ -167,6 +183,10 @@ static bool run(const struct trial *trial, struct outcome *out) {
 
 static bool run_bound(const struct trial *trial, struct outcome *out) {
     struct trial bound = *trial;
+    if (trial->bound_is_alone) {
+        bound.beside = NULL;
+        return run(&bound, out);
+    }
     bound.system = trial->bound ? trial->bound : NO_POLICY;
     bound.share = trial->bound ? trial->share : 0;
     return run(&bound, out);
@@ -238,6 +258,18 @@ static void measure_tracker(const char *name, const char *spec) {
     ff__workload_close(trial.workload);
 }
 
+/* Four jobs against one of them: what it costs that the simulator has several devices and jobs to go between. */
+static void measure_jobs(const char *name, const char *spec, const char *gpu) {
+    struct trial trial = {.workload = open_workload(spec),
+                          .gpu = gpu,
+                          .system = "nvidia",
+                          .share = 0.66,
+                          .beside = spec,
+                          .bound_is_alone = true};
+    measure(name, &trial);
+    ff__workload_close(trial.workload);
+}
+
 void bench_untimed(void) {
     const uint32_t *pages = make_pages("zipf:pages=1048576,accesses=20000000,ctas=1,warps=1");
     const struct ready ready = {pages, FORESEEN, 1, 1};
@@ -296,4 +328,9 @@ void bench_scale(void) {
         measure_ready(name, &ready, 1 << 18, &trial);
     }
     free((void *)(uintptr_t)pages);
+}
+
+void bench_jobs(void) {
+    measure_jobs("sim.jobs.hotspot", "hotspot:n=2048,steps=40", "v100-16g");
+    measure_jobs("sim.jobs.bfs", "bfs", "v100-16g");
 }

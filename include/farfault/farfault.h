@@ -218,7 +218,11 @@ struct ff_stats {
     uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
     uint64_t pages_lent;          /* pages evicted to another device that lends memory, */
     uint64_t pages_fetched;       /* and that a device got back from there */
-    uint64_t pages_written_back;  /* of pages_out: copied while they stay */
+    /* Bytes of other devices' memory that evicted pages take: now, and at most */
+    uint64_t borrowed, borrowed_peak;
+    /* Bytes of this program's device that other programs have borrowed through a broker: now, and at most */
+    uint64_t lent, lent_peak;
+    uint64_t pages_written_back; /* of pages_out: copied while they stay */
     uint64_t pages_dropped; /* pages evicted without a copy, because the host had their content */
     uint64_t prefetched;    /* pages migrated to a device without a fault */
     /* Of these, accessed before their eviction, and not accessed; 0 where accesses are not visible. */

@@ -43,6 +43,8 @@ static const struct {
     [FF__OPTION_OVERSUBSCRIBE] = {"oversubscribe", "FARFAULT_OVERSUBSCRIBE", NULL},
     [FF__OPTION_TRACE] = {"trace", "FARFAULT_TRACE", NULL},
     [FF__OPTION_JOBS] = {"jobs", "FARFAULT_JOBS", NULL},
+    [FF__OPTION_MACHINE] = {"machine", "FARFAULT_MACHINE", NULL},
+    [FF__OPTION_BESIDE] = {"beside", "FARFAULT_BESIDE", NULL},
     [FF__OPTION_UNTIMED] = {"untimed", "FARFAULT_UNTIMED", NULL},
     [FF__OPTION_SETTLE] = {"settle", "FARFAULT_SETTLE", NULL},
     [FF__OPTION_EXPLAIN] = {"explain", "FARFAULT_EXPLAIN", "explain"},

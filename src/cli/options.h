@@ -39,6 +39,8 @@ enum ff__option {
     /* modelled devices and traces */
     FF__OPTION_GPU,
     FF__OPTION_MODELLED, /* compare on modelled devices */
+    FF__OPTION_MACHINE,
+    FF__OPTION_BESIDE,
     FF__OPTION_OVERSUBSCRIBE,
     FF__OPTION_TRACE,
     FF__OPTION_JOBS,

@@ -19,6 +19,9 @@ static const char sim_help[] =
     "  farfault sim bfs:size=64M --systems nvidia,nvidia:threshold=25 --oversubscribe 110%,150%\n"
     "  farfault sim atax --gpu gtx1080ti,v100-16g --memory 50% --json out.json\n"
     "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace\n"
+    "  farfault sim pagerank:scale=64 --machine p3.8xlarge --memory 256M --beside "
+    "wcc:scale=128,idle "
+    "--systems nvidia,memharvester\n"
     "  farfault sim zipf --untimed --gpu gtx1080ti --memory 10%,25% "
     "--systems demand:evict=lru-4k,belady";
 

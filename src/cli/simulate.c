@@ -63,11 +63,60 @@ int ff__subject_open(const struct ff__subject *subject, struct ff__workload **ou
                           : ff__workload_open(subject->name, subject->seed, out, error);
 }
 
+/* The subject, and behind it the programs on further devices; those of idle devices are left out. */
+static int open_jobs(const struct ff__simulation *simulation, struct ff__workload *workload,
+                     struct ff__sim_job *jobs, uint32_t *count, struct ff_error *error) {
+    const struct ff__words *beside = simulation->beside;
+    int status = 0;
+    jobs[(*count)++] = (struct ff__sim_job){.workload = workload, .devices = simulation->devices};
+    for (uint32_t i = 0; i < beside->count && !status; i++) {
+        struct ff__sim_job *job = &jobs[*count];
+        if (strcmp(beside->items[i], FF__IDLE_DEVICE) == 0)
+            continue;
+        *job = (struct ff__sim_job){
+            .first_device = simulation->devices + i, .devices = 1, .repeats = true};
+        status =
+            ff__workload_open(beside->items[i], simulation->subject.seed, &job->workload, error);
+        *count += !status;
+    }
+    return status;
+}
+
+static int run_beside(const struct ff__simulation *simulation, struct ff__sim_config *config,
+                      struct ff__workload *workload, struct ff__simulated *out,
+                      struct ff_error *error) {
+    struct ff__sim_job *jobs = ff__must(calloc(1 + simulation->beside->count, sizeof *jobs));
+    struct ff__sim_result all;
+    uint32_t count = 0;
+    config->devices += simulation->beside->count;
+    config->lend = config->memory;
+    int status = open_jobs(simulation, workload, jobs, &count, error);
+    if (!status)
+        status = ff__sim_run_jobs(config, jobs, count, &all, error);
+    out->result = jobs[0].result;
+    out->beside = ff__must(calloc(count, sizeof *out->beside));
+    for (uint32_t i = 1; i < count; i++) {
+        out->beside[i - 1] = jobs[i].result;
+        ff__workload_close(jobs[i].workload);
+    }
+    free(jobs);
+    return status;
+}
+
+static int run_programs(const struct ff__simulation *simulation, struct ff__sim_config *config,
+                        struct ff__workload *workload, struct ff__simulated *out,
+                        struct ff_error *error) {
+    return simulation->beside && simulation->beside->count > 0
+               ? run_beside(simulation, config, workload, out, error)
+               : ff__sim_run(config, workload, &out->result, error);
+}
+
 static int run(const struct ff__simulation *simulation, struct ff__workload *workload,
                struct ff__simulated *out, struct ff_error *error) {
     struct watcher watcher = {0};
     struct ff__sim_config config = {
         .gpu = simulation->gpu,
+        .machine = simulation->machine,
         .memory = simulation->memory,
         .devices = simulation->devices,
         .seed = simulation->subject.seed,
@@ -79,7 +128,7 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .explain_self = out,
     };
     if (!simulation->trace)
-        return ff__sim_run(&config, workload, &out->result, error);
+        return run_programs(simulation, &config, workload, out, error);
     config.observe = watch;
     config.observer = &watcher;
     int status = start_trace(simulation, &watcher, error);

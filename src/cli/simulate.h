@@ -3,6 +3,9 @@
 #define FF_CLI_SIMULATE_H
 
 #include "backend/sim/sim.h"
+#include "report/text.h"
+
+#define FF__IDLE_DEVICE "idle" /* beside the subject: a device without a program */
 
 /* A workload by its specification, or recorded in a trace. */
 struct ff__subject {
@@ -19,8 +22,12 @@ struct ff__simulation {
     struct ff__subject subject;
     const struct ff__gpu *gpu;
     const struct ff__system *system;
-    uint64_t memory; /* bytes of each device; 0: enough for everything */
-    uint32_t devices;
+    uint64_t memory;                   /* bytes of each device; 0: enough for everything */
+    uint32_t devices;                  /* of the subject */
+    const struct ff__machine *machine; /* what links the devices; NULL: all alike */
+    /* Programs, each on a device of its own, which begin anew until the subject ends; all devices lend each other what
+     * they do not need then */
+    const struct ff__words *beside;
     bool check, untimed, settles, explains;
     const char *trace; /* a file to be written; NULL: none */
 };
@@ -34,6 +41,7 @@ struct ff__simulated {
     bool good;
     char reason[sizeof((struct ff_error *)0)->message]; /* why not */
     struct ff__sim_result result;
+    struct ff__sim_result *beside;     /* of each program beside the subject; to be freed */
     struct ff__finding_text *findings; /* to be freed */
     unsigned finding_count;
 };

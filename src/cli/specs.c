@@ -35,16 +35,21 @@ static int find_twins(const struct ff__words *specs, struct ff_error *error) {
     return 0;
 }
 
-int ff__specs_split(const char *list, struct ff__words *out, struct ff_error *error) {
+int ff__specs_split_all(const char *list, struct ff__words *out, struct ff_error *error) {
     struct ff__words pieces = ff__words_split(list);
     int status = 0;
     *out = (struct ff__words){0};
     for (unsigned i = 0; i < pieces.count && !status; i++)
         status = add(out, pieces.items[i], error);
-    if (!status)
-        status = find_twins(out, error);
     if (status)
         ff__words_free(out);
     ff__words_free(&pieces);
+    return status;
+}
+
+int ff__specs_split(const char *list, struct ff__words *out, struct ff_error *error) {
+    int status = ff__specs_split_all(list, out, error);
+    if (!status && (status = find_twins(out, error)))
+        ff__words_free(out);
     return status;
 }

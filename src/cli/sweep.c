@@ -59,6 +59,10 @@ double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell) {
     return time_of(sweep, cell) / time_of(sweep, in_memory_cell(sweep, cell));
 }
 
+double ff__sweep_lap_ms(const struct ff__sim_result *result) {
+    return result->laps > 0 ? (double)result->lap_ps * 1e-9 / (double)result->laps : (double)NAN;
+}
+
 /* The baseline at the same memory; false without one. */
 static bool baseline_cell(const struct ff__sweep *sweep, unsigned cell, unsigned *out) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
@@ -116,6 +120,8 @@ static void run_cell(void *self, unsigned cell) {
         .system = in_memory ? &sweep->in_memory : &sweep->systems[place.system],
         .memory = place.memory,
         .devices = sweep->devices,
+        .machine = sweep->machine,
+        .beside = &sweep->beside,
         .check = sweep->check,
         .untimed = sweep->untimed,
         .settles = sweep->settles,
@@ -175,8 +181,10 @@ int ff__sweep_run(struct ff__sweep *sweep) {
 }
 
 void ff__sweep_free(struct ff__sweep *sweep) {
-    for (unsigned i = 0; sweep->cells && i < cell_count(sweep); i++)
+    for (unsigned i = 0; sweep->cells && i < cell_count(sweep); i++) {
         free(sweep->cells[i].findings);
+        free(sweep->cells[i].beside);
+    }
     for (unsigned i = 0; i < sweep->budget_count; i++)
         free(sweep->budgets[i].text);
     free(sweep->budgets);
@@ -184,6 +192,8 @@ void ff__sweep_free(struct ff__sweep *sweep) {
     free(sweep->footprints);
     free(sweep->systems);
     free(sweep->gpus);
+    free(sweep->machine);
+    ff__words_free(&sweep->beside);
     ff__words_free(&sweep->workloads);
     ff__words_free(&sweep->system_names);
     *sweep = (struct ff__sweep){0};

@@ -26,6 +26,8 @@ struct ff__sweep {
     unsigned gpu_count;
     struct ff__budget *budgets;
     unsigned budget_count;
+    struct ff__words beside;     /* programs on further devices, or idle ones */
+    struct ff__machine *machine; /* that the devices are of; NULL: none */
     uint64_t seed;
     unsigned devices, jobs;
     bool check, untimed, settles, explains;
@@ -83,6 +85,9 @@ struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu
 
 /* Time as a multiple of in-memory; NaN if either is missing. */
 double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);
+
+/* An iteration or repetition of a program beside the workload; NaN: none ended. */
+double ff__sweep_lap_ms(const struct ff__sim_result *result);
 
 /* Misses avoided by prefetching, against the baseline at the same memory; NaN without it. */
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);

@@ -2,7 +2,9 @@
 #include "cli/sweep.h"
 #include "report/json.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 /* What is copied as it is. */
 static const struct {
@@ -85,6 +87,23 @@ static json_t *findings_of(const struct ff__simulated *simulated) {
     return list;
 }
 
+/* The programs beside the workload, in the order of their devices. */
+static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulated *simulated) {
+    json_t *list = ff__must(json_array());
+    unsigned program = 0;
+    for (unsigned i = 0; i < sweep->beside.count; i++) {
+        json_t *object = ff__must(json_object());
+        bool is_idle = strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0;
+        const struct ff__sim_result *result = is_idle ? NULL : &simulated->beside[program++];
+        ff__json_set(object, "workload", ff__json_text(sweep->beside.items[i]));
+        ff__json_set(object, "laps", ff__json_count(result ? result->laps : 0));
+        ff__json_set(object, "lap_ms",
+                     ff__json_number(result ? ff__sweep_lap_ms(result) : (double)NAN));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     const struct ff__simulated *simulated = &sweep->cells[cell];
@@ -101,6 +120,8 @@ static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
         set_results(run, sweep, cell);
     else
         ff__json_set(run, "reason", ff__json_text(simulated->reason));
+    if (sweep->beside.count > 0 && simulated->good)
+        ff__json_set(run, "beside", beside_of(sweep, simulated));
     if (sweep->explains && simulated->good)
         ff__json_set(run, "findings", findings_of(simulated));
     return run;

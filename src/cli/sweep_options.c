@@ -35,6 +35,13 @@ static const struct argp_option options_of_sweeps[] = {
            "of the preset another value"),
     OPTION("devices", DEVICES, "N",
            "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    OPTION("machine", MACHINE, "NAME",
+           "the machine whose devices and links these are: p3.8xlarge or all-to-all-8; instead of "
+           "--gpu"),
+    OPTION(
+        "beside", BESIDE, "WORKLOAD|idle[,..]",
+        "programs that run beside the workload, each on one more device, again and again until it "
+        "ends; idle is a device without a program; devices lend each other what they do not need"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     OPTION("json", JSON, "FILE",
            "write all results to this file; - is standard output, without the tables"),
@@ -125,6 +132,48 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
                               &sweep->gpus[sweep->gpu_count]);
     ff__words_free(&names);
     return status;
+}
+
+static int read_machine(const struct ff__options *options, struct ff__sweep *sweep) {
+    const char *name = options->text[FF__OPTION_MACHINE];
+    struct ff_error error = {""};
+    char folder[PATH_MAX];
+    if (options->text[FF__OPTION_GPU])
+        return ff__options_complain(options, FF__OPTION_MACHINE,
+                                    "a machine has its own devices: leave out --gpu");
+    int status = ff__find_data("", folder);
+    if (status)
+        return status;
+    sweep->machine = ff__must(calloc(1, sizeof *sweep->machine));
+    sweep->gpus = ff__must(calloc(1, sizeof *sweep->gpus));
+    if (ff__machine_read(name, folder, sweep->machine, &error))
+        return ff__options_complain(options, FF__OPTION_MACHINE, error.message);
+    sweep->gpus[sweep->gpu_count++] = sweep->machine->gpu;
+    return 0;
+}
+
+/* What runs beside the workloads. */
+static int read_beside(const struct ff__options *options, struct ff__sweep *sweep) {
+    const char *list = options->text[FF__OPTION_BESIDE];
+    struct ff_error error = {""};
+    int status = list ? ff__specs_split_all(list, &sweep->beside, &error) : 0;
+    for (unsigned i = 0; i < sweep->beside.count && !status; i++) {
+        struct ff__workload *workload;
+        if (strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0)
+            continue;
+        status = ff__workload_open(sweep->beside.items[i], sweep->seed, &workload, &error);
+        if (!status)
+            ff__workload_close(workload);
+    }
+    if (status)
+        return ff__options_complain(options, FF__OPTION_BESIDE, error.message);
+    if (list && (sweep->untimed || options->text[FF__OPTION_TRACE]))
+        return ff__options_complain(options, FF__OPTION_BESIDE,
+                                    "programs beside each other need times, and a trace is of one "
+                                    "program: leave out --untimed and --trace");
+    if (sweep->devices + sweep->beside.count > FF__MACHINE_DEVICES)
+        return ff__options_complain(options, FF__OPTION_BESIDE, "there can be 8 devices in all");
+    return 0;
 }
 
 /* ---- memory ---- */
@@ -270,7 +319,10 @@ int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_def
     if (!status)
         status = read_systems(options, defaults->systems, out);
     if (!status)
-        status = read_gpus(options, out);
+        status = options->text[FF__OPTION_MACHINE] ? read_machine(options, out)
+                                                   : read_gpus(options, out);
+    if (!status)
+        status = read_beside(options, out);
     if (!status)
         status = read_budgets(options, defaults->memory, out);
     if (!status)

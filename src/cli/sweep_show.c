@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MIB 1048576.0
 
@@ -33,6 +34,22 @@ static void add_times(struct ff__table *table, const struct ff__sweep *sweep, un
     ratio_cell(table, ff__sweep_slowdown(sweep, cell));
 }
 
+/* Of each program beside the workload the time of one iteration or repetition. */
+static void add_beside(struct ff__table *table, const struct ff__sweep *sweep,
+                       const struct ff__simulated *simulated) {
+    char text[256] = "";
+    unsigned program = 0;
+    for (unsigned i = 0; i < sweep->beside.count; i++) {
+        size_t used = strlen(text);
+        if (strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0)
+            continue;
+        const struct ff__sim_result *result = &simulated->beside[program++];
+        snprintf(text + used, sizeof text - used, "%s%s %.3f ms",
+                 used ? ", " : "beside: ", sweep->beside.items[i], ff__sweep_lap_ms(result));
+    }
+    ff__table_cell(table, "%s", text);
+}
+
 static void add_line(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__simulated *simulated = &sweep->cells[cell];
     const struct ff__sim_result *result = &simulated->result;
@@ -52,7 +69,7 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
     share_cell(table, ff__sim_hit_rate(result));
     share_cell(table, ff__sim_accuracy(result));
     ff__table_cell(table, "%llu", (unsigned long long)result->thrashed);
-    ff__table_cell(table, "%s", "");
+    add_beside(table, sweep, simulated);
 }
 
 static void show_findings(const struct ff__sweep *sweep, unsigned cell) {

@@ -81,6 +81,7 @@ static void divide(const struct ff__broker *broker, struct ff__division *divisio
         uint32_t own = own_of(broker, d), slots = broker->devices[d].slots;
         division->spare[d] = slots > own ? slots - own : 0;
         division->wanted[d] = client ? client->wanted : 0;
+        division->is_idle[d] = client && client->spared > 0;
         for (uint32_t other = 0; other < broker->device_count && client; other++)
             division->held[d][other] = client->grants[other].given;
     }
@@ -132,6 +133,15 @@ static void reclaim(struct ff__broker *broker, struct ff__client *client, uint32
         grant->deadline_ns = now + broker->limit_ns;
 }
 
+/* Tells a program what it has of its device now, and others have. */
+static void tell_own(struct ff__broker *broker, struct ff__client *client) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_OWN);
+    client->told_lent = lent_of(broker, client->device);
+    message.bytes = client->own * FF__SLOT_SIZE;
+    message.lent = client->told_lent * FF__SLOT_SIZE;
+    send_to(broker, client, &message);
+}
+
 static void give_own(struct ff__broker *broker, uint32_t device) {
     uint32_t number = broker->devices[device].client;
     struct ff__client *client = number == FF__SHARE_NOBODY ? NULL : &broker->clients[number];
@@ -143,9 +153,7 @@ static void give_own(struct ff__broker *broker, uint32_t device) {
     if (own <= client->own)
         return;
     client->own = own;
-    struct ff__share_message message = ff__share_message(FF__SHARE_OWN);
-    message.bytes = own * FF__SLOT_SIZE;
-    send_to(broker, client, &message);
+    tell_own(broker, client);
 }
 
 static void give_lease(struct ff__broker *broker, struct ff__client *client, uint32_t device,
@@ -159,6 +167,45 @@ static void give_lease(struct ff__broker *broker, struct ff__client *client, uin
     if (more > 0 && open_lease(broker, client, device))
         ff__grant_give(grant, more);
     tell_lease(broker, client, device, grant->given);
+}
+
+/* Slots that programs in use want and do not get. */
+static uint32_t lack_of(const struct ff__division *division) {
+    uint32_t lack = 0;
+    for (uint32_t p = 0; p < division->devices; p++) {
+        uint32_t got = 0;
+        for (uint32_t d = 0; d < division->devices; d++)
+            got += division->share[p][d];
+        lack += division->is_idle[p] ? 0 : division->wanted[p] - got;
+    }
+    return lack;
+}
+
+/* Asks idle programs for memory that others lack. */
+static void ask_idle(struct ff__broker *broker, const struct ff__division *division) {
+    uint32_t lack = lack_of(division);
+    for (uint32_t d = 0; d < broker->device_count && lack > 0; d++) {
+        uint32_t number = broker->devices[d].client;
+        struct ff__client *client = number == FF__SHARE_NOBODY ? NULL : &broker->clients[number];
+        if (!client || client->spared == 0)
+            continue;
+        struct ff__share_message message = ff__share_message(FF__SHARE_LEND);
+        uint32_t asked = client->spared < lack ? client->spared : lack;
+        lack -= asked;
+        if (client->is_asked)
+            continue;
+        client->is_asked = true;
+        message.bytes = asked * FF__SLOT_SIZE;
+        send_to(broker, client, &message);
+    }
+}
+
+static void tell_lent(struct ff__broker *broker) {
+    for (uint32_t d = 0; d < broker->device_count; d++) {
+        uint32_t number = broker->devices[d].client;
+        if (number != FF__SHARE_NOBODY && broker->clients[number].told_lent != lent_of(broker, d))
+            tell_own(broker, &broker->clients[number]);
+    }
 }
 
 /* Brings what everybody has nearer to what they are to have. */
@@ -180,6 +227,8 @@ static void settle(struct ff__broker *broker) {
                 give_own(broker, p);
         }
     }
+    ask_idle(broker, &division);
+    tell_lent(broker);
 }
 
 /* Disconnects programs that have kept for too long what others need. Whether something is still being reclaimed. */
@@ -250,9 +299,12 @@ static void join(struct ff__broker *broker, struct ff__client *client,
     uint32_t lent = lent_of(broker, d), free_slots = most > lent ? most - lent : 0;
     wanted = wanted == 0 || wanted > most ? most : wanted;
     client->own = wanted < free_slots ? wanted : free_slots;
-    client->need = client->own;
+    client->need =
+        wanted; /* until it says what it needs: what others have comes back while it starts */
+    client->told_lent = lent;
     welcome.device = d;
     welcome.bytes = client->own * FF__SLOT_SIZE;
+    welcome.lent = lent * FF__SLOT_SIZE;
     send_to(broker, client, &welcome);
     for (uint32_t other = 0; other < broker->device_count; other++)
         tell_device(broker, client, other);
@@ -263,6 +315,7 @@ static void join(struct ff__broker *broker, struct ff__client *client,
 static void need(struct ff__broker *broker, struct ff__client *client, uint64_t bytes) {
     uint32_t slots = slots_of(bytes), most = broker->devices[client->device].slots;
     client->need = slots < most ? slots : most;
+    client->is_asked = false;
     if (client->need < client->own) /* the program has lowered its limit before */
         client->own = client->need;
 }
@@ -275,6 +328,9 @@ static void harvest(struct ff__broker *broker, struct ff__client *client, uint64
 }
 
 static void report(struct ff__client *client, const struct ff__share_message *message) {
+    uint32_t spared = slots_of(message->bytes);
+    client->spared = spared < client->own ? spared : client->own;
+    client->is_asked = client->is_asked && spared > 0;
     client->faults = message->faults;
     client->bytes_lent = message->bytes_lent;
     client->bytes_fetched = message->bytes_fetched;

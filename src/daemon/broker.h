@@ -31,6 +31,9 @@ struct ff__client {
     char name[FF__SHARE_NAME]; /* the program's, as the system has it */
     uint32_t own, need;        /* slots of its device: that it may use, and would */
     uint32_t wanted;           /* of others */
+    uint32_t spared;           /* slots of its device that it could do without; 0: it is in use */
+    bool is_asked;             /* for some of these, and has not answered */
+    uint32_t told_lent;        /* slots of its device that it has been told others have */
     struct ff__grant grants[FF__SHARE_DEVICES];
     uint64_t faults, bytes_lent, bytes_fetched;
 };

@@ -8,8 +8,9 @@
 
 void ff__memory_count(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
-    uint64_t bytes = 0, spare = 0;
+    uint64_t bytes = 0, spare = 0, borrowed = 0;
     for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        borrowed += engine->lending[tier].lent * FF_PAGE_SIZE;
         bytes += space->by_page ? ff__space_held(space, tier) * FF_PAGE_SIZE
                                 : (uint64_t)space->frames[tier].leaves_used * FF_LEAF_SIZE;
         spare += (uint64_t)space->frames[tier].spare_used * FF_BLOCK_SIZE +
@@ -18,6 +19,9 @@ void ff__memory_count(struct ff__engine *engine) {
     space->stats.resident = bytes;
     if (bytes > space->stats.resident_peak)
         space->stats.resident_peak = bytes;
+    space->stats.borrowed = borrowed;
+    if (borrowed > space->stats.borrowed_peak)
+        space->stats.borrowed_peak = borrowed;
     space->stats.overshoot = spare;
     if (spare > space->stats.overshoot_peak)
         space->stats.overshoot_peak = spare;

@@ -153,7 +153,7 @@ void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const stru
         engine->place->place(engine->place_state, &engine->view, out->block, from, tiers);
     if (count > 0 && tiers[0] != FF_TIER_HOST && !engine->guests)
         ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
-    if (!engine->guests || out->from.frame == FF_SPLIT)
+    if (!engine->guests)
         return;
     for (uint32_t i = 0; i < count && i < FF_TIERS_MAX && tiers[i] != FF_TIER_HOST; i++) {
         bool is_peer = tiers[i] < engine->space.tier_count && tiers[i] != from;

@@ -207,6 +207,8 @@ struct ff__usage {
     uint64_t used;   /* of all ranges that have had pages there */
     uint64_t excess; /* allocated above the capacity */
     bool harvests;   /* the policies evict to other devices */
+    uint64_t events; /* faults served and kernels begun on any device, since the start */
+    bool runs;       /* a kernel runs */
 };
 
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier);

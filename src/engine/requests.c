@@ -90,7 +90,9 @@ struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier
     pthread_mutex_lock(&pipeline->lock);
     struct ff__usage usage = {engine->space.used[tier] * FF_PAGE_SIZE,
                               ff__space_excess(&engine->space, tier) * FF_PAGE_SIZE,
-                              engine->place->place && engine->guests};
+                              engine->place->place && engine->guests,
+                              engine->space.stats.faults + engine->space.stats.launches,
+                              engine->launch[tier] != FF_NONE};
     pthread_mutex_unlock(&pipeline->lock);
     return usage;
 }

@@ -48,6 +48,16 @@ static void print_hits(FILE *file, const struct ff_stats *stats) {
                 size, (double)stats->faults / (double)stats->demanded);
 }
 
+/* What programs and devices lend each other; no line where none do. */
+static void print_lending(FILE *file, const struct ff_stats *stats) {
+    char a[FF__QUANTITY], b[FF__QUANTITY], c[FF__QUANTITY], d[FF__QUANTITY];
+    if (stats->borrowed_peak == 0 && stats->lent_peak == 0)
+        return;
+    fprintf(file, "  lending    at most %s borrowed, %s evicted there, %s back; at most %s lent\n",
+            ff__size_text(a, stats->borrowed_peak), ff__size_text(b, stats->pages_lent * PAGE),
+            ff__size_text(c, stats->pages_fetched * PAGE), ff__size_text(d, stats->lent_peak));
+}
+
 static void print_managed(FILE *file, const struct ff__account *account) {
     const struct ff_stats *stats = &account->stats;
     char a[FF__QUANTITY], b[FF__QUANTITY], c[FF__QUANTITY], d[FF__QUANTITY], e[FF__QUANTITY];
@@ -66,6 +76,7 @@ static void print_managed(FILE *file, const struct ff__account *account) {
             ff__size_text(c, stats->pages_dropped * PAGE),
             ff__size_text(d, stats->populated * PAGE), ff__size_text(e, stats->prefetched * PAGE));
     fprintf(file, "  evictions  %" PRIu64 "\n", stats->evictions);
+    print_lending(file, stats);
     print_hits(file, stats);
 }
 
@@ -226,6 +237,10 @@ static void print_json(FILE *file, const struct ff__account *account,
     print_number(file, "bytes_in", stats->pages_in * PAGE);
     print_number(file, "bytes_out", stats->pages_out * PAGE);
     print_number(file, "bytes_dropped", stats->pages_dropped * PAGE);
+    print_number(file, "borrowed_peak", stats->borrowed_peak);
+    print_number(file, "lent_peak", stats->lent_peak);
+    print_number(file, "bytes_lent", stats->pages_lent * PAGE);
+    print_number(file, "bytes_fetched", stats->pages_fetched * PAGE);
     print_number(file, "populated_bytes", stats->populated * PAGE);
     print_number(file, "prefetched_bytes", stats->prefetched * PAGE);
     print_number(file, "refaults", stats->refaults);

@@ -131,7 +131,7 @@ int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_e
     if (!status)
         status = open_parts(context, error);
     if (status) {
-        ff__share_stop(&context->share);
+        ff__share_leave(&context->share);
         free(context);
         return status;
     }
@@ -147,6 +147,7 @@ void ff_close(struct ff_context *context) {
         ff__workers_destroy(context->workers[tier]);
     ff__share_stop(&context->share);
     ff__pipeline_stop(&context->pipeline);
+    ff__share_leave(&context->share);
     ff__recorder_close(context->recorder);
     ff__engine_fini(&context->engine);
     context->backend->close(context->self);

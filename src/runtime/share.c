@@ -13,12 +13,17 @@
 #include <unistd.h>
 
 /* All ours. */
-#define TICK_MS      5
-#define ANSWER_S     5                   /* a broker that has not answered by then is none */
-#define MARGIN       (2 * FF_BLOCK_SIZE) /* what a program may have beside what it uses */
-#define LOW_NS       UINT64_C(500000000) /* it lends memory that it has not needed for so long */
-#define REPORT_NS    UINT64_C(250000000) /* between two reports */
-#define HARVEST_MORE 8                   /* and an eighth more of others than does not fit */
+#define LEAVE_NS  UINT64_C(100000) /* between looks at whether it is to leave */
+#define TICK_MS   5
+#define ANSWER_S  5                   /* a broker that has not answered by then is none */
+#define MARGIN    (2 * FF_BLOCK_SIZE) /* what a program may have beside what it uses */
+#define LOW_NS    UINT64_C(500000000) /* it lends memory that it has not needed for so long */
+#define REPORT_NS UINT64_C(250000000) /* between two reports */
+#define IDLE_NS                                                                                    \
+    UINT64_C(2000000000) /* it is idle that has neither faulted nor launched for so long; */
+#define IDLE_MOST_NS                                                                               \
+    UINT64_C(64000000000) /* twice as long after each time that it was not, up to this */
+#define HARVEST_MORE 8    /* and an eighth more of others than does not fit */
 #define HARVEST_STEPS                                                                              \
     16 /* asks for more or less once that is a sixteenth of what it has asked for */
 
@@ -29,6 +34,17 @@ static int fail(struct ff__share *share, const struct ff_config *config, int sta
     close(share->socket);
     share->socket = -1;
     return ff__fail(error, status, "share=%s: %s", config->share, why);
+}
+
+static void set_lent(struct ff__share *share, uint64_t bytes) {
+    __atomic_store_n(&share->lent, bytes, __ATOMIC_RELAXED);
+    if (bytes > share->lent_peak)
+        __atomic_store_n(&share->lent_peak, bytes, __ATOMIC_RELAXED);
+}
+
+void ff__share_stats(const struct ff__share *share, struct ff_stats *stats) {
+    stats->lent = __atomic_load_n(&share->lent, __ATOMIC_RELAXED);
+    stats->lent_peak = __atomic_load_n(&share->lent_peak, __ATOMIC_RELAXED);
 }
 
 /* The answers to HELLO. */
@@ -44,7 +60,8 @@ static int hear(struct ff__share *share, const struct ff_config *config, struct 
         switch (message.kind) {
         case FF__SHARE_WELCOME:
             own = message.device;
-            share->own = share->need = message.bytes;
+            share->own = message.bytes;
+            set_lent(share, message.lent);
             break;
         case FF__SHARE_DEVICE:
             if (message.device >= FF__SHARE_DEVICES)
@@ -59,6 +76,7 @@ static int hear(struct ff__share *share, const struct ff_config *config, struct 
         case FF__SHARE_REFUSED:
             return fail(share, config, -EBUSY, error, message.text);
         case FF__SHARE_END:
+            share->need = share->memory; /* as the broker takes it to be until it hears more */
             return own != FF__SHARE_NOBODY && share->memory > 0
                        ? 0
                        : fail(share, config, -EPROTO, error, "the broker has said too little");
@@ -71,8 +89,7 @@ static int hear(struct ff__share *share, const struct ff_config *config, struct 
 int ff__share_join(struct ff__share *share, const struct ff_config *config,
                    struct ff_error *error) {
     const struct timeval patience = {.tv_sec = ANSWER_S};
-    memset(share, 0, sizeof *share);
-    share->socket = -1;
+    *share = (struct ff__share){.socket = -1, .idle_ns = IDLE_NS, .kept = UINT64_MAX};
     if (!config->share)
         return 0;
     if (config->devices != 1)
@@ -108,6 +125,18 @@ static void set_own(struct ff__share *share, uint64_t bytes) {
                share->own > FF_BLOCK_SIZE ? share->own : FF_BLOCK_SIZE);
 }
 
+static void take_own(struct ff__share *share, const struct ff__share_message *message) {
+    set_own(share, message->bytes);
+    set_lent(share, message->lent);
+}
+
+/* Others could use so much of what the program does without. */
+static void spare(struct ff__share *share, uint64_t bytes) {
+    uint64_t kept = share->own > bytes ? share->own - bytes : 0;
+    if (share->is_idle)
+        share->kept = kept > MARGIN ? kept : MARGIN;
+}
+
 static void take_lease(struct ff__share *share, const struct ff__share_message *message,
                        const int *fds, unsigned count) {
     const struct ff__backend *backend = share->pipeline->backend;
@@ -134,7 +163,9 @@ static bool listen_to_broker(struct ff__share *share) {
         for (unsigned i = 0; i < count; i++)
             close(fds[i]);
         if (message.kind == FF__SHARE_OWN)
-            set_own(share, message.bytes);
+            take_own(share, &message);
+        else if (message.kind == FF__SHARE_LEND)
+            spare(share, message.bytes);
         else if (message.kind == FF__SHARE_REFUSED)
             ff__log_line(&share->pipeline->log, FF_LOG_WARNING, "the broker: %s", message.text);
     }
@@ -149,12 +180,34 @@ static void say(struct ff__share *share, enum ff__share_kind kind, uint64_t byte
     ff__share_send(share->socket, &message, NULL, 0, true);
 }
 
+/* The program is in use, or again: then it takes back at once what it has lent. */
+static void note_use(struct ff__share *share, const struct ff__usage *usage, uint64_t now) {
+    share->events = usage->events;
+    share->event_ns = now;
+    if (share->kept < UINT64_MAX && share->idle_ns < IDLE_MOST_NS)
+        share->idle_ns *= 2;
+    if (share->is_idle)
+        share->reported_ns = 0;
+    share->is_idle = false;
+    share->kept = UINT64_MAX;
+}
+
+/* A program of which nothing has been seen for a while is idle. On a software device, that is no proof: one that finds all
+ * its data in place faults no more. So it counts as idle later each time after it has been disturbed. */
+static void watch_use(struct ff__share *share, const struct ff__usage *usage, uint64_t now) {
+    if (share->event_ns == 0 || usage->runs || usage->events != share->events)
+        note_use(share, usage, now);
+    else
+        share->is_idle = now - share->event_ns >= share->idle_ns;
+}
+
 static void report(struct ff__share *share, uint64_t now) {
     struct ff__share_message message = ff__share_message(FF__SHARE_REPORT);
     if (now - share->reported_ns < REPORT_NS)
         return;
     struct ff_stats stats = ff__pipeline_stats(share->pipeline);
     share->reported_ns = now;
+    message.bytes = share->is_idle && share->own > MARGIN ? share->own - MARGIN : 0;
     message.faults = stats.faults;
     message.bytes_lent = stats.pages_lent * FF_PAGE_SIZE;
     message.bytes_fetched = stats.pages_fetched * FF_PAGE_SIZE;
@@ -182,9 +235,18 @@ static void lend(struct ff__share *share, uint64_t need, uint64_t now) {
     say(share, FF__SHARE_NEED, need);
 }
 
+/* The program needs what was about to be lent. */
+static void keep(struct ff__share *share) {
+    share->low_ns = 0;
+    set_own(share, share->own);
+}
+
 static void ask(struct ff__share *share, uint64_t now) {
     struct ff__usage usage = ff__pipeline_usage(share->pipeline, ff_tier_of_device(0));
     uint64_t most = share->memory, need = whole_blocks(usage.used) + MARGIN;
+    watch_use(share, &usage, now);
+    report(share, now);
+    most = share->kept < most ? share->kept : most;
     need = need < most ? need : most;
     if (need > share->need) {
         share->need = need;
@@ -192,9 +254,9 @@ static void ask(struct ff__share *share, uint64_t now) {
     }
     if (need < share->need)
         lend(share, need, now);
-    else
-        share->low_ns = 0;
-    uint64_t beyond = usage.used > most ? usage.used - most : 0;
+    else if (share->low_ns > 0)
+        keep(share);
+    uint64_t beyond = usage.used > share->memory ? usage.used - share->memory : 0;
     uint64_t wanted = usage.harvests ? whole_blocks(beyond + beyond / HARVEST_MORE) : 0;
     uint64_t change = wanted > share->wanted ? wanted - share->wanted : share->wanted - wanted;
     if (change > share->wanted / HARVEST_STEPS) {
@@ -228,10 +290,11 @@ static void *talk(void *argument) {
             go_on_alone(share);
             break;
         }
-        uint64_t now = ff__clock_ns();
-        ask(share, now);
-        report(share, now);
+        ask(share, ff__clock_ns());
     }
+    __atomic_store_n(&share->is_silent, true, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&share->leave, __ATOMIC_RELAXED))
+        ff__clock_sleep(LEAVE_NS);
     close(share->socket);
     return NULL;
 }
@@ -253,6 +316,12 @@ int ff__share_start(struct ff__share *share, struct ff__pipeline *pipeline) {
 
 void ff__share_stop(struct ff__share *share) {
     __atomic_store_n(&share->stop, true, __ATOMIC_RELAXED);
+    while (share->has_thread && !__atomic_load_n(&share->is_silent, __ATOMIC_ACQUIRE))
+        ff__clock_sleep(LEAVE_NS);
+}
+
+void ff__share_leave(struct ff__share *share) {
+    __atomic_store_n(&share->leave, true, __ATOMIC_RELAXED);
     if (share->has_thread)
         pthread_join(share->thread, NULL);
     else if (share->socket >= 0)

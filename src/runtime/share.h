@@ -20,10 +20,16 @@ struct ff__share {
     uint64_t wanted; /* of others */
     uint64_t low_ns; /* since when it needs less; 0: it does not */
     uint64_t reported_ns;
+    uint64_t events, event_ns; /* faults and launches so far, and when that number last changed */
+    uint64_t idle_ns;          /* without them for so long it is idle: */
+    bool is_idle;
+    uint64_t kept; /* bytes of the own device that it does with as long as it is idle */
+    uint64_t lent,
+        lent_peak; /* bytes of the own device that others have, and had at most; atomic */
     struct ff__pipeline *pipeline;
     pthread_t thread;
     bool has_thread, is_ready, has_own_table;
-    bool stop; /* atomic */
+    bool stop, is_silent, leave; /* atomic: it is to be silent, is so, and is to leave the broker */
 };
 
 /* Joins the broker that the configuration names, if it names one: what the device may have is in share->memory.
@@ -33,7 +39,14 @@ int ff__share_join(struct ff__share *share, const struct ff_config *config, stru
 /* Starts the thread; the pipeline runs. 0 or negative errno. */
 int ff__share_start(struct ff__share *share, struct ff__pipeline *pipeline);
 
-/* Leaves the broker. */
+/* Adds what only the broker knows. */
+void ff__share_stats(const struct ff__share *share, struct ff_stats *stats);
+
+/* The thread uses the pipeline no more and says nothing more, but keeps what is borrowed: the pipeline may still copy from
+ * there. */
 void ff__share_stop(struct ff__share *share);
+
+/* Leaves the broker: the pipeline has ended, or was never there. */
+void ff__share_leave(struct ff__share *share);
 
 #endif

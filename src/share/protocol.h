@@ -5,15 +5,15 @@
  *
  * A program says HELLO, and is told WELCOME and all DEVICEs, or REFUSED with a line that says why. Then it says at any
  * time how much memory it needs of its own device (NEED), how much of others it could use (HARVEST), and what it has
- * counted (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE). Slots are
- * reclaimed by way of share/lease.h. A monitor (farfault top) says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
+ * counted and could do without (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE), and asked
+ * for what it could do without (LEND), which it gives up by a smaller NEED. Slots are reclaimed by way of share/lease.h. A monitor (farfault top) says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
 #ifndef FF_SHARE_PROTOCOL_H
 #define FF_SHARE_PROTOCOL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FF__SHARE_MAGIC   UINT32_C(0x66660001) /* with the version of the protocol */
+#define FF__SHARE_MAGIC   UINT32_C(0x66660002) /* with the version of the protocol */
 #define FF__SHARE_DEVICES 8u                   /* of one broker */
 #define FF__SHARE_NAME    32u                  /* bytes, with the zero at the end */
 #define FF__SHARE_TEXT    120u
@@ -26,14 +26,16 @@ enum ff__share_kind {
         1, /* text: a device's name, or "": any one; bytes: the most that is wanted of it, 0: all */
     FF__SHARE_NEED,    /* bytes: of the own device */
     FF__SHARE_HARVEST, /* bytes: of others, 0: none */
-    FF__SHARE_REPORT,  /* faults, lent, fetched */
+    /* faults, lent, fetched; bytes: of the own device that it could do without, as it is idle; 0: it is not */
+    FF__SHARE_REPORT,
     FF__SHARE_WATCH,
     /* from the broker */
-    FF__SHARE_WELCOME, /* device: the own one; bytes: what it may have of it now */
+    FF__SHARE_WELCOME, /* device: the own one; bytes: what it may have of it now; lent: what others have of it */
     FF__SHARE_REFUSED, /* text */
     FF__SHARE_DEVICE,  /* device, bytes: its memory; own, lent: bytes of it; text: its name */
     FF__SHARE_PROGRAM, /* pid, device; own; lent: that it has borrowed; faults, lent_pages..; text: its name */
-    FF__SHARE_OWN, /* bytes: what it may have of its own device from now on */
+    FF__SHARE_OWN, /* bytes: what it may have of its own device from now on; lent: what others have of it */
+    FF__SHARE_LEND, /* bytes: that others could use of what it does without */
     FF__SHARE_LEASE, /* device; bytes: what it may have of it from now on; the first one with two descriptors */
     FF__SHARE_END,
     FF__SHARE_KINDS

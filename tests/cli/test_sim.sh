@@ -112,6 +112,24 @@ mistake 1 'farfault replay: *cut.trace*' replay cut.trace
 status 1 sim $small --systems nvidia --memory 50% --trace missing/run.trace
 has out 'missing/run.trace'
 
+# ---- programs beside each other
+
+work=pagerank:size=48M,iterations=4
+for beside in idle wcc:size=8M,iterations=2; do
+    status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems nvidia,memharvester --json beside.json
+    json beside.json '[2]' runs 2 beside
+    [ "$("$json_get" beside.json runs 2 bytes_peer)" -gt 0 ] || fail "nothing was lent beside $beside"
+    json beside.json 0 runs 1 bytes_peer
+done
+[ "$("$json_get" beside.json runs 2 beside 0 laps)" -gt 0 ] || fail 'the neighbour did nothing'
+json beside.json idle runs 2 beside 1 workload
+has out 'beside: wcc:size=8M,iterations=2 '
+mistake 2 "farfault sim: --beside *" sim $work --beside none
+mistake 2 "farfault sim: --beside *8 devices*" sim $work --devices 8 --beside idle
+mistake 2 "farfault sim: --beside *--untimed*" sim $work --beside idle --untimed
+mistake 2 "farfault sim: --machine *--gpu*" sim $work --machine p3.8xlarge --gpu h100-80g
+mistake 2 "farfault sim: --machine *" sim $work --machine none
+
 # ---- a predictor, trained and at work
 
 status 0 train hotspot:n=256 --distance 4 --steps 20 --output little.model

@@ -30,6 +30,7 @@ static void bench_open(struct bench *bench, const struct ff_policy *policy) {
         bench->free_chunks[tier] = CAPACITY;
         bench->fake.view.free_chunks[tier] = &bench->free_chunks[tier];
         bench->lending[tier].limit = CAPACITY * FF_BLOCK_PAGES;
+        bench->fake.view.capacity[tier] = CAPACITY * FF_BLOCK_PAGES;
     }
     instance_init(&bench->instance, policy);
 }
@@ -67,6 +68,12 @@ static void test_in_turn(void **state) {
     PLACE(&bench, 4, 2, FF_TIER_HOST);
     bench.lending[3].removable = FF_BLOCK_PAGES; /* but has guests that can go at once */
     PLACE(&bench, 2, 3, 4, FF_TIER_HOST);
+    bench.fake.view.capacity[4] = 100 * FF_BLOCK_PAGES;
+    bench.free_chunks[4] = 26; /* a small device keeps a quarter */
+    PLACE(&bench, 3, 4, 2, FF_TIER_HOST);
+    bench.free_chunks[4] = 25;
+    PLACE(&bench, 2, 3, FF_TIER_HOST);
+    bench.free_chunks[4] = CAPACITY;
     bench.lending[2].limit = 0;
     PLACE(&bench, 3, 4, FF_TIER_HOST);
     bench.fake.blocks[3].page_count = 5; /* would take a whole chunk */

@@ -30,6 +30,7 @@ static void test_division_is_fair(void **state) {
         for (uint32_t i = 0; i < d.devices; i++) {
             d.spare[i] = ff__random_below(&dice, 40);
             d.wanted[i] = ff__random_below(&dice, 3) ? ff__random_below(&dice, 60) : 0;
+            d.is_idle[i] = ff__random_below(&dice, 3) == 0;
             spare += d.spare[i];
             for (uint32_t j = 0; j < d.devices; j++)
                 d.held[i][j] = i == j ? 0 : ff__random_below(&dice, 10);
@@ -55,6 +56,13 @@ static void test_division_is_fair(void **state) {
     ff__divide(&two);
     assert_int_equal(two.share[0][2], 10);
     assert_int_equal(two.share[1][2], 10);
+    two.is_idle[0] = true; /* it gets what the other leaves, which is nothing, */
+    ff__divide(&two);
+    assert_int_equal(two.share[0][2], 0);
+    assert_int_equal(two.share[1][2], 20);
+    two.wanted[1] = 5; /* and then the rest */
+    ff__divide(&two);
+    assert_int_equal(two.share[0][2], 15);
 }
 
 /* ---- grants ---- */
@@ -263,6 +271,43 @@ static void test_two_harvesters_share(void **state) {
     close(third);
 }
 
+static uint64_t lend_request(int fd) {
+    struct ff__share_message message;
+    do
+        assert_true(hear(fd, &message, NULL));
+    while (message.kind != FF__SHARE_LEND);
+    return message.bytes;
+}
+
+/* Idle programs are asked for what others lack, once until they have answered, and those in use are not. */
+static void test_idle_programs_are_asked(void **state) {
+    (void)state;
+    int harvester = dial(), idle = dial(), busy = dial();
+    struct ff__share_message message;
+    uint64_t bytes;
+    join_as(idle, "gpu1");
+    join_as(busy, "gpu2");
+    join_as(harvester, "gpu0");
+    say(idle, FF__SHARE_REPORT, 20 * SLOT);
+    say(harvester, FF__SHARE_HARVEST, 8 * SLOT);
+    assert_int_equal(lend_request(idle), 8 * SLOT);
+    say(idle, FF__SHARE_REPORT, 20 * SLOT);
+    say(idle, FF__SHARE_NEED, (SLOTS - 5) * SLOT); /* a part of it */
+    munmap(lease_of(harvester, 1, &bytes), SLOTS * sizeof(ff__slot));
+    assert_int_equal(bytes, 5 * SLOT);
+    assert_int_equal(lend_request(idle), 3 * SLOT);
+    say(idle, FF__SHARE_REPORT, 0); /* it is in use again, and gets all back */
+    say(idle, FF__SHARE_NEED, SLOTS * SLOT);
+    do
+        assert_true(hear(idle, &message, NULL));
+    while (message.kind != FF__SHARE_OWN || message.bytes < SLOTS * SLOT || message.lent > 0);
+    struct pollfd there = {.fd = busy, .events = POLLIN};
+    assert_int_equal(poll(&there, 1, 0), 0);
+    close(harvester);
+    close(idle);
+    close(busy);
+}
+
 /* ---- those who break the protocol ---- */
 
 static void test_malformed_messages(void **state) {
@@ -410,6 +455,7 @@ int main(void) {
         WITH_BROKER(test_lend_and_reclaim),
         WITH_BROKER(test_who_keeps_memory_is_disconnected),
         WITH_BROKER(test_two_harvesters_share),
+        WITH_BROKER(test_idle_programs_are_asked),
         WITH_BROKER(test_malformed_messages),
         WITH_BROKER(test_messages_out_of_order),
         WITH_BROKER(test_unasked_descriptors),

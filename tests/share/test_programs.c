@@ -6,6 +6,7 @@
 #include "runtime/child.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 
 #define SLOTS  8u
 #define DEVICE (SLOTS * SLOT)
@@ -23,14 +24,22 @@ static void stop(int signal) {
 
 #define PATIENT_NS UINT64_C(30000000000)
 
+/* A child that ends with the test, also where that has failed and waits for nobody. */
+static pid_t fork_child(void) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
+}
+
 static pid_t start_broker(uint32_t devices, uint64_t limit_ns) {
     struct ff_error error = {""};
     set_devices(&test, devices, SLOTS, limit_ns);
     if (ff__broker_open(&test.broker, test.path, &error))
         fail_msg("%s", error.message);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = fork_child();
     if (child == 0) {
         signal(SIGTERM, stop);
         int status = ff__broker_run(&test.broker);
@@ -56,6 +65,7 @@ struct job {
     uint32_t rounds;
     uint32_t pause_us;
     bool must_lend, must_fetch; /* that it borrowed is what is tested */
+    bool must_yield;            /* that others borrowed of its device */
     bool frees;                 /* each round allocates anew */
 };
 
@@ -80,26 +90,24 @@ static void work(const struct ff_config *config, const void *argument) {
     unsigned char *data = child_alloc(context, job->size);
     struct ff_stats stats;
     for (uint32_t round = 0; round < job->rounds; round++) {
-        if (job->frees && round > 0) {
+        if (job->frees && round > 0)
             CHECK(ff_mem_free(context, data) == 0);
-            usleep(job->pause_us);
+        usleep(round > 0 ? job->pause_us : 0);
+        if (job->frees && round > 0)
             data = child_alloc(context, job->size);
-        }
         go_over(data, job->size, round, job->frees || round == 0);
-        usleep(job->frees ? 0 : job->pause_us);
     }
     ff_stats_read(context, &stats);
     CHECK(!job->must_lend || stats.pages_lent > 0);
     CHECK(!job->must_fetch || stats.pages_fetched > 0);
+    CHECK(!job->must_yield || stats.lent_peak > 0);
     struct ff_error error = {""};
     CHECK(ff_check(context, &error) == 0);
     child_close(context);
 }
 
 static pid_t start(const struct ff_config *config, const struct job *job) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = fork_child();
     if (child > 0)
         return child;
     end_on_signals();
@@ -109,8 +117,12 @@ static pid_t start(const struct ff_config *config, const struct job *job) {
 
 static void expect_success(pid_t child, const char *who) {
     int status = wait_for_child(child);
+    if (status < 0)
+        fail_msg("%s: not done in time", who);
+    if (WIFSIGNALED(status))
+        fail_msg("%s: ended by signal %d", who, WTERMSIG(status));
     if (status != 0)
-        fail_msg("%s: %s", who, status < 0 ? "not done in time" : "failed");
+        fail_msg("%s: failed", who);
 }
 
 /* ---- harvesting ---- */
@@ -125,7 +137,7 @@ static void test_harvest(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
         pid_t broker = start_broker(2, PATIENT_NS);
-        const struct job job = {"gpu0", DEVICE / 2 * 3, 8, 20000, true, true, false};
+        const struct job job = {"gpu0", DEVICE / 2 * 3, 8, 20000, true, true, false, false};
         expect_success(start(&config, &job), "harvester");
         stop_broker(broker);
     }
@@ -136,8 +148,8 @@ static void test_reclaim(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
         pid_t broker = start_broker(2, PATIENT_NS);
-        const struct job harvest = {"gpu0", DEVICE / 2 * 3, 30, 30000, true, true, false};
-        const struct job yield = {"gpu1", DEVICE - SLOT, 4, 700000, false, false, true};
+        const struct job harvest = {"gpu0", DEVICE / 2 * 3, 30, 30000, true, true, false, false};
+        const struct job yield = {"gpu1", DEVICE - SLOT, 4, 700000, false, false, false, true};
         pid_t harvester = start(&config, &harvest);
         usleep(300000);
         pid_t yielder = start(&config, &yield);
@@ -147,13 +159,27 @@ static void test_reclaim(void **state) {
     }
 }
 
+/* A program that is idle lends what it has allocated, too, and finds it again. */
+static void test_idle(void **state) {
+    (void)state;
+    struct ff_config config = child_config(DEVICE);
+    config.system = systems[0];
+    pid_t broker = start_broker(2, PATIENT_NS);
+    const struct job harvest = {"gpu0", DEVICE / 2 * 3, 60, 100000, true, true, false, false};
+    const struct job rest = {"gpu1", DEVICE - SLOT, 2, 5000000, false, false, true, false};
+    pid_t idle = start(&config, &rest), harvester = start(&config, &harvest);
+    expect_success(idle, "idle program");
+    expect_success(harvester, "harvester");
+    stop_broker(broker);
+}
+
 static void test_two_harvest(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
         pid_t broker = start_broker(3, PATIENT_NS), harvesters[2];
         for (uint32_t i = 0; i < 2; i++) {
             const struct job job = {
-                i ? "gpu1" : "gpu0", DEVICE / 2 * 3, 12, 20000, true, false, false};
+                i ? "gpu1" : "gpu0", DEVICE / 2 * 3, 12, 20000, true, false, false, false};
             harvesters[i] = start(&config, &job);
         }
         for (uint32_t i = 0; i < 2; i++)
@@ -168,9 +194,9 @@ enum { HARVESTER, OTHER, YIELDER, BROKER, ROLES };
 
 static void kill_one(const struct ff_config *config, uint32_t role, uint32_t delay_us) {
     static const char *const names[ROLES] = {"harvester", "other harvester", "yielder", "broker"};
-    const struct job jobs[] = {{"gpu0", DEVICE / 2 * 3, 15, 20000, false, false, false},
-                               {"gpu1", DEVICE / 2 * 3, 15, 20000, false, false, false},
-                               {"gpu2", DEVICE - SLOT, 3, 300000, false, false, true}};
+    const struct job jobs[] = {{"gpu0", DEVICE / 2 * 3, 15, 20000, false, false, false, false},
+                               {"gpu1", DEVICE / 2 * 3, 15, 20000, false, false, false, false},
+                               {"gpu2", DEVICE - SLOT, 3, 300000, false, false, false, true}};
     pid_t all[ROLES];
     all[BROKER] = start_broker(3, PATIENT_NS);
     for (uint32_t i = 0; i < BROKER; i++)
@@ -207,8 +233,8 @@ static void test_stopped_program(void **state) {
     config.system = systems[0];
     config.check = false;
     pid_t broker = start_broker(2, UINT64_C(300000000));
-    const struct job harvest = {"gpu0", DEVICE / 2 * 3, 1000000, 1000, false, false, false};
-    const struct job yield = {"gpu1", DEVICE - SLOT, 3, 100000, false, false, true};
+    const struct job harvest = {"gpu0", DEVICE / 2 * 3, 1000000, 1000, false, false, false, false};
+    const struct job yield = {"gpu1", DEVICE - SLOT, 3, 100000, false, false, false, true};
     pid_t harvester = start(&config, &harvest);
     usleep(700000);
     kill(harvester, SIGSTOP);
@@ -225,9 +251,9 @@ int main(void) {
     struct ff_config config = child_config(DEVICE);
     ff_close(open_or_skip(&config));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_harvest),         cmocka_unit_test(test_reclaim),
-        cmocka_unit_test(test_two_harvest),     cmocka_unit_test(test_kills),
-        cmocka_unit_test(test_stopped_program),
+        cmocka_unit_test(test_harvest), cmocka_unit_test(test_reclaim),
+        cmocka_unit_test(test_idle),    cmocka_unit_test(test_two_harvest),
+        cmocka_unit_test(test_kills),   cmocka_unit_test(test_stopped_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

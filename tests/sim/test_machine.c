@@ -124,12 +124,52 @@ static void test_techniques(void **state) {
     assert_int_equal(all.stats.pages_written_back, 0);
 }
 
+/* A program that iterates over more than its device has, beside devices of which one lends all that it has. */
+static uint64_t iterate(const char *system) {
+    const struct little work = {.pages = 48 * FF_BLOCK_PAGES,
+                                .launches = 8,
+                                .ctas = 8,
+                                .warps = 1,
+                                .writes = true,
+                                .host_writes = true};
+    struct ff__array array;
+    struct ff__workload workload = little_workload(&work, &array);
+    struct ff__sim_job job = {.workload = &workload, .devices = 1};
+    struct ff__sim_result all;
+    struct ff_error error = {""};
+    struct ff__sim_config config = {.gpu = &machine.gpu,
+                                    .machine = &machine,
+                                    .memory = 64 * MIB,
+                                    .devices = 4,
+                                    .lend = 64 * MIB,
+                                    .lenders = 1u << 3,
+                                    .seed = 1,
+                                    .check = true};
+    assert_int_equal(ff__system_parse(system, &config.system, &error), 0);
+    if (ff__sim_run_jobs(&config, &job, 1, &all, &error))
+        fail_msg("%s: %s", system, error.message);
+    print_message("%s: %.3f ms, %.0f MiB of the host, %.0f MiB of lenders\n", system,
+                  (double)all.time_ns * 1e-6, (double)all.bytes_in / MIB,
+                  (double)all.bytes_peer / MIB);
+    return all.time_ns;
+}
+
+/* Neither predicted launches nor idle memory alone. */
+static void test_prediction_and_harvesting(void **state) {
+    (void)state;
+    read_machine("p3.8xlarge");
+    uint64_t both = iterate("deepum-far-peers");
+    assert_true(both < iterate("deepum-far"));
+    assert_true(both < iterate("memharvester"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_harvesting),
         cmocka_unit_test(test_techniques),
+        cmocka_unit_test(test_prediction_and_harvesting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

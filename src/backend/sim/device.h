@@ -84,7 +84,9 @@ struct device {
     struct bulk bulk;
     uint32_t next_cta, ctas_left;
     uint64_t started, last_end;
-    uint64_t stalled;        /* since then no warp on the SMs can go on; NEVER: some can */
+    uint64_t stalled;  /* since then no warp on the SMs can go on; NEVER: some can */
+    uint64_t sms_next; /* when the first warp can go on, unless others can since: */
+    bool sms_changed;
     struct ff_mask *touched; /* [block] by the launch `touched_by` */
     uint32_t *touched_by;    /* [block] */
     struct launch_queue queue;

@@ -16,6 +16,13 @@ static inline void ff__sm_ready(struct sm *sm, uint32_t slot, uint64_t ready) {
     sm->heap[at] = key;
 }
 
+/* The same, from outside of ff__sms_run(). */
+static inline void ff__sm_wake(struct device *device, struct sm *sm, uint32_t slot,
+                               uint64_t ready) {
+    device->sms_changed = true;
+    ff__sm_ready(sm, slot, ready);
+}
+
 /* Puts `key` in the place of the smallest. */
 static inline void ff__sm_replace_first(struct sm *sm, uint64_t key) {
     uint32_t at = 0;

@@ -79,7 +79,7 @@ static bool start_cta(struct sim *sim, struct device *device, struct sm *sm, uin
     for (uint32_t i = 0; i < warps; i++) {
         uint32_t slot = sm->free_slots[--sm->free_count];
         sm->warps[slot] = (struct warp){.cta = device->next_cta, .warp = i, .cta_slot = cta_slot};
-        ff__sm_ready(sm, slot, time);
+        ff__sm_wake(device, sm, slot, time);
     }
     device->next_cta++;
     return true;
@@ -116,7 +116,7 @@ void ff__sms_release(struct sim *sim, struct device *device, uint64_t time) {
                 continue;
             sm->warps[slot].ended = false;
             sm->ended--;
-            ff__sm_ready(sm, slot, time);
+            ff__sm_wake(device, sm, slot, time);
         }
     }
 }

@@ -63,7 +63,7 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
     warp->loads &= others;
     warp->needs &= others;
     if (needed && !warp->needs)
-        ff__sm_ready(sm, slot, warp->data > time ? warp->data : time);
+        ff__sm_wake(device, sm, slot, warp->data > time ? warp->data : time);
     return true;
 }
 

@@ -170,6 +170,8 @@ static uint64_t stopped_at(const struct sim *sim, const struct device *device) {
 
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
     uint64_t next = NEVER;
+    if (!device->sms_changed && device->sms_next >= until)
+        return device->sms_next; /* other devices' events end this one's windows, too */
     if (device->stalled != NEVER)
         end_stall(sim, device);
     for (uint32_t i = 0; i < sim->gpu->sms; i++) {
@@ -181,5 +183,7 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until) {
     }
     if (next == NEVER && device->ctas_left > 0 && device->stalled == NEVER)
         device->stalled = stopped_at(sim, device);
+    device->sms_next = next;
+    device->sms_changed = false;
     return next;
 }

@@ -1,8 +1,12 @@
 #include "policy/memharvester/lenders.h"
 
-/* What its device keeps of a neighbour's memory, it has not lent to this program in the first place. */
-static uint64_t kept(const struct ff__lenders *lenders, const struct ff_lending *lending) {
-    return lending->guests_only ? 0 : lenders->keep;
+/* A quarter of the device at most, as pre-eviction has it, so that small devices lend, too. What the broker keeps of a
+ * neighbour's memory, it has not lent to this program in the first place. */
+static uint64_t kept(const struct ff__lenders *lenders, const struct ff_view *view, uint32_t tier) {
+    uint64_t most = view->capacity[tier] / 4;
+    if (view->lending[tier].guests_only)
+        return 0;
+    return lenders->keep < most ? lenders->keep : most;
 }
 
 /* Memory that is free, or is at once when guests with a copy on the host go; and of it what may be lent. */
@@ -10,7 +14,7 @@ static bool can_lend(const struct ff__lenders *lenders, const struct ff_view *vi
     const struct ff_lending *lending = &view->lending[tier];
     uint64_t there = ff_view_free_pages(view, tier) + lending->removable;
     bool has_room = lending->removable > 0 || lending->lent < lending->limit;
-    return lending->limit > 0 && has_room && there > kept(lenders, lending);
+    return lending->limit > 0 && has_room && there > kept(lenders, view, tier);
 }
 
 static uint64_t dirty_guests(const struct ff_view *view, uint32_t tier) {

@@ -11,7 +11,7 @@ enum ff__lender_choice {
 
 struct ff__lenders {
     enum ff__lender_choice choice;
-    uint64_t keep; /* pages that a device keeps for itself */
+    uint64_t keep; /* pages that a device keeps for itself, a quarter of its memory at most */
     uint32_t next; /* in turn: the tier that is asked first */
 };
 
@@ -22,7 +22,10 @@ struct ff__lenders {
             "guests that the host has no copy of (the released code)"                              \
     }
 #define FF__LENDER_PARAM_KEEP                                                                      \
-    { "keep", FF_PARAM_INT, 50, 0, 100000, "free chunks of 2 MiB that a device does not lend" }
+    {                                                                                              \
+        "keep", FF_PARAM_INT, 50, 0, 100000,                                                       \
+            "free chunks of 2 MiB that a device does not lend; a quarter of its memory at most"    \
+    }
 
 /* Devices but `user` that have memory to lend, best first; returns how many. */
 uint32_t ff__lenders_list(struct ff__lenders *lenders, const struct ff_view *view, uint32_t user,
