@@ -41,6 +41,9 @@ static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
 
 static const struct argp_option record_options[] = {
     OPTION("output", OUTPUT, "TRACE", "the trace to write"),
+    OPTION("touches", TOUCHES, NULL,
+           "record what each launch touches first, page by page, whatever is resident, which any "
+           "system can be replayed on; much slower"),
     RUN_OPTIONS,
     {0},
 };
@@ -65,9 +68,17 @@ static const char help[] =
 static const char record_help[] =
     "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
     "faults, for farfault replay.\v"
-    "Options, environment and exit status are those of farfault run.\n"
+    "Options, environment and exit status are those of farfault run. The faults of a run are those "
+    "under its system: under another one other pages would have faulted. With --touches nothing "
+    "is resident when a launch begins, and each page comes alone, so that all that a launch "
+    "touches "
+    "faults. What a launch touches again shows only if it has touched --memory of other pages "
+    "meanwhile: the smaller that is, the more the trace has. It should be smaller than all memory "
+    "that "
+    "the trace is replayed with.\n"
     "\n"
     "Examples:\n"
+    "  farfault record --touches --memory 32M --output run.trace -- ./program --its --arguments\n"
     "  farfault record --output run.trace -- ./program --its --arguments\n"
     "  farfault record --output run.trace --memory 50% -- ./program";
 
@@ -129,6 +140,20 @@ static void finish_json(struct plan *plan) {
     plan->json = NULL;
 }
 
+/* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. */
+static int read_touches(struct plan *plan) {
+    const char *system = plan->options.text[FF__OPTION_SYSTEM];
+    if (!plan->config.touches || !plan->record) /* without a recording the context complains */
+        return 0;
+    if (system && strcmp(system, "demand") != 0)
+        return ff__options_complain(&plan->options, FF__OPTION_SYSTEM,
+                                    "touches are those of the program, whatever the system: leave "
+                                    "it out, or --touches");
+    plan->config.system = "demand";
+    plan->config.touches = false; /* the program's environment says it; here nothing is recorded */
+    return 0;
+}
+
 static int read_output(struct plan *plan) {
     const char *output = plan->options.text[FF__OPTION_OUTPUT];
     if (!output || !output[0])
@@ -146,6 +171,8 @@ static int read_options(struct plan *plan) {
         status = read_memory(plan);
     if (options->text[FF__OPTION_SYSTEM])
         plan->config.system = options->text[FF__OPTION_SYSTEM];
+    if (!status)
+        status = read_touches(plan);
     if (!status && options->word_count == 0)
         status = ff__complain(FF__EXIT_USAGE,
                               "no program to run; name one: farfault run -- PROGRAM ARGUMENTS");

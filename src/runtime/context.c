@@ -22,6 +22,10 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
     if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
+    if (config->touches && (!config->record || strcmp(config->system, "demand") != 0))
+        return ff__fail(error, -EINVAL,
+                        "touches=on: is for recordings under demand, which brings nothing unasked: "
+                        "set record and system=demand");
     if (config->granule != FF_LEAF_SIZE && config->granule != FF_BLOCK_SIZE)
         return ff__fail(error, -EINVAL, "granule=%llu: must be 64K or 2M",
                         (unsigned long long)config->granule);

@@ -266,6 +266,11 @@ static int put_event(struct exporter *exporter, const struct ff_trace_event *eve
         put_instant(exporter, event, "migrate");
         count(exporter, event->device, event->time_ns);
         break;
+    case FF_TRACE_WORK:
+    case FF_TRACE_WRITTEN:
+    case FF_TRACE_BATCH:
+    case FF_TRACE_BATCH_END:
+        break;
     default:
         device_of(exporter, event->device)->resident -= pages_of(event);
         put_instant(exporter, event, "evict");
