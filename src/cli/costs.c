@@ -8,33 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All ours: enough for medians that repeat within some percent on an idle machine, in a second. */
+/* All ours: enough for figures that repeat within some percent, in a second. */
 #define ROUNDS     9u
 #define BLOCKS     24u /* faults of a round, each of a block of its own */
 #define PAGE_TURNS 20u /* as many times more of single pages, as they take a tenth of the time */
+#define PAUSES     2u /* a pause in which a handler falls asleep: so often as long as it spins, and */
+#define PAUSE_NS   100000u
 #define LAUNCHES   200u
 #define COPY_SIZE  (UINT64_C(32) << 20)
 
 const uint64_t ff__cost_sizes[FF__COST_SIZES] = {FF_PAGE_SIZE, FF_LEAF_SIZE, UINT64_C(256) << 10,
                                                  UINT64_C(1) << 20, FF_BLOCK_SIZE};
 
-struct series {
-    double of[ROUNDS];
-    unsigned count;
-};
-
-static void add(struct series *series, double value) {
-    series->of[series->count++] = value;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(struct series *series) {
-    qsort(series->of, series->count, sizeof series->of[0], by_value);
-    return series->of[series->count / 2];
+/* The smallest of the rounds: what it costs while nothing else runs. */
+static void keep_least(double *least, double value) {
+    if (*least <= 0 || value < *least)
+        *least = value;
 }
 
 /* ---- faults and evictions ---- */
@@ -73,16 +62,32 @@ static void evict_all(struct bench *bench) {
                       0);
 }
 
-static uint64_t time_of_touches(struct bench *bench) {
-    char sum = 0;
+static uint64_t time_of_touches(const struct bench *bench) {
     uint64_t start = ff__clock_ns();
     for (unsigned i = 0; i < BLOCKS; i++)
-        sum ^= bench->ranges[i][0];
-    uint64_t end = ff__clock_ns();
-    return end - start + (sum == 99); /* so that the reads stay */
+        (void)bench->ranges[i][0];
+    return ff__clock_ns() - start;
 }
 
-static void time_faults(struct bench *bench, struct series *fault, struct series *serve) {
+static void compute(uint64_t ns) {
+    uint64_t start = ff__clock_ns();
+    while (ff__clock_ns() - start < ns)
+        ;
+}
+
+/* The same, with a pause before each. */
+static uint64_t time_of_rare_touches(const struct bench *bench, uint64_t pause_ns) {
+    uint64_t took = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        compute(pause_ns);
+        uint64_t start = ff__clock_ns();
+        (void)bench->ranges[i][0];
+        took += ff__clock_ns() - start;
+    }
+    return took;
+}
+
+static void time_faults(struct bench *bench, double *fault_ns, double *serve_ns) {
     unsigned turns = bench->size == FF_PAGE_SIZE ? PAGE_TURNS : 1;
     uint64_t took = 0;
     struct ff_stats before, after;
@@ -92,37 +97,46 @@ static void time_faults(struct bench *bench, struct series *fault, struct series
         took += time_of_touches(bench);
     }
     ff_stats_read(bench->context, &after);
-    add(fault, (double)took / (turns * BLOCKS));
-    add(serve, (double)(after.fault_ns - before.fault_ns) / (turns * BLOCKS));
+    keep_least(fault_ns, (double)took / (turns * BLOCKS));
+    keep_least(serve_ns, (double)(after.fault_ns - before.fault_ns) / (turns * BLOCKS));
 }
 
-static void time_evictions(struct bench *bench, bool written, struct series *series) {
+static void time_evictions(struct bench *bench, bool written, double *least_ns) {
     for (unsigned i = 0; i < BLOCKS; i++)
         for (uint64_t at = 0; at < bench->size; at += FF_PAGE_SIZE)
             bench->ranges[i][at] = (char)(bench->ranges[i][at] + written);
     uint64_t start = ff__clock_ns();
     evict_all(bench);
-    add(series, (double)(ff__clock_ns() - start) / BLOCKS);
+    keep_least(least_ns, (double)(ff__clock_ns() - start) / BLOCKS);
+}
+
+/* Of a fault that brings a page. */
+static void time_waking(struct bench *bench, const struct ff_config *config,
+                        struct ff__costs *out) {
+    double rare_ns = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        evict_all(bench);
+        keep_least(&rare_ns,
+                   (double)time_of_rare_touches(bench, PAUSES * config->spin_ns + PAUSE_NS) /
+                       BLOCKS);
+    }
+    out->wake_ns = rare_ns > out->fault_ns[0] ? rare_ns - out->fault_ns[0] : 0;
 }
 
 static int measure_size(const struct ff_config *config, unsigned size, struct ff__costs *out,
                         struct ff_error *error) {
     struct bench bench = {NULL};
-    struct series fault = {.count = 0}, serve = fault, clean = fault, dirty = fault;
+    out->clean_ns = out->dirty_ns = 0; /* what counts is the last size's */
     int status = open_bench(config, ff__cost_sizes[size], &bench, error);
     for (unsigned round = 0; round < ROUNDS && !status; round++) {
-        time_faults(&bench, &fault, &serve);
-        time_evictions(&bench, false, &clean);
-        time_evictions(&bench, true, &dirty);
+        time_faults(&bench, &out->fault_ns[size], &out->serve_ns[size]);
+        time_evictions(&bench, false, &out->clean_ns);
+        time_evictions(&bench, true, &out->dirty_ns);
     }
+    if (!status && size == 0)
+        time_waking(&bench, config, out);
     ff_close(bench.context);
-    if (status)
-        return status;
-    out->fault_ns[size] = median(&fault);
-    out->serve_ns[size] = median(&serve);
-    out->clean_ns = median(&clean);
-    out->dirty_ns = median(&dirty);
-    return 0;
+    return status;
 }
 
 /* ---- launches and copies ---- */
@@ -151,17 +165,18 @@ static int measure_launches(const struct ff_config *like, struct ff__costs *out,
 }
 
 static int measure_copies(struct ff__costs *out, struct ff_error *error) {
-    struct series series = {.count = 0};
+    double least_ns = 0;
     char *from = calloc(1, COPY_SIZE), *to = calloc(1, COPY_SIZE);
     int status = from && to ? 0 : ff__fail(error, -ENOMEM, "no memory to copy");
     for (unsigned round = 0; round < ROUNDS && !status; round++) {
         memset(from, (int)round, COPY_SIZE);
         uint64_t start = ff__clock_ns();
         memcpy(to, from, COPY_SIZE);
-        add(&series, (double)COPY_SIZE * 1e9 / (double)(ff__clock_ns() - start));
+        keep_least(&least_ns, (double)(ff__clock_ns() - start));
     }
     if (!status)
-        out->copy_rate = median(&series) + (double)(to[COPY_SIZE - 1] == 99); /* keeps the copies */
+        out->copy_rate =
+            (double)(COPY_SIZE + (to[COPY_SIZE - 1] == 99)) * 1e9 / least_ns; /* keeps the copies */
     free(from);
     free(to);
     return status;
@@ -169,6 +184,7 @@ static int measure_copies(struct ff__costs *out, struct ff_error *error) {
 
 int ff__costs_measure(const struct ff_config *config, struct ff__costs *out,
                       struct ff_error *error) {
+    *out = (struct ff__costs){.copy_rate = 0};
     int status = measure_copies(out, error);
     for (unsigned size = 0; size < FF__COST_SIZES && !status; size++)
         status = measure_size(config, size, out, error);

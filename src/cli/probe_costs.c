@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/costs.h"
 #include "cli/options.h"
+#include "engine/engine.h"
 #include "report/table.h"
 
 #include <errno.h>
@@ -93,7 +94,8 @@ static json_t *curve_in(const struct ff__costs *costs, double fixed_ns) {
     return curve;
 }
 
-static void put_faults(json_t *device, const struct ff__costs *costs) {
+static void put_faults(json_t *device, const struct ff__costs *costs,
+                       const struct ff_config *config) {
     static const char none[] = "ours: the software device has no such cost of its own";
     struct fit serving = fit(costs->serve_ns);
     double waking_ns = costs->fault_ns[0] - costs->serve_ns[0];
@@ -104,6 +106,11 @@ static void put_faults(json_t *device, const struct ff__costs *costs) {
     put_whole(device, "delivery_ns", waking_ns / 2,
               "measured: half of what a thread waits longer for a page than serving it takes");
     put_whole(device, "replay_ns", waking_ns / 2, "measured: the other half of it");
+    put_whole(device, "spin_ns", (double)config->spin_ns, "as configured (--spin)");
+    put_whole(device, "wake_ns", costs->wake_ns > 0 ? costs->wake_ns : 0,
+              "measured: a fault after a pause, less one right after another");
+    put_whole(device, "reserve_share", FF__RESERVE_SHARE, "src/engine/engine.h: FF__RESERVE_SHARE");
+    put_whole(device, "reserve_most", FF__RESERVE_MAX, "src/engine/engine.h: FF__RESERVE_MAX");
     put_whole(device, "batch_ns", 0, none);
     put_whole(device, "entry_ns", 0, none);
     put_whole(device, "duplicate_ns", 0, none);
@@ -116,9 +123,11 @@ static void put_faults(json_t *device, const struct ff__costs *costs) {
               "measured: evicting a block that was not written to");
     put_link(device, "in", curve_in(costs, serving.fixed_ns),
              "measured: faults that bring so much, less block_ns");
+    double copy_ns = costs->dirty_ns - costs->clean_ns,
+           least_ns = FF_BLOCK_SIZE * 1e9 / costs->copy_rate;
     json_t *out = json_array();
     json_array_append_new(
-        out, point(FF_BLOCK_SIZE, rate(FF_BLOCK_SIZE, costs->dirty_ns - costs->clean_ns)));
+        out, point(FF_BLOCK_SIZE, rate(FF_BLOCK_SIZE, copy_ns > least_ns ? copy_ns : least_ns)));
     put_link(device, "out", out,
              "measured: evicting a block that was written to, less one that was not");
 }
@@ -169,7 +178,7 @@ static json_t *describe(const struct ff__costs *costs, const struct ff_config *c
     json_t *device = json_pack("{s:s, s:s}", "name", "soft", "summary",
                                "the software device of the machine that farfault probe ran on");
     put_processors(device, costs);
-    put_faults(device, costs);
+    put_faults(device, costs, config);
     put_rest(device, costs, config);
     return device;
 }
@@ -188,6 +197,7 @@ static void show(const struct ff__costs *costs) {
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
+    printf("a fault after a pause: %.1f us longer\n", costs->wake_ns / 1e3);
     printf("evicting 2 MiB: %.1f us, written to %.1f us; an empty kernel: %.1f us; copies: %.1f "
            "GB/s\n",
            costs->clean_ns / 1e3, costs->dirty_ns / 1e3, costs->launch_ns / 1e3,

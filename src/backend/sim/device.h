@@ -70,7 +70,7 @@ struct batch {
     bool under_way;
     struct fault *faults; /* [the fault model's limit] */
     uint32_t count, next;
-    uint64_t start;
+    uint64_t start, ended; /* this one; the one before */
 };
 
 struct device {

@@ -99,11 +99,17 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__sim_post(sim, time + batch_cost(sim, device), EVENT_DRIVER, device->tier - 1, NULL);
 }
 
+uint64_t ff__driver_awake_at(const struct sim *sim, const struct device *device) {
+    uint64_t raised = device->buffer.faults[0].time;
+    bool sleeps = raised > device->batch.ended + sim->gpu->spin_ns * PS_PER_NS;
+    return raised + (sleeps ? sim->gpu->wake_ns * PS_PER_NS : 0);
+}
+
 void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
     if (device->buffer.look_at <= time)
         device->buffer.look_at = NEVER;
     if (!device->batch.under_way && device->buffer.count > 0 &&
-        device->buffer.faults[0].time <= time)
+        ff__driver_awake_at(sim, device) <= time)
         start_batch(sim, device, time);
 }
 
@@ -225,6 +231,7 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
     }
     device->batch.under_way = false;
     device->batch.count = 0;
+    device->batch.ended = time;
 }
 
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time) {
