@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* All ours: enough for figures that repeat within some percent, in a second. */
-#define ROUNDS     9u
+#define ROUNDS     25u
 #define BLOCKS     24u /* faults of a round, each of a block of its own */
 #define PAGE_TURNS 20u /* as many times more of single pages, as they take a tenth of the time */
 #define PAUSES     2u /* a pause in which a handler falls asleep: so often as long as it spins, and */

@@ -68,6 +68,15 @@ static void put_flag(json_t *device, const char *name, bool value, const char *s
     json_object_set_new(device, name, member(json_boolean(value), source));
 }
 
+static void put_real(json_t *device, const char *name, double value, const char *source) {
+    json_object_set_new(device, name, member(json_real(value), source));
+}
+
+static double cpu_count(void) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus > 1 ? (double)cpus : 1;
+}
+
 static json_t *point(uint64_t bytes, double bytes_per_second) {
     return json_pack("[I, I]", (json_int_t)bytes, (json_int_t)bytes_per_second);
 }
@@ -111,6 +120,8 @@ static void put_faults(json_t *device, const struct ff__costs *costs,
               "measured: a fault after a pause, less one right after another");
     put_whole(device, "reserve_share", FF__RESERVE_SHARE, "src/engine/engine.h: FF__RESERVE_SHARE");
     put_whole(device, "reserve_most", FF__RESERVE_MAX, "src/engine/engine.h: FF__RESERVE_MAX");
+    put_whole(device, "movers", 1, "src/engine/pipeline.c: one thread prefetches and pre-evicts");
+    put_real(device, "mover_share", 1 / cpu_count(), "ours: a thread more than there are CPUs");
     put_whole(device, "batch_ns", 0, none);
     put_whole(device, "entry_ns", 0, none);
     put_whole(device, "duplicate_ns", 0, none);
@@ -135,8 +146,7 @@ static void put_faults(json_t *device, const struct ff__costs *costs,
 static void put_processors(json_t *device, const struct ff__costs *costs) {
     static const char in_trace[] = "ours: the work of a recorded thread contains it";
     static const char in_ns[] = "ours: an instruction of a recorded thread is a nanosecond";
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    double count = cpus > 1 ? (double)cpus : 1;
+    double count = cpu_count();
     put_whole(device, "sms", count, "this machine: CPUs");
     put_whole(device, "warps_per_sm", 1, "ours: a thread a CPU");
     put_whole(device, "ctas_per_sm", 1, "ours: a thread a CPU");

@@ -76,6 +76,8 @@ static const char record_help[] =
     "meanwhile: the smaller that is, the more the trace has. It should be smaller than all memory "
     "that "
     "the trace is replayed with.\n"
+    "Threads then serve their faults themselves (--handler sigbus); for a program that reads files "
+    "straight into buffers, say --handler adaptive.\n"
     "\n"
     "Examples:\n"
     "  farfault record --touches --memory 32M --output run.trace -- ./program --its --arguments\n"
@@ -88,8 +90,9 @@ struct plan {
     struct ff__amount memory;
     struct ff__program program;
     char preload[PATH_MAX];
-    char *json;   /* absolute, or NULL */
-    char *record; /* absolute, or NULL: no trace */
+    char *json;          /* absolute, or NULL */
+    char *record;        /* absolute, or NULL: no trace */
+    const char *handler; /* not the default; or NULL */
     bool quiet;
     struct ff__book *book; /* what its processes saw, counted and did */
     char book_path[64];
@@ -140,7 +143,9 @@ static void finish_json(struct plan *plan) {
     plan->json = NULL;
 }
 
-/* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. */
+/* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. Threads
+ * serve their faults themselves, unless they are told not to: then none of them gets ahead because a handler serves it
+ * first, and the order in which they touch pages is that of a run without faults. */
 static int read_touches(struct plan *plan) {
     const char *system = plan->options.text[FF__OPTION_SYSTEM];
     if (!plan->config.touches || !plan->record) /* without a recording the context complains */
@@ -150,6 +155,7 @@ static int read_touches(struct plan *plan) {
                                     "touches are those of the program, whatever the system: leave "
                                     "it out, or --touches");
     plan->config.system = "demand";
+    plan->handler = plan->options.text[FF__OPTION_HANDLER] ? NULL : "sigbus";
     plan->config.touches = false; /* the program's environment says it; here nothing is recorded */
     return 0;
 }
@@ -265,6 +271,8 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
     ff__environment_set(out, "FARFAULT_ACCOUNTS", "%s", plan->book_path);
+    if (plan->handler)
+        ff__environment_set(out, "FARFAULT_HANDLER", "%s", plan->handler);
     if (plan->record)
         ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->record);
 }

@@ -87,6 +87,22 @@ static void test_reserve(void **state) {
     assert_true(kept.time_ns < none.time_ns); /* a fault finds room */
 }
 
+/* A thread that prefetches takes time from kernels that run meanwhile, where both share processors; and one moves one
+ * block at a time. */
+static void test_movers(void **state) {
+    (void)state;
+    const struct little loop = {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1};
+    uint64_t apart = little_run(&loop, "v100-16g", "deepum-plus", 40 * MIB).time_ns,
+             together =
+                 little_run(&loop, "v100-16g:mover_share=0.5", "deepum-plus", 40 * MIB).time_ns;
+    assert_true(together > apart);
+    const struct little once = {.pages = 12288, .launches = 1, .ctas = 8, .warps = 1};
+    assert_int_equal(little_run(&once, "v100-16g:mover_share=1", "demand", 0).time_ns,
+                     little_run(&once, "v100-16g", "demand", 0).time_ns);
+    assert_int_not_equal(little_run(&loop, "v100-16g:movers=1", "deepum-plus", 40 * MIB).time_ns,
+                         apart);
+}
+
 static void test_cyclic_misses_everything(void **state) {
     (void)state;
     struct little cyclic = stream;
@@ -339,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_waking),
         cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_movers),
         cmocka_unit_test(test_cyclic_misses_everything),
         cmocka_unit_test(test_second_launch_hits),
         cmocka_unit_test(test_writes_come_back),

@@ -55,6 +55,8 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(wake_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(reserve_share, COUNT, 0, 1 << 20, BATCH),
     NUMBER(reserve_most, COUNT, 0, 1 << 20, BATCH),
+    NUMBER(movers, COUNT, 0, 1024, BATCH),
+    NUMBER(mover_share, REAL, 0, 1, BATCH),
     NUMBER(batch_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(entry_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(duplicate_ns, WHOLE, 0, SECOND, BATCH),

@@ -15,7 +15,6 @@
 #define SECTORS_UNKNOWN 4u /* a full warp with 4 bytes a lane, side by side */
 #define NO_LAUNCH       "(no launch)"
 #define RUNNING_MAX     4096u  /* launches at the same time */
-#define THREADS_MAX     256u   /* of a recording by touches, that are told apart */
 #define GRID_SLACK      65536u /* a grid may have this many idle warps and still be kept as it was */
 
 /* The workload's own: the actions in their order, and all steps. */
@@ -168,73 +167,12 @@ static int begin(struct builder *builder, const struct ff_trace_event *event, bo
     return 0;
 }
 
-/* The threads of a launch that was recorded by touches, in step. */
-struct in_step {
-    struct {
-        uint64_t work;  /* so far, in instructions */
-        uint32_t round; /* that it has touched in last */
-    } threads[THREADS_MAX];
-    uint64_t work, before; /* of the one that has done most: now, and when the round began */
-    uint32_t round;
-    size_t head, count; /* first access of the round; accesses that are kept */
-};
-
-static uint64_t add_work(struct in_step *in_step, const struct ff__access *access) {
-    uint64_t *work = &in_step->threads[access->cta % THREADS_MAX].work;
-    *work += access->instructions;
-    if (access->page != FF__ACCESS_NONE && *work > in_step->work)
-        in_step->work = *work;
-    return *work;
-}
-
-/* A round has one touch of each thread at most. */
-static bool begins_round(struct in_step *in_step, uint32_t thread) {
-    uint32_t *last = &in_step->threads[thread % THREADS_MAX].round;
-    bool begins = *last == in_step->round;
-    in_step->round += begins;
-    *last = in_step->round;
-    return begins;
-}
-
-static uint32_t instructions_of(uint64_t work) {
-    return work == 0 ? 1 : work < UINT32_MAX ? (uint32_t)work : UINT32_MAX;
-}
-
-/* Which thread has touched a page says nothing of who else uses it: the others went on without a fault. Replayed each by
- * itself, threads that have waited for the same data in the run would drift apart. So they go in step, in the order that
- * was recorded, as lanes of one warp: what each touches next is touched together, and waited for together. */
-static void put_in_step(struct running *running) {
-    struct in_step in_step = {.count = 0};
-    uint64_t most = 0;
-    for (size_t i = 0; i < running->count; i++) {
-        struct ff__access access = running->accesses[i];
-        uint64_t before = in_step.work, work = add_work(&in_step, &access);
-        most = work > most ? work : most;
-        if (access.page == FF__ACCESS_NONE)
-            continue;
-        if (begins_round(&in_step, access.cta)) {
-            in_step.before = before;
-            in_step.head = in_step.count;
-        }
-        access.cta = access.instructions = 0;
-        running->accesses[in_step.count++] = access;
-        running->accesses[in_step.head].instructions =
-            instructions_of(in_step.work - in_step.before);
-    }
-    if (most > in_step.work) /* some have gone on without touching anything: there is room for it */
-        running->accesses[in_step.count++] = (struct ff__access){
-            .page = FF__ACCESS_NONE, .instructions = instructions_of(most - in_step.work)};
-    running->count = in_step.count;
-}
-
 static int end(struct builder *builder, size_t index) {
     struct running running = builder->running[index];
     struct ff__steps *steps = &builder->replay->steps;
     memmove(&builder->running[index], &builder->running[index + 1],
             (builder->running_count - index - 1) * sizeof running);
     builder->running_count--;
-    if (builder->info.touches)
-        put_in_step(&running);
     int status = ff__steps_add_launch(steps, running.accesses, running.count);
     free(running.accesses);
     if (!status)
