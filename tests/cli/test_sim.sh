@@ -107,6 +107,9 @@ status 0 export run.trace --output run-perfetto.json
 "$json_get" run-perfetto.json >out || fail 'the export is not JSON'
 mistake 1 "farfault replay: *run.json*" replay run.json
 
+status 0 export run.trace --format batches --output batches.csv
+[ "$(wc -l <batches.csv)" -eq "$(($("$json_get" run.json runs 1 batches) + 1))" ] || fail "not all batches: $(cat batches.csv)"
+
 # ---- the faults of one run rank no systems
 
 cp "$source/tests/fuzz/corpus/trace/faults" faults.trace

@@ -193,7 +193,7 @@ mistake 2 'farfault import: give a format, or auto, and one file: *' import auto
 mistake 2 'farfault import: nowhere to write to; name a file: --output FILE' import auto x
 mistake 2 'farfault export: give one trace: *' export
 mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
-mistake 2 'farfault export: --format x: must be perfetto' export x --format x --output y
+mistake 2 'farfault export: --format x: must be perfetto or batches' export x --format x --output y
 
 # ---- what is there is described
 

@@ -57,6 +57,18 @@ static void walk(const struct ff__workload *workload) {
     }
 }
 
+static void export(const char *path, const char *format) {
+    struct ff_error error = {""};
+    struct ff_trace_reader *reader;
+    struct ff_trace_info info;
+    FILE *out = fopen("/dev/null", "w");
+    FUZZ_EXPECT(out && ff_trace_open(path, &reader, &info, &error) == 0);
+    int status = ff__export_format(format)->write(reader, &info, out, &error);
+    FUZZ_EXPECT(status == 0 || error.message[0]);
+    fclose(out);
+    ff_trace_close(reader);
+}
+
 static void use_trace(const char *path) {
     struct ff__workload *workload;
     struct ff_error error = {""};
@@ -72,12 +84,9 @@ static void use_trace(const char *path) {
     }
     if (ff_trace_open(path, &reader, &info, &error))
         return;
-    FILE *out = fopen("/dev/null", "w");
-    FUZZ_EXPECT(out);
-    status = ff__trace_export_chrome(reader, &info, out, &error);
-    FUZZ_EXPECT(status == 0 || error.message[0]);
-    fclose(out);
     ff_trace_close(reader);
+    export(path, "perfetto");
+    export(path, "batches");
 }
 
 /* Makes every checksum, and every count that must fit to what came before, right. */

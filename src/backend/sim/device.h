@@ -71,6 +71,7 @@ struct batch {
     struct fault *faults; /* [the fault model's limit] */
     uint32_t count, next;
     uint64_t start, ended; /* this one; the one before */
+    uint64_t number;       /* counted from 1 */
 };
 
 struct device {
