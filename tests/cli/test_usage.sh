@@ -179,8 +179,8 @@ mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compa
 
 # ---- papers and traces
 
-mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest' repro
-mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest" repro x
+mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
+mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest, batches" repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there is: benchmarks,*composition" repro forest --parts x
 mistake 2 "farfault repro: --parts: 'x' names no part; there is: paper,ablation" repro deepum --parts x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
