@@ -78,9 +78,13 @@ struct ff_config {
     uint64_t seed;            /* for policies that use random numbers */
     const char *record;       /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */
-    bool check;               /* verify every invariant after every event (slow; for tests) */
-    bool explain;             /* keep names and sizes for ff_finding_read() */
-    ff_log_fn log;            /* NULL: silent */
+    /* Record what each launch touches first, page by page, whatever is resident: nothing is when a launch begins. What
+     * is resident beyond `memory` leaves; then further touches of it are recorded, too. Much slower than a run. Only with
+     * `record` and the system demand */
+    bool touches;
+    bool check;    /* verify every invariant after every event (slow; for tests) */
+    bool explain;  /* keep names and sizes for ff_finding_read() */
+    ff_log_fn log; /* NULL: silent */
     void *log_user;
 };
 

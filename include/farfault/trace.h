@@ -1,8 +1,9 @@
 /* farfault/trace.h - reading and writing traces: what happened, in order.
  *
  * A trace is the managed ranges, the launches, and either every page access (written by the
- * simulator, imported from NVBit) or only the far faults (recorded from a live run, imported from
- * driver logs and profiles) of one run. The format is described in docs/trace-format.md: blocks of
+ * simulator, imported from NVBit), or the pages that each launch touches, in the order of their first touch
+ * (recorded from a live run of which nothing stays resident), or only the far faults (recorded from any live
+ * run, imported from driver logs and profiles) of one run. The format is described in docs/trace-format.md: blocks of
  * delta-coded events, each compressed with zstd and protected by a checksum, and an end mark, so that a
  * truncated or damaged file is recognized. */
 #ifndef FARFAULT_TRACE_H
@@ -25,11 +26,20 @@ enum ff_trace_kind {
      * accesses; 0: unknown). An instruction that accesses several pages is several consecutive events of
      * one warp: the first has the instructions, the others have 0. */
     FF_TRACE_ACCESS,
-    FF_TRACE_FAULT,     /* device, range, page, write: a far fault as the backend saw it */
+    /* device, range, page, write: a far fault as the backend saw it; and, as far as the source knows them, gpu_ns,
+     * batch, instances, utlb, gpc */
+    FF_TRACE_FAULT,
     FF_TRACE_HOST_READ, /* range, page, bytes: the host accesses so many bytes, from that page on */
     FF_TRACE_HOST_WRITE,
     FF_TRACE_MIGRATE, /* device, range, page, pages: they arrived on the device */
     FF_TRACE_EVICT,   /* device, range, page, pages: they left the device */
+    /* device, cta, warp, instructions: the warp's instructions since its last access; it accesses nothing after them
+     * for now */
+    FF_TRACE_WORK,
+    /* device, range, page, pages: their content has changed since they were last accessed, or by that access */
+    FF_TRACE_WRITTEN,
+    FF_TRACE_BATCH, /* device, batch: the driver begins to handle it; its faults follow */
+    FF_TRACE_BATCH_END,
     FF_TRACE_KINDS
 };
 
@@ -45,6 +55,10 @@ struct ff_trace_event {
     uint32_t ctas, warps, cta, warp;
     uint32_t pc, instructions; /* instructions of the warp since its last access */
     bool write;
+    /* Of a fault in a driver's log; 0: unknown. The device's clock; which batch it was in, counted from 1; entries of
+     * the batch that were merged into this one; what raised it */
+    uint64_t gpu_ns, batch;
+    uint32_t instances, utlb, gpc;
 };
 
 /* Where a trace comes from. */
@@ -52,7 +66,11 @@ struct ff_trace_info {
     char source[32];  /* "sim", "live", "accel-sim", "uvm-eval", "nsys" */
     char subject[96]; /* the workload or the command */
     bool accesses;    /* the trace has every access, not only faults */
-    uint64_t memory;  /* bytes of device memory of the run; 0: unknown */
+    /* Its accesses are the first touches of each launch; an instruction is a nanosecond of the thread's CPU time. A page
+     * that is touched again in the same launch is there again only if other pages have filled the memory below
+     * meanwhile. Not with `accesses` */
+    bool touches;
+    uint64_t memory; /* bytes of device memory of the run; 0: unknown */
 };
 
 struct ff_trace_writer;

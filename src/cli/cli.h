@@ -31,6 +31,7 @@ int ff__sim(int argc, char **argv);
 int ff__replay(int argc, char **argv);
 int ff__repro(int argc, char **argv);
 int ff__record(int argc, char **argv);
+int ff__probe(int argc, char **argv);
 int ff__import(int argc, char **argv);
 int ff__export(int argc, char **argv);
 int ff__train(int argc, char **argv);

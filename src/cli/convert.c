@@ -16,8 +16,9 @@ static const struct argp_option import_options[] = {
 };
 
 static const struct argp_option export_options[] = {
-    OPTION("format", FORMAT, "perfetto",
-           "the format to write (default: perfetto, which Chrome reads, too)"),
+    OPTION("format", FORMAT, "perfetto|batches",
+           "the format to write (default: perfetto, which Chrome reads, too); batches: a driver's "
+           "batches of faults as CSV"),
     OPTION("output", OUTPUT, "FILE", "the file to write"),
     {0},
 };
@@ -33,7 +34,8 @@ static const char import_help[] =
 static const char export_help[] =
     "Converts a trace to a file for another tool.\v"
     "Examples:\n"
-    "  farfault export atax.trace --format perfetto --output atax.json";
+    "  farfault export atax.trace --format perfetto --output atax.json\n"
+    "  farfault export atax.trace --format batches --output batches.csv";
 
 /* Invalid names are bad usage; everything else is about files. */
 static int complain(int status, const struct ff_error *error) {
@@ -63,15 +65,15 @@ static int import(const struct ff__options *options) {
 
 static int export(const struct ff__options *options) {
     struct ff_error error = {""};
-    const char *format = options->text[FF__OPTION_FORMAT];
+    const struct ff__export_format *format = ff__export_format(options->text[FF__OPTION_FORMAT]);
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE, "give one trace: farfault export TRACE --output FILE");
-    if (format && strcmp(format, "perfetto") != 0)
-        return ff__options_complain(options, FF__OPTION_FORMAT, "must be perfetto");
+    if (!format)
+        return ff__options_complain(options, FF__OPTION_FORMAT, "must be perfetto or batches");
     int status = need_output(options);
     if (status)
         return status;
-    status = ff__trace_export(options->words[0], options->text[FF__OPTION_OUTPUT], &error);
+    status = ff__trace_export(options->words[0], format, options->text[FF__OPTION_OUTPUT], &error);
     return status ? complain(status, &error) : 0;
 }
 

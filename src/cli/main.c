@@ -12,13 +12,15 @@ static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
 } commands[] = {
-    {"compare", ff__compare}, {"export", ff__export}, {"import", ff__import}, {"list", ff__list},
-    {"predict", ff__predict}, {"record", ff__record}, {"replay", ff__replay}, {"repro", ff__repro},
-    {"run", ff__run},         {"sim", ff__sim},       {"top", ff__top},       {"train", ff__train},
+    {"compare", ff__compare}, {"export", ff__export},   {"import", ff__import},
+    {"list", ff__list},       {"predict", ff__predict}, {"probe", ff__probe},
+    {"record", ff__record},   {"replay", ff__replay},   {"repro", ff__repro},
+    {"run", ff__run},         {"sim", ff__sim},         {"top", ff__top},
+    {"train", ff__train},
 };
 
 #define COMMAND_LIST                                                                               \
-    "compare, export, import, list, predict, record, replay, "                                     \
+    "compare, export, import, list, predict, probe, record, replay, "                              \
     "repro, run, sim, top and train"
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -31,6 +33,7 @@ static const char help[] =
     "  compare  run programs under several systems and compare times and traffic\n"
     "  sim      simulate models of programs on modelled devices, and compare in the same way\n"
     "  top      show the devices that programs share, and what they lend each other\n"
+    "  probe    measure what this machine's software device costs, as a device for sim and replay\n"
     "  record   like run, and also write a trace\n"
     "  replay   simulate what a trace recorded on modelled devices\n"
     "  import   convert a recording of another tool to a trace\n"

@@ -50,6 +50,8 @@ static const struct {
     [FF__OPTION_EXPLAIN] = {"explain", "FARFAULT_EXPLAIN", "explain"},
     [FF__OPTION_OUTPUT] = {"output", "FARFAULT_OUTPUT", NULL},
     [FF__OPTION_FORMAT] = {"format", "FARFAULT_FORMAT", NULL},
+    [FF__OPTION_TOUCHES] = {"touches", "FARFAULT_TOUCHES", "touches"},
+    [FF__OPTION_ANYWAY] = {"anyway", "FARFAULT_ANYWAY", NULL},
     [FF__OPTION_NETWORK] = {"network", "FARFAULT_NETWORK", NULL},
     [FF__OPTION_DISTANCE] = {"distance", "FARFAULT_DISTANCE", NULL},
     [FF__OPTION_CLUSTER] = {"cluster", "FARFAULT_CLUSTER", NULL},

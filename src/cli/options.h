@@ -49,6 +49,8 @@ enum ff__option {
     FF__OPTION_EXPLAIN,
     FF__OPTION_OUTPUT,
     FF__OPTION_FORMAT,
+    FF__OPTION_TOUCHES,
+    FF__OPTION_ANYWAY,
     /* the predictor */
     FF__OPTION_NETWORK,
     FF__OPTION_DISTANCE,

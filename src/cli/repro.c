@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro *const repros[] = {
-    &ff__repro_uvmsmart, &ff__repro_deepum, &ff__repro_hlsh, &ff__repro_huvm, &ff__repro_forest};
+static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum,
+                                                 &ff__repro_hlsh,     &ff__repro_huvm,
+                                                 &ff__repro_forest,   &ff__repro_batches};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
@@ -47,7 +48,9 @@ static const char help[] =
     "al., ASPLOS 2023; ten minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; a minute or two), "
     "forest "
-    "(Lin et al., ISCA 2025; five minutes).\n"
+    "(Lin et al., ISCA 2025; five minutes), batches (of faults, as a patched driver has logged "
+    "them; "
+    "uvm-eval, with Allen and Ge, SC 2021).\n"
     "\n"
     "Each run is shown and kept as it ends, so that the same command goes on where it was "
     "interrupted. A run that was kept counts as long as farfault, its data on devices and the "

@@ -26,7 +26,7 @@ struct ff__repro {
 };
 
 extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh,
-    ff__repro_forest, ff__repro_huvm;
+    ff__repro_forest, ff__repro_huvm, ff__repro_batches;
 
 /* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
 int ff__repro_published(const char *name, json_t **out);

@@ -41,6 +41,9 @@ static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
 
 static const struct argp_option record_options[] = {
     OPTION("output", OUTPUT, "TRACE", "the trace to write"),
+    OPTION("touches", TOUCHES, NULL,
+           "record what each launch touches first, page by page, whatever is resident, which any "
+           "system can be replayed on; much slower"),
     RUN_OPTIONS,
     {0},
 };
@@ -65,9 +68,19 @@ static const char help[] =
 static const char record_help[] =
     "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
     "faults, for farfault replay.\v"
-    "Options, environment and exit status are those of farfault run.\n"
+    "Options, environment and exit status are those of farfault run. The faults of a run are those "
+    "under its system: under another one other pages would have faulted. With --touches nothing "
+    "is resident when a launch begins, and each page comes alone, so that all that a launch "
+    "touches "
+    "faults. What a launch touches again shows only if it has touched --memory of other pages "
+    "meanwhile: the smaller that is, the more the trace has. It should be smaller than all memory "
+    "that "
+    "the trace is replayed with.\n"
+    "Threads then serve their faults themselves (--handler sigbus); for a program that reads files "
+    "straight into buffers, say --handler adaptive.\n"
     "\n"
     "Examples:\n"
+    "  farfault record --touches --memory 32M --output run.trace -- ./program --its --arguments\n"
     "  farfault record --output run.trace -- ./program --its --arguments\n"
     "  farfault record --output run.trace --memory 50% -- ./program";
 
@@ -77,8 +90,9 @@ struct plan {
     struct ff__amount memory;
     struct ff__program program;
     char preload[PATH_MAX];
-    char *json;   /* absolute, or NULL */
-    char *record; /* absolute, or NULL: no trace */
+    char *json;          /* absolute, or NULL */
+    char *record;        /* absolute, or NULL: no trace */
+    const char *handler; /* not the default; or NULL */
     bool quiet;
     struct ff__book *book; /* what its processes saw, counted and did */
     char book_path[64];
@@ -129,6 +143,23 @@ static void finish_json(struct plan *plan) {
     plan->json = NULL;
 }
 
+/* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. Threads
+ * serve their faults themselves, unless they are told not to: then none of them gets ahead because a handler serves it
+ * first, and the order in which they touch pages is that of a run without faults. */
+static int read_touches(struct plan *plan) {
+    const char *system = plan->options.text[FF__OPTION_SYSTEM];
+    if (!plan->config.touches || !plan->record) /* without a recording the context complains */
+        return 0;
+    if (system && strcmp(system, "demand") != 0)
+        return ff__options_complain(&plan->options, FF__OPTION_SYSTEM,
+                                    "touches are those of the program, whatever the system: leave "
+                                    "it out, or --touches");
+    plan->config.system = "demand";
+    plan->handler = plan->options.text[FF__OPTION_HANDLER] ? NULL : "sigbus";
+    plan->config.touches = false; /* the program's environment says it; here nothing is recorded */
+    return 0;
+}
+
 static int read_output(struct plan *plan) {
     const char *output = plan->options.text[FF__OPTION_OUTPUT];
     if (!output || !output[0])
@@ -146,6 +177,8 @@ static int read_options(struct plan *plan) {
         status = read_memory(plan);
     if (options->text[FF__OPTION_SYSTEM])
         plan->config.system = options->text[FF__OPTION_SYSTEM];
+    if (!status)
+        status = read_touches(plan);
     if (!status && options->word_count == 0)
         status = ff__complain(FF__EXIT_USAGE,
                               "no program to run; name one: farfault run -- PROGRAM ARGUMENTS");
@@ -238,6 +271,8 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
     ff__environment_set(out, "FARFAULT_ACCOUNTS", "%s", plan->book_path);
+    if (plan->handler)
+        ff__environment_set(out, "FARFAULT_HANDLER", "%s", plan->handler);
     if (plan->record)
         ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->record);
 }

@@ -189,6 +189,7 @@ void ff__sweep_free(struct ff__sweep *sweep) {
         free(sweep->budgets[i].text);
     free(sweep->budgets);
     free(sweep->cells);
+    free(sweep->infos);
     free(sweep->footprints);
     free(sweep->systems);
     free(sweep->gpus);

@@ -8,6 +8,8 @@
 #include "cli/options.h"
 #include "cli/simulate.h"
 
+#include <farfault/trace.h>
+
 enum { FF__SWEEP_IN_MEMORY, FF__SWEEP_SYSTEMS }; /* the first line; systems begin at the second */
 
 /* Memory of a device. */
@@ -19,7 +21,8 @@ struct ff__budget {
 struct ff__sweep {
     struct ff__words workloads; /* specifications, or paths of traces */
     bool traces;
-    uint64_t *footprints; /* [workload] */
+    struct ff_trace_info *infos; /* [workload] of traces */
+    uint64_t *footprints;        /* [workload] */
     struct ff__words system_names;
     struct ff__system *systems, in_memory;
     struct ff__gpu *gpus;
@@ -30,7 +33,7 @@ struct ff__sweep {
     struct ff__machine *machine; /* that the devices are of; NULL: none */
     uint64_t seed;
     unsigned devices, jobs;
-    bool check, untimed, settles, explains;
+    bool check, untimed, settles, explains, anyway;
     const char *json, *trace; /* NULL: none */
     unsigned line_count;
     struct ff__simulated *cells;

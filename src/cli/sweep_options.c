@@ -57,6 +57,8 @@ static const struct argp_option options_of_sweeps[] = {
            "extrapolate training iterations that are in steady state instead of simulating them"),
     OPTION("explain", EXPLAIN, NULL,
            "also list what the systems' policies have found, such as the classes of forest"),
+    OPTION("anyway", ANYWAY, NULL,
+           "compare systems also on a trace that has only the faults of a run under one of them"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -252,6 +254,39 @@ static int read_names(const struct ff__options *options, struct ff__sweep *sweep
     return 0;
 }
 
+/* ---- what traces tell ---- */
+
+static bool has_only_faults(const struct ff_trace_info *info) {
+    return !info->accesses && !info->touches;
+}
+
+/* What was resident did not fault: how another system would have fared with it, the trace cannot tell. */
+static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
+    if (sweep->anyway || sweep->system_names.count < 2)
+        return 0;
+    return ff__complain(FF__EXIT_USAGE,
+                        "%s: has only the faults of a run under one system, and cannot rank "
+                        "systems: record it with --touches, name one of --systems, or say --anyway",
+                        path);
+}
+
+static int read_infos(struct ff__sweep *sweep) {
+    sweep->infos = ff__must(calloc(sweep->workloads.count, sizeof *sweep->infos));
+    for (unsigned i = 0; i < sweep->workloads.count && sweep->traces; i++) {
+        const char *path = sweep->workloads.items[i];
+        struct ff_trace_reader *reader;
+        struct ff_error error = {""};
+        int status = ff_trace_open(path, &reader, &sweep->infos[i], &error);
+        if (status)
+            return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+        ff_trace_close(reader);
+        status = has_only_faults(&sweep->infos[i]) ? refuse_ranking(sweep, path) : 0;
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
 /* Opened once beforehand: what is wrong with any of them shows before the first runs. */
 static int read_footprints(struct ff__sweep *sweep) {
     sweep->footprints = ff__must(calloc(sweep->workloads.count, sizeof *sweep->footprints));
@@ -309,6 +344,8 @@ static int read_quantities(const struct ff__options *options, struct ff__sweep *
         status = ff__options_flag(options, FF__OPTION_SETTLE, &sweep->settles);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_EXPLAIN, &sweep->explains);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_ANYWAY, &sweep->anyway);
     return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
 }
 
@@ -329,6 +366,8 @@ int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_def
         status = read_names(options, out);
     if (!status)
         status = check_files(options, out);
+    if (!status)
+        status = read_infos(out);
     if (!status)
         status = read_footprints(out);
     out->line_count = FF__SWEEP_SYSTEMS + out->system_names.count * out->budget_count;

@@ -24,6 +24,13 @@ static void tell_of_all(struct ff__pipeline *pipeline, const struct ff__submissi
         tell(pipeline, submission->moves[i], ff__move_arrives(submission->moves[i]) != ended);
 }
 
+static void tell_of_copies(struct ff__pipeline *pipeline, const struct ff__job *job) {
+    const struct ff__observer *observer = &pipeline->observer;
+    for (uint32_t i = 0; i < job->out_count && observer->copies; i++)
+        if (!job->out[i].guest && !ff_mask_empty(&job->out[i].copied))
+            observer->copies(observer->user, &job->out[i], &job->out[i].copied);
+}
+
 /* ---- trying again ---- */
 
 /* A fault must be answered, and what is freed must go; advice need not be followed, and another victim may leave
@@ -100,9 +107,10 @@ static void carry_all(struct ff__pipeline *pipeline, struct ff__job *job,
         pipeline->backend->complete(pipeline->self, submission);
         tell_of_all(pipeline, submission, true);
         if (!goes_on(pipeline, job, submission, tries))
-            return;
+            break;
         submission->count = keep_unfinished(moves, submission->count);
     }
+    tell_of_copies(pipeline, job);
 }
 
 struct errand {

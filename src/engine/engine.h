@@ -83,6 +83,16 @@ struct ff__engine_config {
     struct ff__system system;
 };
 
+/* The reserve of programs that run: ours, a 32nd of the chunks, but no more than four. */
+#define FF__RESERVE_SHARE 32u
+#define FF__RESERVE_MAX   4u
+
+/* One chunk of each `share` of a device's memory, at most so many; 0 of none. */
+static inline uint32_t ff__engine_reserve(uint64_t memory, uint32_t share, uint32_t most) {
+    uint64_t chunks = share ? (memory >> FF_BLOCK_SHIFT) / share : 0;
+    return chunks < most ? (uint32_t)chunks : most;
+}
+
 /* Faults that arrived while their block was busy. */
 struct ff__late {
     uint32_t next;  /* in the queue of blocks that are free again */

@@ -61,6 +61,9 @@ struct ff__observer {
      * other way round. NULL: not wanted. */
     void (*moves)(void *user, const struct ff__move *move, const struct ff_mask *pages,
                   bool arrive);
+
+    /* Pages that have left a device with another content than the host had. NULL: not wanted. */
+    void (*copies)(void *user, const struct ff__move *move, const struct ff_mask *pages);
 };
 
 /* All is borrowed until the pipeline has stopped. */

@@ -160,6 +160,7 @@ static const struct entry entries[] = {
     ENTRY("share_device", share_device, read_text, "the name of a device of the broker"),
     ENTRY("seed", seed, read_number, "a number"),
     ENTRY("record", record, read_text, "a path to write a trace to"),
+    ENTRY("touches", touches, read_flag, "on or off"),
     ENTRY("check", check, read_flag, "on or off"),
     ENTRY("explain", explain, read_flag, "on or off"),
 };

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY_MIN    (2 * FF_BLOCK_SIZE)
-#define RESERVE_SHARE 32u /* ours: pre-evict to keep a 32nd of the chunks free, */
-#define RESERVE_MAX   4u  /* but no more than this */
+#define MEMORY_MIN (2 * FF_BLOCK_SIZE)
 
 static int check_config(const struct ff_config *config, struct ff_error *error) {
     if (config->memory < MEMORY_MIN)
@@ -22,6 +20,10 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
     if (config->devices < 1 || config->devices >= FF_TIERS_MAX)
         return ff__fail(error, -EINVAL, "devices=%u: must be 1 to %u", config->devices,
                         FF_TIERS_MAX - 1);
+    if (config->touches && (!config->record || strcmp(config->system, "demand") != 0))
+        return ff__fail(error, -EINVAL,
+                        "touches=on: is for recordings under demand, which brings nothing unasked: "
+                        "set record and system=demand");
     if (config->granule != FF_LEAF_SIZE && config->granule != FF_BLOCK_SIZE)
         return ff__fail(error, -EINVAL, "granule=%llu: must be 64K or 2M",
                         (unsigned long long)config->granule);
@@ -49,8 +51,7 @@ static int open_engine(struct ff_context *context, struct ff_error *error) {
     const struct ff_config *config = &context->config;
     struct ff__engine_config engine = {.seed = config->seed, .check = config->check};
     ff__engine_configure(&engine, &context->description);
-    uint64_t reserve = (engine.memory >> FF_BLOCK_SHIFT) / RESERVE_SHARE;
-    engine.reserve = reserve < RESERVE_MAX ? (uint32_t)reserve : RESERVE_MAX;
+    engine.reserve = ff__engine_reserve(engine.memory, FF__RESERVE_SHARE, FF__RESERVE_MAX);
     int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
     if (!status)
         status = ff__system_parse(config->system, &engine.system, error);

@@ -37,6 +37,14 @@ int ff__context_open_recorder(struct ff_context *context, struct ff_error *error
 /* What has the pipeline tell the recorder. */
 struct ff__observer ff__context_observer(struct ff_context *context);
 
+/* A launch begins, or has ended; its name, or NULL. When touches are recorded, the devices are empty after it. */
+void ff__context_record_launch(struct ff_context *context, uint32_t device, uint64_t identity,
+                               const char *name, bool begins);
+
+/* The program has written to the host's copies of these pages of the block. */
+void ff__context_record_host_write(struct ff_context *context, uint32_t block,
+                                   const struct ff_mask *pages);
+
 /* ---- explain.c ---- */
 
 /* Notes the kernel's name and its operands' sizes. The engine knows the launch by now. */

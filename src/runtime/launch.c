@@ -37,8 +37,7 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
     uint64_t demanded;
     launch.operand_count =
         find_operands(context, launch.tier, operands, strides, operand_count, ranges, &demanded);
-    if (context->recorder)
-        ff__record_launch(context->recorder, device, identity, name, true);
+    ff__context_record_launch(context, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);
     ff__explain_launch(context, &launch, name);
     free(ranges);
@@ -49,6 +48,5 @@ void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identit
     if (device >= context->config.devices)
         return;
     ff__pipeline_launch(&context->pipeline, &launch, 0);
-    if (context->recorder)
-        ff__record_launch(context->recorder, device, identity, NULL, false);
+    ff__context_record_launch(context, device, identity, NULL, false);
 }

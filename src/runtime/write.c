@@ -16,6 +16,7 @@ static struct ff_mask write_absent(struct ff_context *context, uint32_t block, u
         return (struct ff_mask){{0}};
     context->backend->write_host(context->self, block, &written, first, from);
     ff__pipeline_release(&context->pipeline, block, &written);
+    ff__context_record_host_write(context, block, &written);
     return written;
 }
 

@@ -21,11 +21,16 @@ static const uint32_t fields[FF_TRACE_KINDS] = {
     [FF_TRACE_LAUNCH_END] = BIT(DEVICE) | BIT(IDENTITY),
     [FF_TRACE_ACCESS] = BIT(DEVICE) | BIT(PC) | BIT(CTA) | BIT(WARP) | BIT(RANGE) | BIT(PAGE) |
                         BIT(BYTES) | BIT(INSTRUCTIONS),
-    [FF_TRACE_FAULT] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE),
+    [FF_TRACE_FAULT] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(GPU_TIME) | BIT(BATCH) |
+                       BIT(INSTANCES) | BIT(UTLB) | BIT(GPC),
     [FF_TRACE_HOST_READ] = BIT(RANGE) | BIT(PAGE) | BIT(BYTES),
     [FF_TRACE_HOST_WRITE] = BIT(RANGE) | BIT(PAGE) | BIT(BYTES),
     [FF_TRACE_MIGRATE] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(PAGES),
     [FF_TRACE_EVICT] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(PAGES),
+    [FF_TRACE_WORK] = BIT(DEVICE) | BIT(CTA) | BIT(WARP) | BIT(INSTRUCTIONS),
+    [FF_TRACE_WRITTEN] = BIT(DEVICE) | BIT(RANGE) | BIT(PAGE) | BIT(PAGES),
+    [FF_TRACE_BATCH] = BIT(DEVICE) | BIT(BATCH),
+    [FF_TRACE_BATCH_END] = BIT(DEVICE) | BIT(BATCH),
 };
 
 /* What one instruction does next is best guessed from what the same instruction did last. */
@@ -37,12 +42,23 @@ static const struct {
 } members[FF__TRACE_COLUMNS] = {
 #define MEMBER(column, name, is_wide)                                                              \
     [FF__COLUMN_##column] = {offsetof(struct ff_trace_event, name), is_wide}
-    MEMBER(DEVICE, device, false),    MEMBER(PC, pc, false),
-    MEMBER(CTA, cta, false),          MEMBER(WARP, warp, false),
-    MEMBER(RANGE, range, false),      MEMBER(PAGE, page, true),
-    MEMBER(PAGES, pages, true),       MEMBER(BYTES, bytes, true),
-    MEMBER(IDENTITY, identity, true), MEMBER(INSTRUCTIONS, instructions, false),
-    MEMBER(CTAS, ctas, false),        MEMBER(WARPS, warps, false),
+    MEMBER(DEVICE, device, false),
+    MEMBER(PC, pc, false),
+    MEMBER(CTA, cta, false),
+    MEMBER(WARP, warp, false),
+    MEMBER(RANGE, range, false),
+    MEMBER(PAGE, page, true),
+    MEMBER(PAGES, pages, true),
+    MEMBER(BYTES, bytes, true),
+    MEMBER(IDENTITY, identity, true),
+    MEMBER(INSTRUCTIONS, instructions, false),
+    MEMBER(CTAS, ctas, false),
+    MEMBER(WARPS, warps, false),
+    MEMBER(GPU_TIME, gpu_ns, true),
+    MEMBER(BATCH, batch, true),
+    MEMBER(INSTANCES, instances, false),
+    MEMBER(UTLB, utlb, false),
+    MEMBER(GPC, gpc, false),
 #undef MEMBER
 };
 
@@ -184,14 +200,16 @@ void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_e
 
 /* ---- decoding ---- */
 
-bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, const uint8_t *bytes, size_t size,
-                             uint32_t events) {
-    size_t used = FF__TRACE_COLUMNS * sizeof(uint32_t);
+bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, uint32_t version,
+                             const uint8_t *bytes, size_t size, uint32_t events) {
+    decoder->columns = version == 1 ? FF__TRACE_COLUMNS_1 : FF__TRACE_COLUMNS;
+    decoder->kinds = version == 1 ? FF_TRACE_WORK : FF_TRACE_KINDS;
     decoder->left = 0;
+    size_t used = (size_t)decoder->columns * sizeof(uint32_t);
     if (size < used)
         return false;
     memset(&decoder->history, 0, sizeof decoder->history);
-    for (int column = 0; column < FF__TRACE_COLUMNS; column++) {
+    for (int column = 0; column < decoder->columns; column++) {
         uint32_t length = ff__get_u32(bytes + (size_t)column * sizeof length);
         if (length > size - used)
             return false;
@@ -219,7 +237,7 @@ static bool take_head(struct ff__trace_decoder *decoder, struct ff_trace_event *
     if (decoder->at[FF__COLUMN_HEAD] == decoder->end[FF__COLUMN_HEAD])
         return false;
     unsigned head = *decoder->at[FF__COLUMN_HEAD]++, kind = head & HEAD_KIND;
-    if (kind >= FF_TRACE_KINDS || head & ~(HEAD_KIND | HEAD_NAMED | HEAD_WRITE))
+    if (kind >= decoder->kinds || head & ~(HEAD_KIND | HEAD_NAMED | HEAD_WRITE))
         return false;
     memset(out, 0, sizeof *out);
     out->kind = (enum ff_trace_kind)kind;
@@ -234,7 +252,7 @@ static bool take_head(struct ff__trace_decoder *decoder, struct ff_trace_event *
 }
 
 static bool all_used(const struct ff__trace_decoder *decoder) {
-    for (int column = 0; column < FF__TRACE_COLUMNS; column++)
+    for (int column = 0; column < decoder->columns; column++)
         if (decoder->at[column] != decoder->end[column])
             return false;
     return true;
@@ -243,7 +261,8 @@ static bool all_used(const struct ff__trace_decoder *decoder) {
 bool ff__trace_decode(struct ff__trace_decoder *decoder, struct ff_trace_event *out) {
     if (!take_head(decoder, out))
         return false;
-    for (uint32_t left = fields[out->kind]; left; left &= left - 1) {
+    uint32_t known = (UINT32_C(1) << decoder->columns) - 1;
+    for (uint32_t left = fields[out->kind] & known; left; left &= left - 1) {
         int column = __builtin_ctz(left);
         uint64_t folded;
         if (!take_number(&decoder->at[column], decoder->end[column], &folded))

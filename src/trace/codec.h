@@ -31,6 +31,12 @@ enum ff__trace_column {
     FF__COLUMN_IDENTITY,
     FF__COLUMN_CTAS,
     FF__COLUMN_WARPS,
+    FF__TRACE_COLUMNS_1, /* so many in version 1 of the format */
+    FF__COLUMN_GPU_TIME = FF__TRACE_COLUMNS_1,
+    FF__COLUMN_BATCH,
+    FF__COLUMN_INSTANCES,
+    FF__COLUMN_UTLB,
+    FF__COLUMN_GPC,
     FF__TRACE_COLUMNS
 };
 
@@ -70,13 +76,15 @@ static inline size_t ff__trace_column_size(const struct ff__trace_encoder *encod
 struct ff__trace_decoder {
     struct ff__trace_history history;
     const uint8_t *at[FF__TRACE_COLUMNS], *end[FF__TRACE_COLUMNS];
-    uint32_t left; /* events */
+    uint32_t left;  /* events */
+    int columns;    /* of the file's version */
+    unsigned kinds; /* likewise */
 };
 
-/* Takes up a block of `events` events. False: it is no block. The bytes are borrowed until the last
- * event has been used. */
-bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, const uint8_t *bytes, size_t size,
-                             uint32_t events);
+/* Takes up a block of `events` events in a file of that version of the format. False: it is no block. The bytes
+ * are borrowed until the last event has been used. */
+bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, uint32_t version,
+                             const uint8_t *bytes, size_t size, uint32_t events);
 
 /* The next event, of which there must be one left. False: the block is damaged. */
 bool ff__trace_decode(struct ff__trace_decoder *decoder, struct ff_trace_event *out);

@@ -7,13 +7,14 @@
 #define FF__TRACE_MAGIC                                                                            \
     "\x89"                                                                                         \
     "FFT\r\n\x1a\n"
-#define FF__TRACE_VERSION     1u
+#define FF__TRACE_VERSION     2u
 #define FF__TRACE_FILE_HEAD   156u        /* bytes of the file header */
 #define FF__TRACE_BLOCK_HEAD  28u         /* bytes of a block header, and of the end mark */
 #define FF__TRACE_MARK_BLOCK  0x4b4c4246u /* "FBLK" */
 #define FF__TRACE_MARK_END    0x444e4546u /* "FEND" */
 #define FF__TRACE_STORED_MAX  ((2u << 20) + (16u << 10)) /* above ZSTD_compressBound(2 MiB) */
 #define FF__TRACE_INFO_ACCESS 1u
+#define FF__TRACE_INFO_TOUCH  2u /* not in version 1 */
 
 /* A block header without its checksum. */
 struct ff__trace_block {

@@ -17,6 +17,7 @@ struct ff_trace_reader {
     ZSTD_DCtx *zstd;
     uint8_t *stored, *raw;
     struct ff__trace_decoder decoder;
+    uint32_t version;
     uint64_t events, last_ns; /* read so far */
     int status;               /* 1: there may be more; 0: the end was seen; or the error */
     struct ff_error failure;
@@ -67,6 +68,12 @@ static int foreign(struct ff_trace_reader *reader) {
     return ff__fail(&reader->failure, -EBADMSG, "%s: not a farfault trace", reader->path);
 }
 
+/* Flags that the version of the format has, and not two that contradict each other. */
+static bool are_flags(uint32_t version, uint32_t flags) {
+    uint32_t known = FF__TRACE_INFO_ACCESS | (version > 1 ? FF__TRACE_INFO_TOUCH : 0);
+    return (flags & ~known) == 0 && flags != (FF__TRACE_INFO_ACCESS | FF__TRACE_INFO_TOUCH);
+}
+
 static int check_head(struct ff_trace_reader *reader, const uint8_t *head, size_t size,
                       struct ff_trace_info *info) {
     if (size < 8 || memcmp(head, FF__TRACE_MAGIC, 8) != 0)
@@ -82,12 +89,14 @@ static int check_head(struct ff_trace_reader *reader, const uint8_t *head, size_
         return cut_off(reader);
     uint32_t flags = ff__get_u32(head + 12);
     if (ff__get_u32(head + 152) != ff__crc32c(0, head, 152) || version == 0 ||
-        flags & ~FF__TRACE_INFO_ACCESS || head[16 + sizeof info->source - 1] ||
+        !are_flags(version, flags) || head[16 + sizeof info->source - 1] ||
         head[48 + sizeof info->subject - 1])
         return ff__fail(&reader->failure, -EBADMSG, "%s: its header is damaged", reader->path);
     memcpy(info->source, head + 16, sizeof info->source);
     memcpy(info->subject, head + 48, sizeof info->subject);
     info->accesses = flags & FF__TRACE_INFO_ACCESS;
+    info->touches = flags & FF__TRACE_INFO_TOUCH;
+    reader->version = version;
     info->memory = ff__get_u64(head + 144);
     return 0;
 }
@@ -182,7 +191,8 @@ static int unpack(struct ff_trace_reader *reader, const struct ff__trace_block *
     size_t size = ZSTD_decompressDCtx(reader->zstd, reader->raw, FF__TRACE_RAW_MAX, reader->stored,
                                       block->stored);
     if (ZSTD_isError(size) || size != block->raw ||
-        !ff__trace_decoder_start(&reader->decoder, reader->raw, size, block->events))
+        !ff__trace_decoder_start(&reader->decoder, reader->version, reader->raw, size,
+                                 block->events))
         return damaged(reader);
     return 1;
 }

@@ -7,6 +7,7 @@
 #include "base/queue.h"
 #include "base/thread.h"
 #include "trace/codec.h"
+#include "trace/touchers.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ struct ff__recorder {
     uint32_t untold;         /* events since the writing thread was woken */
     bool over;               /* nothing is recorded any more */
     struct owner *owners;    /* [block] */
+    struct ff__touchers touchers;
     uint64_t block_limit, start_ns;
     pid_t pid;
     char *path;
@@ -166,7 +168,8 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     struct ff__recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return ff__fail(error, -ENOMEM, "no memory to record");
-    recorder->info = (struct ff_trace_info){.source = "live", .memory = config->memory};
+    recorder->info = (struct ff_trace_info){
+        .source = "live", .memory = config->memory, .touches = config->touches};
     read_command(recorder->info.subject, sizeof recorder->info.subject);
     recorder->block_limit = config->address_space >> FF_BLOCK_SHIFT;
     recorder->owners = ff__lazy_map(recorder->block_limit * sizeof *recorder->owners);
@@ -323,11 +326,34 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     event.name = copy;
     bool queued = begin(recorder, &event.time_ns);
     if (queued) {
+        if (begins)
+            ff__touchers_start(&recorder->touchers);
         queued = put(recorder, &event);
         end(recorder);
     }
     if (!queued)
         free(copy);
+}
+
+void ff__record_work(struct ff__recorder *recorder, uint32_t device) {
+    struct ff_trace_event event = {.kind = FF_TRACE_WORK, .device = device};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    for (event.cta = 0; event.cta < recorder->touchers.count; event.cta++) {
+        event.instructions = ff__touchers_rest(&recorder->touchers, event.cta);
+        if (event.instructions > 0)
+            put(recorder, &event);
+    }
+    end(recorder);
+}
+
+/* What a thread touches is told as a CTA's access, of one warp. */
+static void describe_fault(struct ff__recorder *recorder, const struct ff__fault *fault,
+                           struct ff_trace_event *event) {
+    event->write = fault->write;
+    event->kind = recorder->info.touches ? FF_TRACE_ACCESS : FF_TRACE_FAULT;
+    if (recorder->info.touches)
+        event->cta = ff__touchers_touch(&recorder->touchers, fault->thread, &event->instructions);
 }
 
 void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,
@@ -336,8 +362,22 @@ void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *fa
     if (!begin(recorder, &event.time_ns))
         return;
     for (uint32_t i = 0; i < count; i++) {
-        event.write = faults[i].write;
-        if (place(recorder, faults[i].address - base, &event))
+        if (!place(recorder, faults[i].address - base, &event))
+            continue;
+        describe_fault(recorder, &faults[i], &event);
+        put(recorder, &event);
+    }
+    end(recorder);
+}
+
+void ff__record_host_write(struct ff__recorder *recorder, uint64_t offset,
+                           const struct ff_mask *pages) {
+    struct ff_trace_event event = {.kind = FF_TRACE_HOST_WRITE};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    FF_MASK_FOR_EACH_RUN(pages, run) {
+        event.bytes = (uint64_t)(run.end - run.first) * FF_PAGE_SIZE;
+        if (place(recorder, offset + (uint64_t)run.first * FF_PAGE_SIZE, &event))
             put(recorder, &event);
     }
     end(recorder);

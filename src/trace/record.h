@@ -19,6 +19,8 @@ struct ff__recorder;
 struct ff__recorder_config {
     const char *path; /* "%p" in it becomes the process ID */
     uint64_t address_space, memory;
+    bool
+        touches; /* faults are touches: nothing is resident when a launch begins, or comes unasked */
     struct ff__log log;
 };
 
@@ -45,11 +47,20 @@ void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t de
 void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
                        const char *name, bool begins);
 
+/* Only with `touches`: what threads have done on the device since their last touches. */
+void ff__record_work(struct ff__recorder *recorder, uint32_t device);
+
+/* The program has written to the host's copies of these pages, of a block whose first page is at `offset`, and not
+ * through a device. */
+void ff__record_host_write(struct ff__recorder *recorder, uint64_t offset,
+                           const struct ff_mask *pages);
+
 /* Faults by their addresses, `base` being the managed area. */
 void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,
                        uint32_t count, uint64_t base);
 
-/* Pages of a block whose first page is at `offset` have come to the device, or have left it. */
+/* Pages of a block whose first page is at `offset` have come to the device (FF_TRACE_MIGRATE), have left it
+ * (FF_TRACE_EVICT), or have left it with another content than they came with (FF_TRACE_WRITTEN). */
 void ff__record_moves(struct ff__recorder *recorder, enum ff_trace_kind kind, uint32_t device,
                       uint64_t offset, const struct ff_mask *pages);
 

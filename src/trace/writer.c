@@ -36,7 +36,8 @@ static int write_head(struct ff_trace_writer *writer, const struct ff_trace_info
     uint8_t head[FF__TRACE_FILE_HEAD];
     memcpy(head, FF__TRACE_MAGIC, 8);
     ff__put_u32(head + 8, FF__TRACE_VERSION);
-    ff__put_u32(head + 12, info->accesses ? FF__TRACE_INFO_ACCESS : 0);
+    ff__put_u32(head + 12, (info->accesses ? FF__TRACE_INFO_ACCESS : 0) |
+                               (info->touches ? FF__TRACE_INFO_TOUCH : 0));
     put_text(head + 16, sizeof info->source, info->source);
     put_text(head + 48, sizeof info->subject, info->subject);
     ff__put_u64(head + 144, info->memory);

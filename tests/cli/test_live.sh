@@ -145,6 +145,20 @@ done
 status 0 run --memory 200% -- ./client turns
 has err 'footprint 4 MiB, memory 8 MiB'
 
+# ---- touches: all that a launch uses faults; replayed with this machine's costs
+
+status 0 record --touches --quiet --memory 16M --output touches.trace -- ./client buffer
+status 0 probe --output soft.json
+has out '2048 KiB'
+status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory 16M --json touches.json
+has out 'recorded: what each launch touched first, and again after 16 MiB of other pages'
+json touches.json soft runs 1 gpu
+json touches.json 1024 runs 1 faults
+FARFAULT_TOUCHES=on
+export FARFAULT_TOUCHES
+mistake 2 'farfault run: touches=on: *' run --memory 16M -- ./client buffer
+unset FARFAULT_TOUCHES
+
 # ---- kinds of devices
 
 status 0 run --quiet -- ./client kind

@@ -37,6 +37,20 @@ mistake 1 "farfault repro: published/uvmsmart.json: prefetchers: unknown configu
 echo '{' >data/published/uvmsmart.json
 mistake 1 "farfault repro: */data/published/uvmsmart.json: line *" repro uvmsmart
 
+# ---- batches of faults
+
+cp "$source/data/published/batches.json" data/published
+status 0 repro batches --json
+json out batches name
+json out '[5]' tables
+json out 130 tables 0 rows 0 paper
+for row in 0 1 2 3; do # within a factor of two of what was measured
+    awk -v ours="$("$json_get" out tables 0 rows $row ours)" -v paper="$("$json_get" out tables 0 rows $row paper)" \
+        'BEGIN { exit !(ours > paper / 2 && ours < paper * 2) }' || fail "batch $row: $(cat out)"
+done
+sed 's/"system": "demand"/"system": "none-such"/' "$source/data/published/batches.json" >data/published/batches.json
+mistake 1 'farfault repro: batches: *none-such*' repro batches
+
 # ---- runs that are kept ----
 
 # Four runs of about half a second each.

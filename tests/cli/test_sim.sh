@@ -106,6 +106,20 @@ bound bound.json
 status 0 export run.trace --output run-perfetto.json
 "$json_get" run-perfetto.json >out || fail 'the export is not JSON'
 mistake 1 "farfault replay: *run.json*" replay run.json
+
+status 0 export run.trace --format batches --output batches.csv
+[ "$(wc -l <batches.csv)" -eq "$(($("$json_get" run.json runs 1 batches) + 1))" ] || fail "not all batches: $(cat batches.csv)"
+
+# ---- the faults of one run rank no systems
+
+cp "$source/tests/fuzz/corpus/trace/faults" faults.trace
+mistake 2 'farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank systems: *' \
+    replay faults.trace
+mistake 2 'farfault replay: faults.trace: has only the faults *' replay run.trace faults.trace
+status 0 replay faults.trace --systems nvidia
+has out 'recorded: the faults of one run'
+status 0 replay faults.trace --systems demand,nvidia --anyway --json out.json
+json out.json '[3]' runs
 mistake 2 "farfault import: unknown format 'x'; *" import x run.json --output t
 head -c 500 run.trace >cut.trace
 mistake 1 'farfault replay: *cut.trace*' replay cut.trace

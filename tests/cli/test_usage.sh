@@ -4,7 +4,7 @@
 
 # ---- help and version
 
-for command in '' run compare list sim replay repro record import export top; do
+for command in '' run compare list sim replay repro record probe import export top; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -18,7 +18,7 @@ esac
 
 # ---- commands and options
 
-commands='compare, export, import, list, predict, record, replay, repro, run, sim, top and train'
+commands='compare, export, import, list, predict, probe, record, replay, repro, run, sim, top and train'
 mistake 2 "farfault: no command; there are: $commands"
 mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
 mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre
@@ -179,17 +179,21 @@ mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compa
 
 # ---- papers and traces
 
-mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest' repro
-mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest" repro x
+mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
+mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest, batches" repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there is: benchmarks,*composition" repro forest --parts x
 mistake 2 "farfault repro: --parts: 'x' names no part; there is: paper,ablation" repro deepum --parts x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
 mistake 2 'farfault record: no program to run; *' record --output t
+mistake 2 'farfault record: --system nvidia: touches are those of the program, *' \
+    record --output t --touches --system nvidia -- true
+mistake 2 "farfault probe: 'x' is one word too many" probe x
+mistake 1 'farfault probe: cannot write *' probe --output missing/soft.json
 mistake 2 'farfault import: give a format, or auto, and one file: *' import auto
 mistake 2 'farfault import: nowhere to write to; name a file: --output FILE' import auto x
 mistake 2 'farfault export: give one trace: *' export
 mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
-mistake 2 'farfault export: --format x: must be perfetto' export x --format x --output y
+mistake 2 'farfault export: --format x: must be perfetto or batches' export x --format x --output y
 
 # ---- what is there is described
 

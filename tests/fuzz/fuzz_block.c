@@ -3,6 +3,7 @@
 #include "fuzz/fuzz.h"
 
 #include "trace/codec.h"
+#include "trace/file.h"
 
 #define EVENTS_MAX 64u
 
@@ -32,7 +33,7 @@ static void check_again(const struct ff_trace_event *events, uint32_t count) {
         ff__trace_encode(&encoder, &events[i]);
     }
     size_t size = lay_out(&encoder, laid_out);
-    FUZZ_EXPECT(ff__trace_decoder_start(&decoder, laid_out, size, count));
+    FUZZ_EXPECT(ff__trace_decoder_start(&decoder, FF__TRACE_VERSION, laid_out, size, count));
     for (uint32_t i = 0; i < count; i++) {
         FUZZ_EXPECT(ff__trace_decode(&decoder, &event));
         FUZZ_EXPECT(!event.name == !events[i].name);
@@ -45,8 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ff__trace_decoder decoder;
     static struct ff_trace_event events[EVENTS_MAX];
     uint32_t count = size > 0 ? data[0] % EVENTS_MAX + 1 : 0, done = 0;
+    uint32_t version = size > 0 && data[0] < 128 ? 1 : FF__TRACE_VERSION;
     uint8_t *copy = (uint8_t *)fuzz_text(data, size);
-    bool fine = size > 0 && ff__trace_decoder_start(&decoder, copy + 1, size - 1, count);
+    bool fine = size > 0 && ff__trace_decoder_start(&decoder, version, copy + 1, size - 1, count);
     while (fine && done < count && ff__trace_decode(&decoder, &events[done]))
         done++;
     if (done > 0)

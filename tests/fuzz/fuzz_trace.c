@@ -53,9 +53,20 @@ static void walk(const struct ff__workload *workload) {
         FUZZ_EXPECT(kernel->ctas > 0 && kernel->warps > 0 && kernel->name);
         for (uint32_t cta = 0; cta < kernel->ctas && cta < 4; cta++)
             for (uint32_t index = 0; kernel->step(workload, kernel, cta, 0, index, &step); index++)
-                FUZZ_EXPECT(step.page_count > 0 && step.page_count <= FF__STEP_PAGES &&
-                            step.instructions > 0);
+                FUZZ_EXPECT(step.page_count <= FF__STEP_PAGES && step.instructions > 0);
     }
+}
+
+static void export(const char *path, const char *format) {
+    struct ff_error error = {""};
+    struct ff_trace_reader *reader;
+    struct ff_trace_info info;
+    FILE *out = fopen("/dev/null", "w");
+    FUZZ_EXPECT(out && ff_trace_open(path, &reader, &info, &error) == 0);
+    int status = ff__export_format(format)->write(reader, &info, out, &error);
+    FUZZ_EXPECT(status == 0 || error.message[0]);
+    fclose(out);
+    ff_trace_close(reader);
 }
 
 static void use_trace(const char *path) {
@@ -73,12 +84,9 @@ static void use_trace(const char *path) {
     }
     if (ff_trace_open(path, &reader, &info, &error))
         return;
-    FILE *out = fopen("/dev/null", "w");
-    FUZZ_EXPECT(out);
-    status = ff__trace_export_chrome(reader, &info, out, &error);
-    FUZZ_EXPECT(status == 0 || error.message[0]);
-    fclose(out);
     ff_trace_close(reader);
+    export(path, "perfetto");
+    export(path, "batches");
 }
 
 /* Makes every checksum, and every count that must fit to what came before, right. */
@@ -120,8 +128,10 @@ static void check_wrapped(const uint8_t *data, size_t size) {
     size_t stored = ZSTD_compress(file + start, ZSTD_compressBound(size), data + 1, size - 1, 1);
     FUZZ_EXPECT(!ZSTD_isError(stored));
     memcpy(file, magic, 8);
-    ff__put_u32(file + 8, FF__TRACE_VERSION);
-    ff__put_u32(file + 12, data[0] >> 7);
+    uint32_t is_second = data[0] >> 6 & 1; /* version, which alone has touches */
+    ff__put_u32(file + 8, 1 + is_second);
+    ff__put_u32(file + 12, (data[0] & 0x80 ? FF__TRACE_INFO_ACCESS : 0) |
+                               (is_second && data[0] & 0x20 ? FF__TRACE_INFO_TOUCH : 0));
     ff__trace_put_block(file + FF__TRACE_FILE_HEAD,
                         &(struct ff__trace_block){FF__TRACE_MARK_BLOCK, (uint32_t)size - 1,
                                                   (uint32_t)stored, data[0] % 64 + 1u, 0});

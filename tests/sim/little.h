@@ -95,7 +95,7 @@ static inline int little_try(const struct little *little, struct ff__sim_config 
     return status ? status : ff__sim_run(config, &workload, result, error);
 }
 
-/* Runs it on a preset; `memory` 0: enough. */
+/* Runs it on a preset, perhaps with other values of its members (NAME:MEMBER=VALUE,..); `memory` 0: enough. */
 static inline struct ff__sim_result little_run(const struct little *little, const char *gpu,
                                                const char *system, uint64_t memory) {
     static struct ff__gpu preset;
@@ -106,7 +106,7 @@ static inline struct ff__sim_result little_run(const struct little *little, cons
                                     .seed = 1,
                                     .check = true};
     struct ff__sim_result result = {0};
-    int status = ff__gpu_read(gpu, GPU_FOLDER, &preset, &error);
+    int status = ff__gpu_read_spec(gpu, GPU_FOLDER, &preset, &error);
     if (!status && little->granule)
         preset.granule = little->granule;
     if (status || little_try(little, &config, system, &result, &error))

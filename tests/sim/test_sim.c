@@ -61,6 +61,48 @@ static void test_stall(void **state) {
     }
 }
 
+/* The driver sleeps before each fault, or before none. */
+static void test_waking(void **state) {
+    (void)state;
+    const struct little alone = {.pages = 8, .launches = 1, .ctas = 1, .warps = 1};
+    uint64_t awake = little_run(&alone, "v100-16g", "demand", 0).kernel_ns;
+    assert_int_equal(little_run(&alone, "v100-16g:wake_ns=40000", "demand", 0).kernel_ns,
+                     awake + 8 * UINT64_C(40000));
+    assert_int_equal(
+        little_run(&alone, "v100-16g:wake_ns=40000,spin_ns=1000000", "demand", 0).kernel_ns, awake);
+    /* what a second warp raises while it wakes up is in the same batch */
+    const struct little two = {.pages = 2, .launches = 1, .ctas = 2, .warps = 1};
+    assert_int_equal(little_run(&two, "v100-16g:wake_ns=40000", "demand", 0).batches, 1);
+}
+
+/* Eight blocks where there is room for four: one of the four is kept free, whatever the system. */
+static void test_reserve(void **state) {
+    (void)state;
+    const struct little loop = {.pages = 4096, .launches = 1, .ctas = 1, .warps = 1};
+    struct ff__sim_result none = little_run(&loop, "v100-16g", "nvidia-1", 8 * MIB),
+                          kept = little_run(&loop, "v100-16g:reserve_share=2,reserve_most=1",
+                                            "nvidia-1", 8 * MIB);
+    assert_int_equal(none.stats.evictions, 4);
+    assert_int_equal(kept.stats.evictions, 5);
+    assert_true(kept.time_ns < none.time_ns); /* a fault finds room */
+}
+
+/* A thread that prefetches takes time from kernels that run meanwhile, where both share processors; and one moves one
+ * block at a time. */
+static void test_movers(void **state) {
+    (void)state;
+    const struct little loop = {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1};
+    uint64_t apart = little_run(&loop, "v100-16g", "deepum-plus", 40 * MIB).time_ns,
+             together =
+                 little_run(&loop, "v100-16g:mover_share=0.5", "deepum-plus", 40 * MIB).time_ns;
+    assert_true(together > apart);
+    const struct little once = {.pages = 12288, .launches = 1, .ctas = 8, .warps = 1};
+    assert_int_equal(little_run(&once, "v100-16g:mover_share=1", "demand", 0).time_ns,
+                     little_run(&once, "v100-16g", "demand", 0).time_ns);
+    assert_int_not_equal(little_run(&loop, "v100-16g:movers=1", "deepum-plus", 40 * MIB).time_ns,
+                         apart);
+}
+
 static void test_cyclic_misses_everything(void **state) {
     (void)state;
     struct little cyclic = stream;
@@ -311,6 +353,9 @@ int main(void) {
         cmocka_unit_test(test_every_page_faults_once),
         cmocka_unit_test(test_time_of_single_pages),
         cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_waking),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_movers),
         cmocka_unit_test(test_cyclic_misses_everything),
         cmocka_unit_test(test_second_launch_hits),
         cmocka_unit_test(test_writes_come_back),

@@ -75,7 +75,9 @@ static inline bool same_event(const struct ff_trace_event *a, const struct ff_tr
            a->range == b->range && a->page == b->page && a->pages == b->pages &&
            a->bytes == b->bytes && a->identity == b->identity && a->ctas == b->ctas &&
            a->warps == b->warps && a->cta == b->cta && a->warp == b->warp && a->pc == b->pc &&
-           a->instructions == b->instructions && a->write == b->write;
+           a->instructions == b->instructions && a->write == b->write && a->gpu_ns == b->gpu_ns &&
+           a->batch == b->batch && a->instances == b->instances && a->utlb == b->utlb &&
+           a->gpc == b->gpc;
 }
 
 static inline void assert_event(const struct ff_trace_event *got, const struct ff_trace_event *want,
@@ -101,7 +103,9 @@ static inline struct ff_trace_event random_event(struct ff__random *random, uint
     uint32_t other = wild ? (uint32_t)ff__random_next(random) : ff__random_below(random, 200);
     bool device =
         e.kind != FF_TRACE_FREE && e.kind != FF_TRACE_HOST_READ && e.kind != FF_TRACE_HOST_WRITE;
-    bool range = e.kind != FF_TRACE_LAUNCH && e.kind != FF_TRACE_LAUNCH_END;
+    bool batch = e.kind == FF_TRACE_BATCH || e.kind == FF_TRACE_BATCH_END;
+    bool range = e.kind != FF_TRACE_LAUNCH && e.kind != FF_TRACE_LAUNCH_END &&
+                 e.kind != FF_TRACE_WORK && !batch;
     e.device = device ? small : 0;
     e.range = range ? other : 0;
     e.write = ff__random_below(random, 2);
@@ -125,7 +129,19 @@ static inline struct ff_trace_event random_event(struct ff__random *random, uint
         break;
     case FF_TRACE_MIGRATE:
     case FF_TRACE_EVICT:
+    case FF_TRACE_WRITTEN:
         e.pages = many, e.page = page;
+        break;
+    case FF_TRACE_BATCH:
+    case FF_TRACE_BATCH_END:
+        e.batch = many;
+        break;
+    case FF_TRACE_WORK:
+        e.cta = other, e.warp = small, e.instructions = other;
+        break;
+    case FF_TRACE_FAULT:
+        e.page = page, e.gpu_ns = many, e.batch = page;
+        e.instances = small, e.utlb = other, e.gpc = small;
         break;
     case FF_TRACE_HOST_READ:
     case FF_TRACE_HOST_WRITE:

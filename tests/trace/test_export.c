@@ -9,7 +9,9 @@ static json_t *export(const struct ff_trace_event *events, size_t count) {
     struct ff_error error = {""};
     json_error_t where;
     write_trace(in_folder("trace"), true, events, count);
-    assert_int_equal(ff__trace_export(in_folder("trace"), in_folder("trace.json"), &error), 0);
+    assert_int_equal(ff__trace_export(in_folder("trace"), ff__export_format(NULL),
+                                      in_folder("trace.json"), &error),
+                     0);
     json_t *root = json_load_file(in_folder("trace.json"), JSON_DECODE_INT_AS_REAL, &where);
     if (!root)
         fail_msg("line %d: %s", where.line, where.text);
@@ -97,8 +99,11 @@ static void test_failures(void **state) {
     struct ff_trace_reader *reader;
     struct ff_trace_info info;
     write_trace(in_folder("one"), false, &event, 1);
-    assert_int_equal(ff__trace_export(in_folder("none"), in_folder("x"), &error), -ENOENT);
-    assert_int_equal(ff__trace_export(in_folder("one"), "/dev/null", &error), -EEXIST);
+    assert_int_equal(
+        ff__trace_export(in_folder("none"), ff__export_format(NULL), in_folder("x"), &error),
+        -ENOENT);
+    assert_int_equal(
+        ff__trace_export(in_folder("one"), ff__export_format(NULL), "/dev/null", &error), -EEXIST);
     assert_int_equal(ff_trace_open(in_folder("one"), &reader, &info, &error), 0);
     FILE *full = fopen("/dev/full", "w");
     assert_non_null(full);
@@ -109,12 +114,49 @@ static void test_failures(void **state) {
                "\x89"
                "FFT\r\n\x1a\n",
                8);
-    assert_int_equal(ff__trace_export(in_folder("one"), in_folder("x"), &error), -EBADMSG);
+    assert_int_equal(
+        ff__trace_export(in_folder("one"), ff__export_format(NULL), in_folder("x"), &error),
+        -EBADMSG);
     assert_int_not_equal(access(in_folder("x"), F_OK), 0);
+}
+
+/* Entries, pages, blocks and duplicates of each batch, on each device; what is outside of batches counts for none. */
+static void test_batches(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {
+        {.kind = FF_TRACE_FAULT, .page = 9},
+        {.kind = FF_TRACE_BATCH, .time_ns = 1000, .batch = 1},
+        {.kind = FF_TRACE_BATCH, .time_ns = 1500, .device = 1, .batch = 1},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1500, .page = 7, .batch = 1},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1500, .page = 7, .batch = 1},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1500, .page = 600, .batch = 1, .instances = 3},
+        {.kind = FF_TRACE_FAULT, .time_ns = 1500, .range = 1, .page = 7, .batch = 1},
+        {.kind = FF_TRACE_MIGRATE, .time_ns = 1600, .pages = 16},
+        {.kind = FF_TRACE_EVICT, .time_ns = 1700, .pages = 512},
+        {.kind = FF_TRACE_BATCH_END, .time_ns = 4000, .batch = 1},
+        {.kind = FF_TRACE_BATCH_END, .time_ns = 4000, .batch = 2}, /* has not begun */
+        {.kind = FF_TRACE_BATCH_END, .time_ns = 5000, .device = 1, .batch = 1},
+        {.kind = FF_TRACE_BATCH, .time_ns = 6000, .batch = 2}, /* does not end */
+    };
+    static const char want[] =
+        "batch,device,began_ns,took_ns,entries,pages,blocks,duplicates,pages_in,pages_out\n"
+        "1,0,1000,3000,6,3,3,3,16,512\n"
+        "1,1,1500,3500,0,0,0,0,0,0\n";
+    struct ff_error error = {""};
+    size_t size;
+    write_trace(in_folder("batches"), false, events, sizeof events / sizeof events[0]);
+    assert_int_equal(ff__trace_export(in_folder("batches"), ff__export_format("batches"),
+                                      in_folder("batches.csv"), &error),
+                     0);
+    char *got = (char *)read_file(in_folder("batches.csv"), &size);
+    assert_string_equal(got, want);
+    free(got);
+    assert_null(ff__export_format("x"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_random_is_json),
         cmocka_unit_test(test_failures),

@@ -37,7 +37,8 @@ static void check_round_trip(uint64_t seed, size_t count) {
     struct ff_trace_reader *reader;
     struct ff_error error;
     const char *path = in_folder("round");
-    info.accesses = seed & 1;
+    info.accesses = seed % 3 == 1;
+    info.touches = seed % 3 == 2;
     assert_int_equal(ff_trace_create(path, &info, &writer), 0);
     for (size_t i = 0; i < count; i++) {
         struct ff_trace_event event = next_event(&written);
@@ -48,6 +49,7 @@ static void check_round_trip(uint64_t seed, size_t count) {
     assert_string_equal(got.source, info.source);
     assert_string_equal(got.subject, info.subject);
     assert_int_equal(got.accesses, info.accesses);
+    assert_int_equal(got.touches, info.touches);
     assert_int_equal(got.memory, info.memory);
     struct ff_trace_event event;
     for (size_t i = 0; i < count; i++) {
@@ -102,6 +104,31 @@ static void test_wrong_events(void **state) {
     event.kind = FF_TRACE_KINDS;
     assert_int_equal(ff_trace_write(writer, &event), -EINVAL);
     ff_trace_abandon(writer);
+}
+
+/* Files of the first version, which had fewer columns and kinds. */
+static void test_version_1(void **state) {
+    (void)state;
+    static const char *const names[] = {"faults", "accesses"};
+    for (int i = 0; i < 2; i++) {
+        char path[256];
+        struct ff_trace_reader *reader;
+        struct ff_trace_event event;
+        struct ff_trace_info info;
+        uint64_t count[FF_TRACE_KINDS] = {0};
+        snprintf(path, sizeof path, FIXTURES "/../../fuzz/corpus/trace/%s", names[i]);
+        assert_int_equal(ff_trace_open(path, &reader, &info, NULL), 0);
+        assert_int_equal(info.accesses, i);
+        assert_false(info.touches);
+        int status;
+        while ((status = ff_trace_read(reader, &event, NULL)) > 0) {
+            count[event.kind]++;
+            assert_int_equal(event.gpu_ns | event.batch | event.instances, 0);
+        }
+        assert_int_equal(status, 0);
+        assert_true(count[i ? FF_TRACE_ACCESS : FF_TRACE_FAULT] > 0);
+        ff_trace_close(reader);
+    }
 }
 
 /* ---- damage ---- */
@@ -355,6 +382,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_long_names_are_cut),
+        cmocka_unit_test(test_version_1),
         cmocka_unit_test(test_wrong_events),
         cmocka_unit_test(test_every_truncation),
         cmocka_unit_test(test_every_flip),

@@ -218,23 +218,38 @@ static void test_accelsim_no_list(void **state) {
 
 /* ---- uvm-eval ---- */
 
+/* What all faults of the log have in common. */
+#define FROM(gpu_time, number)                                                                     \
+    .gpu_ns = UINT64_C(gpu_time), .batch = number, .instances = 1, .utlb = 1
+
 static void test_uvmeval(void **state) {
     (void)state;
     /* ranges in the order of their use: 7fb144000000, 7fb144200000, and the derived one at
      * 7fb190000000 */
     const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_BATCH, .time_ns = 9000, .batch = 1},
         {.kind = FF_TRACE_RANGE, .time_ns = 11000, .range = 0, .bytes = 1u << 20},
-        {.kind = FF_TRACE_FAULT, .time_ns = 11000, .range = 0},
+        {.kind = FF_TRACE_FAULT, .time_ns = 11000, FROM(1606348764141810176, 1)},
         {.kind = FF_TRACE_RANGE, .time_ns = 12000, .range = 1, .bytes = 2u << 20},
-        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 1, .page = 1, .write = true},
+        {.kind = FF_TRACE_FAULT,
+         .time_ns = 12000,
+         .range = 1,
+         .page = 1,
+         .write = true,
+         FROM(1606348764141810180, 1)},
         {.kind = FF_TRACE_RANGE, .time_ns = 12000, .range = 2, .bytes = 2u << 20},
-        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 2, .page = 5},
-        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .range = 0, .write = true},
+        {.kind = FF_TRACE_FAULT,
+         .time_ns = 12000,
+         .range = 2,
+         .page = 5,
+         FROM(1606348764141810184, 1)},
+        {.kind = FF_TRACE_FAULT, .time_ns = 12000, .write = true, FROM(1606348764141810188, 1)},
+        {.kind = FF_TRACE_BATCH_END, .time_ns = 19000, .batch = 1},
         {.kind = FF_TRACE_EVICT, .time_ns = 24000, .range = 0, .pages = 256},
         {.kind = FF_TRACE_FREE, .time_ns = 29000, .range = 0},
         {.kind = FF_TRACE_FREE, .time_ns = 30000, .range = 1},
         {.kind = FF_TRACE_RANGE, .time_ns = 39000, .range = 0, .bytes = 1u << 20},
-        {.kind = FF_TRACE_FAULT, .time_ns = 39000, .range = 0},
+        {.kind = FF_TRACE_FAULT, .time_ns = 39000, FROM(1606348764141810188, 0)},
     };
     import_well(FIXTURES "/uvmeval.log");
     assert_events(&got, want, sizeof want / sizeof want[0]);
@@ -245,8 +260,9 @@ static void test_uvmeval_dmesg(void **state) {
     static const char text[] = "[   12.000005] s,\n<4>[   12.000010] f,7fb144001000,1,0,2,4\n"
                                "[   12.000020] e,7fb144001000\n[   12.000020] e,1,2,3\n";
     const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_BATCH, .batch = 1},
         {.kind = FF_TRACE_RANGE, .bytes = 2u << 20},
-        {.kind = FF_TRACE_FAULT, .page = 1, .write = true},
+        {.kind = FF_TRACE_FAULT, .page = 1, .write = true, .gpu_ns = 1, .batch = 1},
         {.kind = FF_TRACE_EVICT, .time_ns = 10000, .page = 1, .pages = 1},
     };
     write_file(in_folder("dmesg"), text, sizeof text - 1);

@@ -127,6 +127,66 @@ static void test_steps(void **state) {
     done(workload);
 }
 
+static struct ff__workload *replay_touches(const struct ff_trace_event *events, size_t count) {
+    const struct ff_trace_info info = {.source = "test", .touches = true};
+    struct ff_trace_writer *writer;
+    assert_int_equal(ff_trace_create(in_folder("touches"), &info, &writer), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ff_trace_write(writer, &events[i]), 0);
+    assert_int_equal(ff_trace_finish(writer), 0);
+    return replay(in_folder("touches"));
+}
+
+/* Touches are waited for, also those of writes. Only what was found changed is a write, also if that is found later; and
+ * there is work without a touch. */
+static void test_touches(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {
+        RANGE(0, 1 << 20),
+        LAUNCH(1, "k"),
+        ACCESS(0, 3, .instructions = 50),
+        ACCESS(0, 4, .instructions = 60, .cta = 1, .write = true), /* of what was there before */
+        ACCESS(0, 5, .instructions = 70),
+        {.kind = FF_TRACE_WORK, .instructions = 900},
+        {.kind = FF_TRACE_WORK, .cta = 1}, /* none: no step */
+        {.kind = FF_TRACE_WRITTEN, .page = 5, .pages = 2},
+        FAULT(0, 200), /* of a recording that has both: no step */
+        LAUNCH_END(1),
+        {.kind = FF_TRACE_WRITTEN,
+         .page = 3,
+         .pages = 1}, /* nothing runs that could have done it */
+    };
+    struct ff__workload *workload = replay_touches(events, sizeof events / sizeof events[0]);
+    struct ff__kernel kernel = action_at(workload, 1, FF__ACTION_LAUNCH).kernel;
+    struct ff__step step;
+    assert_int_equal(kernel.ctas, 2); /* one a thread */
+    assert_int_equal(kernel.warps, 1);
+    assert_step(workload, &kernel, 0, 0, 0,
+                (struct ff__step){50, 0, 4, false, false, 1, {1000003}});
+    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){70, 0, 4, true, false, 1, {1000005}});
+    assert_step(workload, &kernel, 0, 0, 2, (struct ff__step){900, 0, 0, false, false, 0, {0}});
+    assert_step(workload, &kernel, 1, 0, 0,
+                (struct ff__step){60, 0, 4, false, false, 1, {1000004}});
+    assert_true(step_at(workload, &kernel, 0, 0, 1, &step));
+    assert_false(step.goes_on);
+    assert_false(step_at(workload, &kernel, 0, 0, 3, &step));
+    assert_false(step_at(workload, &kernel, 1, 0, 1, &step));
+    assert_over(workload, 2);
+    done(workload);
+}
+
+/* What the host touches outside of launches is written to if its fault said so. */
+static void test_touches_of_the_host(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {RANGE(0, 1 << 20), ACCESS(0, 3, .write = true),
+                                            ACCESS(0, 4, .instructions = 1)};
+    struct ff__workload *workload = replay_touches(events, sizeof events / sizeof events[0]);
+    struct ff__kernel kernel = action_at(workload, 1, FF__ACTION_LAUNCH).kernel;
+    assert_step(workload, &kernel, 0, 0, 0, (struct ff__step){1, 0, 4, true, false, 1, {1000003}});
+    assert_step(workload, &kernel, 0, 0, 1, (struct ff__step){1, 0, 4, false, false, 1, {1000004}});
+    done(workload);
+}
+
 /* A huge grid of which little was traced is made small; so is one of unknown size. */
 static void test_shapes(void **state) {
     (void)state;
@@ -321,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),          cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_many),           cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_touches),        cmocka_unit_test(test_touches_of_the_host),
         cmocka_unit_test(test_ranges_again),   cmocka_unit_test(test_ranges_between),
         cmocka_unit_test(test_contradictions), cmocka_unit_test(test_many_running),
     };

@@ -70,7 +70,8 @@ struct batch {
     bool under_way;
     struct fault *faults; /* [the fault model's limit] */
     uint32_t count, next;
-    uint64_t start;
+    uint64_t start, ended; /* this one; the one before */
+    uint64_t number;       /* counted from 1 */
 };
 
 struct device {
@@ -132,6 +133,8 @@ int ff__sms_init(struct sim *sim, struct device *device);
 void ff__sms_fini(struct sim *sim, struct device *device);
 /* Fills the SMs with the first CTAs of the current kernel. */
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
+/* A prefetch or a pre-eviction is under way from `start` to `end`: what it takes from SMs that run (mover_share). */
+void ff__sms_delay(struct sim *sim, struct device *device, uint64_t start, uint64_t end);
 /* Warps that have ended may leave now. */
 void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
 /* A warp has ended. */

@@ -29,25 +29,33 @@ static void expect_idle(struct sim *sim, const struct job *job, uint64_t time) {
 
 /* ---- a batch begins ---- */
 
-static void observe_group(struct sim *sim, const struct ff_fault_group *group) {
+static void observe_fault(struct sim *sim, const struct device *device, const struct fault *fault) {
     const struct ff__space *space = &sim->engine.space;
-    uint32_t range = space->blocks[group->block].range;
-    uint64_t before = (uint64_t)(group->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
-    FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
+    uint32_t block = ff__fault_block(fault), range = space->blocks[block].range;
+    uint64_t before = (uint64_t)(block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
+    for (uint64_t left = fault->pages; left; left &= left - 1) {
+        uint64_t page = fault->word % FF_MASK_WORDS * 64 + (uint64_t)__builtin_ctzll(left);
         struct ff_trace_event event = {.kind = FF_TRACE_FAULT,
-                                       .device = group->tier - 1,
+                                       .device = device->tier - 1,
                                        .range = range,
                                        .page = before + page,
-                                       .write = ff_mask_test(&group->written, page)};
+                                       .write = fault->write,
+                                       .batch = device->batch.number,
+                                       .instances = fault->sms};
         ff__sim_observe(sim, &event);
     }
 }
 
-static void observe_batch(struct sim *sim, const struct device *device) {
-    for (uint32_t next = 0; sim->config->observe && next < device->batch.count;) {
-        struct ff_fault_group group = ff__faults_group(device, &next);
-        observe_group(sim, &group);
-    }
+/* The batch begins, with its faults; or has ended. */
+static void observe_batch(struct sim *sim, const struct device *device, bool begins) {
+    struct ff_trace_event event = {.kind = begins ? FF_TRACE_BATCH : FF_TRACE_BATCH_END,
+                                   .device = device->tier - 1,
+                                   .batch = device->batch.number};
+    if (!sim->config->observe)
+        return;
+    ff__sim_observe(sim, &event);
+    for (uint32_t i = 0; i < device->batch.count && begins; i++)
+        observe_fault(sim, device, &device->batch.faults[i]);
 }
 
 /* Fetching the batch's entries, sorting them and merging those on one page. */
@@ -91,7 +99,8 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     device->batch.next = 0;
     if (device->batch.count == 0)
         return;
-    observe_batch(sim, device);
+    device->batch.number++;
+    observe_batch(sim, device, true);
     note_kernel(sim, device);
     device->batch.under_way = true;
     device->batch.start = time;
@@ -99,11 +108,17 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__sim_post(sim, time + batch_cost(sim, device), EVENT_DRIVER, device->tier - 1, NULL);
 }
 
+uint64_t ff__driver_awake_at(const struct sim *sim, const struct device *device) {
+    uint64_t raised = device->buffer.faults[0].time;
+    bool sleeps = raised > device->batch.ended + sim->gpu->spin_ns * PS_PER_NS;
+    return raised + (sleeps ? sim->gpu->wake_ns * PS_PER_NS : 0);
+}
+
 void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
     if (device->buffer.look_at <= time)
         device->buffer.look_at = NEVER;
     if (!device->batch.under_way && device->buffer.count > 0 &&
-        device->buffer.faults[0].time <= time)
+        ff__driver_awake_at(sim, device) <= time)
         start_batch(sim, device, time);
 }
 
@@ -223,8 +238,10 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
         ff__engine_pin(&sim->engine, group.block, false);
         ff__sms_wake(sim, device, group.block, &answered, time);
     }
+    observe_batch(sim, device, false);
     device->batch.under_way = false;
     device->batch.count = 0;
+    device->batch.ended = time;
 }
 
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time) {

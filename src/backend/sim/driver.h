@@ -9,6 +9,8 @@
 
 /* There may be something new in the device's fault buffer. */
 void ff__driver_look(struct sim *sim, struct device *device, uint64_t time);
+/* When the driver, which handles no batch, will take the first fault of the buffer: it may have fallen asleep. */
+uint64_t ff__driver_awake_at(const struct sim *sim, const struct device *device);
 /* On to the next block of the batch. */
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time);
 void ff__driver_replay(struct sim *sim, struct device *device, uint64_t time);

@@ -63,6 +63,13 @@ struct ff__gpu {
     /* batch */
     uint32_t batch_faults; /* fault buffer entries taken at a time */
     uint64_t delivery_ns;  /* from the stall of a warp to its entry in the buffer */
+    /* The driver falls asleep so long after a batch; to wake up for the next one takes so long */
+    uint64_t spin_ns, wake_ns;
+    uint32_t reserve_share, reserve_most; /* as of ff__engine_reserve() */
+    /* Prefetches and pre-evictions that are under way at a time, 0: as many as the reserve wants; and the part of their
+     * time by which SMs are delayed that run meanwhile, because they share processors */
+    uint32_t movers;
+    double mover_share;
     /* the driver's time for a batch, an entry of the buffer in it, what an entry takes longer if its page has one
      * already, a block, a page */
     uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;

@@ -75,9 +75,9 @@ static void take_place(struct sim *sim, const struct event *event) {
 /* Sees to it that somebody looks at new faults. */
 static void expect_faults(struct sim *sim, struct device *device) {
     if (device->batch.under_way || device->buffer.count == 0 ||
-        device->buffer.look_at <= device->buffer.faults[0].time)
+        device->buffer.look_at <= ff__driver_awake_at(sim, device))
         return;
-    device->buffer.look_at = device->buffer.faults[0].time;
+    device->buffer.look_at = ff__driver_awake_at(sim, device);
     ff__sim_post(sim, device->buffer.look_at, EVENT_FAULTS, device->tier - 1, NULL);
 }
 

@@ -112,6 +112,8 @@ static uint64_t reserve_of(struct sim *sim, uint32_t tier) {
  * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
     uint64_t reserve = reserve_of(sim, tier);
+    if (sim->gpu->movers)
+        return sim->gpu->movers;
     if (reserve == 0)
         return 1;
     uint32_t both_ways = (uint32_t)(2 * reserve / FF_BLOCK_PAGES);

@@ -96,6 +96,7 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .copies_clean = sim->gpu->write_back_clean,
         .writes_back = true,
         .maps_remotely = true,
+        .reserve = ff__engine_reserve(memory, sim->gpu->reserve_share, sim->gpu->reserve_most),
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
                     (can_sample ? FF_CONTROLS_SAMPLING : 0u),
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |

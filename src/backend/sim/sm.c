@@ -108,6 +108,13 @@ void ff__sm_end_warp(struct sim *sim, struct device *device, struct sm *sm, uint
     start_cta(sim, device, sm, sm->now);
 }
 
+void ff__sms_delay(struct sim *sim, struct device *device, uint64_t start, uint64_t end) {
+    uint64_t lost = (uint64_t)((double)(end - start) * sim->gpu->mover_share);
+    for (uint32_t i = 0; i < sim->gpu->sms && lost > 0; i++)
+        if (device->sms[i].heap_count > 0)
+            device->sms[i].now = (device->sms[i].now > start ? device->sms[i].now : start) + lost;
+}
+
 void ff__sms_release(struct sim *sim, struct device *device, uint64_t time) {
     for (uint32_t i = 0; i < sim->gpu->sms; i++) {
         struct sm *sm = &device->sms[i];

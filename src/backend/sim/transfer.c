@@ -204,6 +204,8 @@ void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t tim
         end = bring(sim, transfer, end);
     if (transfer->cause != TRANSFER_OF_HOST)
         transfer->job = sim->devices[transfer->device].job;
+    if (transfer->cause == TRANSFER_OF_PREFETCH || transfer->cause == TRANSFER_OF_PREEVICTION)
+        ff__sms_delay(sim, &sim->devices[transfer->device], time, end);
     transfer->waited_for = !is_of_guests(transfer);
     transfer->job->transfers += transfer->waited_for;
     sim->model->started(sim, transfer, time, end);

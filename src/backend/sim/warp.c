@@ -128,7 +128,8 @@ static void issue(struct sim *sim, struct device *device, struct sm *sm, uint32_
         warp->data = end;
     uint32_t waiting = (uint32_t)__builtin_popcountll(warp->missing);
     bool is_full = waiting > WARP_WAITS - FF__STEP_PAGES;
-    uint64_t waits = is_full ? warp->missing : step->goes_on ? 0 : warp->loads;
+    uint64_t waited = step->write ? warp->missing : warp->loads;
+    uint64_t waits = is_full ? warp->missing : step->goes_on ? 0 : waited;
     go_on(sm, slot, waits, step->goes_on ? sm->now : warp->data);
 }
 

@@ -14,7 +14,25 @@
 int ff__trace_export_chrome(struct ff_trace_reader *reader, const struct ff_trace_info *info,
                             FILE *out, struct ff_error *error);
 
-/* The same from file to file; `to` appears only if all went well. */
-int ff__trace_export(const char *path, const char *to, struct ff_error *error);
+/* Writes the batches in which a driver has handled faults as CSV, a line each, after a line of names: its number and
+ * device; when it began and how long it took, in ns; entries of the fault buffer; of these, pages that are distinct, and
+ * blocks of theirs; duplicates, the rest; pages that arrived on the device and that left it meanwhile. A trace without batches has the line
+ * of names alone. Errors as above; -ENOMEM. */
+int ff__trace_export_batches(struct ff_trace_reader *reader, const struct ff_trace_info *info,
+                             FILE *out, struct ff_error *error);
+
+/* A way to write a trace. */
+struct ff__export_format {
+    const char *name;
+    int (*write)(struct ff_trace_reader *reader, const struct ff_trace_info *info, FILE *out,
+                 struct ff_error *error);
+};
+
+/* The format of that name, of the first one for NULL; NULL: there is none. */
+const struct ff__export_format *ff__export_format(const char *name);
+
+/* From file to file; `to` appears only if all went well. */
+int ff__trace_export(const char *path, const struct ff__export_format *format, const char *to,
+                     struct ff_error *error);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "trace/model/steps.h"
-#include "trace/place.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -266,6 +265,11 @@ static int put_event(struct exporter *exporter, const struct ff_trace_event *eve
         put_instant(exporter, event, "migrate");
         count(exporter, event->device, event->time_ns);
         break;
+    case FF_TRACE_WORK:
+    case FF_TRACE_WRITTEN:
+    case FF_TRACE_BATCH:
+    case FF_TRACE_BATCH_END:
+        break;
     default:
         device_of(exporter, event->device)->resident -= pages_of(event);
         put_instant(exporter, event, "evict");
@@ -318,40 +322,4 @@ int ff__trace_export_chrome(struct ff_trace_reader *reader, const struct ff_trac
     if (!status && (fflush(out) || ferror(out)))
         status = ff__fail(error, errno ? -errno : -EIO, "cannot export: %s", strerror(errno));
     return status;
-}
-
-/* ---- files ---- */
-
-static int export_to(struct ff__place *place, struct ff_trace_reader *reader,
-                     const struct ff_trace_info *info, const char *to, struct ff_error *error) {
-    FILE *out = fdopen(place->fd, "w");
-    if (!out)
-        return ff__fail(error, -ENOMEM, "no memory to write %s", to);
-    place->fd = -1;
-    int status = ff__trace_export_chrome(reader, info, out, error);
-    if (fclose(out) && !status)
-        status = ff__fail(error, -errno, "%s: %s", to, strerror(errno));
-    return status;
-}
-
-int ff__trace_export(const char *path, const char *to, struct ff_error *error) {
-    struct ff_trace_reader *reader;
-    struct ff_trace_info info;
-    struct ff__place place;
-    int status = ff_trace_open(path, &reader, &info, error);
-    if (status)
-        return status;
-    status = ff__place_open(&place, to);
-    if (status) {
-        ff_trace_close(reader);
-        return ff__fail(error, status, "%s: %s", to, strerror(-status));
-    }
-    status = export_to(&place, reader, &info, to, error);
-    ff_trace_close(reader);
-    if (status) {
-        ff__place_drop(&place);
-        return status;
-    }
-    status = ff__place_keep(&place);
-    return status ? ff__fail(error, status, "%s: %s", to, strerror(-status)) : 0;
 }

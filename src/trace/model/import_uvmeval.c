@@ -15,11 +15,19 @@ struct import {
     struct ff__lines lines;
     struct ff__spans spans;
     uint64_t start, now;
-    uint64_t known;     /* lines that were understood */
+    uint64_t known;   /* lines that were understood */
+    uint64_t batches; /* that have begun */
+    bool in_batch;
     bool evicts_blocks; /* no eviction names any but the first page of a block */
 };
 
+static bool is_batch(const struct ff__uvmeval_line *line) {
+    return line->kind == FF__UVMEVAL_BATCH || line->kind == FF__UVMEVAL_BATCH_END;
+}
+
 static int explore(struct import *import, const struct ff__uvmeval_line *line) {
+    if (is_batch(line))
+        return 0;
     if (import->known++ == 0)
         import->start = line->time_ns;
     int status;
@@ -32,15 +40,35 @@ static int explore(struct import *import, const struct ff__uvmeval_line *line) {
     return status == -ERANGE ? ff__bad_line(&import->lines, "no possible addresses") : status;
 }
 
+/* A log may begin, or end, in the middle of one. */
+static int put_batch(struct import *import, const struct ff__uvmeval_line *line) {
+    bool begins = line->kind == FF__UVMEVAL_BATCH;
+    if (!begins && !import->in_batch)
+        return 0;
+    import->batches += begins;
+    import->in_batch = begins;
+    const struct ff_trace_event event = {.kind = begins ? FF_TRACE_BATCH : FF_TRACE_BATCH_END,
+                                         .time_ns = import->now,
+                                         .batch = import->batches};
+    return import->sink->put(import->sink->self, &event);
+}
+
 static int put_line(struct import *import, const struct ff__uvmeval_line *line) {
     if (line->time_ns > import->start + import->now) /* the kernel's log may step back a little */
         import->now = line->time_ns - import->start;
     if (line->kind == FF__UVMEVAL_DESTROY)
         return ff__spans_free(&import->spans, import->sink, import->now, 0, line->address);
+    if (is_batch(line))
+        return put_batch(import, line);
     bool evict = line->kind == FF__UVMEVAL_EVICT;
     struct ff_trace_event event = {.kind = evict ? FF_TRACE_EVICT : FF_TRACE_FAULT,
                                    .time_ns = import->now,
-                                   .write = line->write};
+                                   .write = line->write,
+                                   .gpu_ns = line->gpu_ns,
+                                   .batch = import->in_batch && !evict ? import->batches : 0,
+                                   .instances = line->instances,
+                                   .utlb = line->utlb,
+                                   .gpc = line->gpc};
     int status = ff__spans_use(&import->spans, import->sink, &event, 0, line->address, &event.range,
                                &event.page);
     if (status)

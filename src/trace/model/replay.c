@@ -59,6 +59,8 @@ struct builder {
     const char *path;
     struct ff__map array_of_range; /* the latest array of a range number */
     struct ff__map name_of_hash;
+    struct ff__map
+        touch_of_page;          /* the latest access to a page, as the how manieth of its launch */
     struct array_state *states; /* [array] */
     struct entry *entries;
     size_t entry_count;
@@ -304,26 +306,67 @@ static uint16_t sectors_of(uint64_t bytes) {
     return (uint16_t)(sectors < UINT16_MAX ? sectors : UINT16_MAX);
 }
 
-static int use(struct builder *builder, const struct ff_trace_event *event) {
+static int add_access(struct builder *builder, const struct ff_trace_event *event, uint64_t page) {
     struct running *running;
-    uint32_t array;
-    int status = find_array(builder, event, &array);
-    if (!status)
-        status = find_running(builder, event, &running);
+    int status = find_running(builder, event, &running);
     if (!status)
         status = ff__grow(&running->accesses, running->count, sizeof *running->accesses);
+    if (!status && builder->info.touches && page != FF__ACCESS_NONE)
+        status = ff__map_put(&builder->touch_of_page, page, (uint32_t)running->count);
     if (status)
         return status;
     bool fault = event->kind == FF_TRACE_FAULT;
+    /* a launch that writes what was there before has not written, as far as a software device can tell; what the host
+     * writes has hardly ever been there before, and may be told of only after its launch, which is none, has ended */
+    bool decides_later = builder->info.touches && !running->outside;
     running->accesses[running->count++] = (struct ff__access){
-        .page = (uint64_t)array << FF__ACCESS_PAGE_BITS | event->page,
+        .page = page,
         .cta = event->cta,
         .warp = event->warp,
         .pc = event->pc,
         .instructions = fault ? 1 : event->instructions,
         .sectors = sectors_of(event->bytes),
-        .write = event->write,
+        .write = event->write && !decides_later,
     };
+    return 0;
+}
+
+static uint64_t key_of(uint32_t array, uint64_t page) {
+    return (uint64_t)array << FF__ACCESS_PAGE_BITS | page;
+}
+
+static int use(struct builder *builder, const struct ff_trace_event *event) {
+    uint32_t array;
+    int status = find_array(builder, event, &array);
+    return status ? status : add_access(builder, event, key_of(array, event->page));
+}
+
+/* The latest access to the page was a write, whatever it began with. */
+static void mark_written(struct builder *builder, uint64_t page) {
+    uint32_t index;
+    if (!ff__map_get(&builder->touch_of_page, page, &index))
+        return;
+    for (size_t i = builder->running_count; i-- > 0;) {
+        const struct running *running = &builder->running[i];
+        if (index < running->count && running->accesses[index].page == page) {
+            running->accesses[index].write = true;
+            return;
+        }
+    }
+}
+
+/* Its launch has not ended yet: what is resident leaves before that is told. */
+static int note_written(struct builder *builder, const struct ff_trace_event *event) {
+    uint32_t array;
+    int status = find_array(builder, event, &array);
+    if (status)
+        return status;
+    if (event->pages > builder->states[array].pages - event->page)
+        return contradiction(builder, event, "is used beyond its end");
+    if (event->pages > FF_BLOCK_PAGES)
+        return contradiction(builder, event, "is written to in several blocks at once");
+    for (uint64_t i = 0; i < event->pages && builder->running_count > 0; i++)
+        mark_written(builder, key_of(array, event->page + i));
     return 0;
 }
 
@@ -332,6 +375,10 @@ static int host_event(struct builder *builder, const struct ff_trace_event *even
                       int (*handle)(struct builder *, const struct ff_trace_event *)) {
     int status = end_outside(builder, DEVICES);
     return status ? status : handle(builder, event);
+}
+
+static bool has_accesses(const struct builder *builder) {
+    return builder->info.accesses || builder->info.touches;
 }
 
 static int handle_event(struct builder *builder, const struct ff_trace_event *event) {
@@ -353,9 +400,15 @@ static int handle_event(struct builder *builder, const struct ff_trace_event *ev
     case FF_TRACE_LAUNCH_END:
         return end_launch(builder, event);
     case FF_TRACE_ACCESS:
-        return builder->info.accesses ? use(builder, event) : 0;
+        return has_accesses(builder) ? use(builder, event) : 0;
+    case FF_TRACE_WORK:
+        return has_accesses(builder) && event->instructions > 0
+                   ? add_access(builder, event, FF__ACCESS_NONE)
+                   : 0;
+    case FF_TRACE_WRITTEN:
+        return builder->info.touches ? note_written(builder, event) : 0;
     case FF_TRACE_FAULT:
-        return builder->info.accesses ? 0 : use(builder, event);
+        return has_accesses(builder) ? 0 : use(builder, event);
     default: /* moves: the simulation's own business */
         return 0;
     }
@@ -367,6 +420,7 @@ static int read_events(struct builder *builder) {
     int status = ff_trace_open(builder->path, &reader, &builder->info, builder->error);
     if (status)
         return status;
+    builder->replay->steps.waits = builder->info.touches;
     while ((status = ff_trace_read(reader, &event, builder->error)) > 0) {
         status = handle_event(builder, &event);
         if (status)
@@ -403,6 +457,7 @@ static int finish(struct builder *builder) {
 static void fini_builder(struct builder *builder) {
     ff__map_fini(&builder->array_of_range);
     ff__map_fini(&builder->name_of_hash);
+    ff__map_fini(&builder->touch_of_page);
     free(builder->states);
     free(builder->entries);
     for (size_t i = 0; i < builder->running_count; i++)

@@ -106,7 +106,7 @@ static void fini_sorting(struct sorting *sorting) {
 /* Whether the access is another page of the stream's last step. */
 static bool continues(const struct ff__steps *steps, const struct ff__stream *stream,
                       const struct ff__access *access) {
-    if (access->instructions > 0 || stream->count == 0)
+    if (access->instructions > 0 || stream->count == 0 || access->page == FF__ACCESS_NONE)
         return false;
     const struct ff__stored_step *last = &steps->steps[steps->step_count - 1];
     return last->pc == access->pc && last->write == access->write &&
@@ -142,7 +142,7 @@ static int add_access(struct ff__steps *steps, struct ff__stream *stream,
         .write = access->write,
     };
     stream->count++;
-    return add_page(steps, access);
+    return access->page == FF__ACCESS_NONE ? 0 : add_page(steps, access);
 }
 
 static int add_stream(struct ff__steps *steps, struct ff__stored_launch *launch,
@@ -243,7 +243,8 @@ bool ff__steps_get(const struct ff__steps *steps, uint32_t launch, enum ff__numb
     out->instructions = step->instructions;
     out->pc = step->pc;
     out->sectors = step->sectors;
-    out->write = out->goes_on = step->write;
+    out->write = step->write;
+    out->goes_on = step->write && !steps->waits;
     out->page_count = step->page_count;
     memcpy(out->page, steps->pages + step->first, step->page_count * sizeof *out->page);
     return true;

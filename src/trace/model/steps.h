@@ -9,7 +9,8 @@
 
 /* One page access; without instructions, another page of the access before it, of the same warp. */
 struct ff__access {
-    uint64_t page; /* array in the upper 24 bits, page in it below */
+    uint64_t
+        page; /* array in the upper 24 bits, page in it below; or FF__ACCESS_NONE: instructions alone */
     uint32_t cta, warp, pc, instructions;
     uint16_t sectors;
     bool write;
@@ -17,6 +18,7 @@ struct ff__access {
 
 #define FF__ACCESS_PAGE_BITS 40u
 #define FF__ACCESS_ARRAY_MAX ((1u << 24) - 1)
+#define FF__ACCESS_NONE      UINT64_MAX
 
 struct ff__stored_step {
     uint32_t first; /* page, in `pages` */
@@ -47,6 +49,7 @@ struct ff__steps {
     struct ff__cta *ctas;
     struct ff__stored_launch *launches;
     size_t page_count, step_count, stream_count, cta_count, launch_count;
+    bool waits; /* warps wait for their writes, too, as threads of a CPU do */
 };
 
 /* Adds the accesses of one launch, sorted. 0, -ENOMEM, -EFBIG. */

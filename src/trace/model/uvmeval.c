@@ -40,15 +40,29 @@ static bool skip_dmesg(const char **at, uint64_t *time_ns) {
     return true;
 }
 
+/* ",MASK,INSTANCES,CLIENT TYPE,ENGINE TYPE,CLIENT,ENGINE,UTLB,GPC,..." of uvm_fault_buffer_entry_t; some patches
+ * of theirs print less. */
+static void parse_source(const char *at, struct ff__uvmeval_line *out) {
+    enum { MASK, INSTANCES, CLIENT_TYPE, ENGINE_TYPE, CLIENT, ENGINE, UTLB, GPC, FIELDS };
+    uint64_t fields[FIELDS];
+    for (int i = 0; i < FIELDS; i++)
+        if (*at++ != ',' || !ff__take_number(&at, 10, &fields[i]) || fields[i] > UINT32_MAX)
+            return;
+    out->instances = (uint32_t)fields[INSTANCES];
+    out->utlb = (uint32_t)fields[UTLB];
+    out->gpc = (uint32_t)fields[GPC];
+}
+
 /* f,ADDRESS,GPU TIME,TYPE,ACCESS,... */
 static bool parse_fault(const char *at, struct ff__uvmeval_line *out) {
-    uint64_t gpu_time, type, access;
+    uint64_t type, access;
     if (!ff__take_number(&at, 16, &out->address) || *at++ != ',' ||
-        !ff__take_number(&at, 10, &gpu_time) || *at++ != ',' || !ff__take_number(&at, 10, &type) ||
-        *at++ != ',' || !ff__take_number(&at, 10, &access))
+        !ff__take_number(&at, 10, &out->gpu_ns) || *at++ != ',' ||
+        !ff__take_number(&at, 10, &type) || *at++ != ',' || !ff__take_number(&at, 10, &access))
         return false;
     out->kind = FF__UVMEVAL_FAULT;
     out->write = access >= ACCESS_WRITE;
+    parse_source(at, out);
     return true;
 }
 
@@ -76,9 +90,11 @@ static bool parse_destroy(const char *at, struct ff__uvmeval_line *out) {
 
 bool ff__uvmeval_parse(const char *text, struct ff__uvmeval_line *out) {
     static const char destroy[] = "uvm range destroy ";
-    *out = (struct ff__uvmeval_line){FF__UVMEVAL_OTHER, 0, 0, 0, false};
+    *out = (struct ff__uvmeval_line){.kind = FF__UVMEVAL_OTHER};
     if (!skip_kmsg(&text, &out->time_ns) && !skip_dmesg(&text, &out->time_ns))
         return true;
+    if (strcmp(text, "s,") == 0 || strcmp(text, "b,") == 0)
+        out->kind = *text == 's' ? FF__UVMEVAL_BATCH : FF__UVMEVAL_BATCH_END;
     if (strncmp(text, "f,", 2) == 0)
         return parse_fault(text + 2, out);
     if (strncmp(text, "e,", 2) == 0)

@@ -7,15 +7,18 @@
 #include "trace/model/lines.h"
 
 enum ff__uvmeval_kind {
-    FF__UVMEVAL_OTHER,   /* batches begin and end, and whatever else the kernel had to say */
-    FF__UVMEVAL_FAULT,   /* address, write */
+    FF__UVMEVAL_OTHER, /* whatever else the kernel had to say */
+    FF__UVMEVAL_BATCH, /* a batch begins */
+    FF__UVMEVAL_BATCH_END,
+    FF__UVMEVAL_FAULT,   /* address, write; gpu_ns; instances, utlb, gpc, or 0 in shorter lines */
     FF__UVMEVAL_EVICT,   /* address: a page, in newer drivers a block */
     FF__UVMEVAL_DESTROY, /* address, bytes: a range */
 };
 
 struct ff__uvmeval_line {
     enum ff__uvmeval_kind kind;
-    uint64_t time_ns, address, bytes;
+    uint64_t time_ns, address, bytes, gpu_ns;
+    uint32_t instances, utlb, gpc;
     bool write;
 };
 

@@ -1,0 +1,32 @@
+/* Batches of faults, as a driver has handled them: what the events of a trace say of each. */
+#ifndef FF_TRACE_MODEL_BATCHES_H
+#define FF_TRACE_MODEL_BATCHES_H
+
+#include <farfault/trace.h>
+
+/* A batch that has ended. */
+struct ff__batch {
+    uint64_t number;
+    uint32_t device;
+    uint64_t began_ns, took_ns;
+    uint64_t entries; /* of the fault buffer, */
+    uint64_t pages,
+        blocks; /* of different pages, in different blocks of 2 MiB; the rest are duplicates */
+    uint64_t pages_in, pages_out; /* that came to the device, and left it, meanwhile */
+};
+
+struct ff__batches {
+    void (*ended)(void *self, const struct ff__batch *batch);
+    void *self;
+    struct ff__batch_open *open; /* [device] */
+};
+
+/* 0 or -ENOMEM. */
+int ff__batches_init(struct ff__batches *batches,
+                     void (*ended)(void *self, const struct ff__batch *batch), void *self);
+void ff__batches_fini(struct ff__batches *batches);
+
+/* The next event. 0 or -ENOMEM. */
+int ff__batches_take(struct ff__batches *batches, const struct ff_trace_event *event);
+
+#endif
