@@ -351,9 +351,29 @@ static void bench_code(const char *code, const char *name, const char *slow_name
     report(slow_name, "ns", &slow);
 }
 
+static void bench_context(void) {
+    struct series look = {.count = 0}, slow = {.count = 0}, teach = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        struct context_cost cost;
+        if (!context_cost(&cost)) {
+            fprintf(stderr, "farfault-bench: no memory\n");
+            exit(1);
+        }
+        if (run < 0)
+            continue;
+        series_add(&look, cost.look, cost.clock);
+        series_add(&slow, cost.slow, cost.clock);
+        series_add(&teach, cost.teach, cost.clock);
+    }
+    report("learn.context", "ns", &look);
+    report("learn.context.p99", "ns", &slow);
+    report("learn.context.teach", "ns", &teach);
+}
+
 /* The code for this CPU, and what others would get. */
 static void bench_prediction(void) {
     const char *code;
+    bench_context();
     bench_code(predict_code(0), "learn.predict", "learn.predict.p99");
     for (unsigned i = 1; (code = predict_code(i)); i++) {
         char name[64], slow[64];

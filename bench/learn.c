@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "learn/page_context.h"
 #include "learn/predictor.h"
 #include "learn/predictor_code.h"
 
@@ -93,5 +94,74 @@ bool predict_cost(const char *code, struct predict_cost *cost) {
     free(times);
     ff__predictor_fini(&predictor);
     ff__net_fini(&net);
+    return good;
+}
+
+/* ---- tables of contexts ---- */
+
+#define CONTEXT_BITS 13u /* as farfault train --network context */
+
+struct walker {
+    struct ff__page_history history;
+    struct ff__page_keys keys;
+};
+
+/* Every stream walks over three arrays at different speeds; now and then it goes elsewhere. */
+static struct ff__access access_at(uint32_t stream, uint32_t turn, struct ff__random *random) {
+    uint32_t array = turn % 3, at = turn / 3 * (array + 1) + stream * 7;
+    if (ff__random_below(random, 16) == 0)
+        at += ff__random_below(random, 100);
+    return (struct ff__access){
+        .page = array * 100000 + at / 4, .pc = 8 * (turn % 15), .array = (uint16_t)array};
+}
+
+static void measure_context(struct ff__page_context *context, struct walker *walkers, double *times,
+                            struct context_cost *cost) {
+    struct ff__random random = ff__random_seeded(1);
+    double *taught = times + COUNT;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct walker *walker = &walkers[i % STREAMS];
+        const struct ff__access access = access_at(i % STREAMS, i / STREAMS, &random);
+        struct ff__context_guess guess = {0};
+        volatile int32_t answer;
+        uint64_t start = ff__clock_ns();
+        ff__page_context_teach(context, &walker->keys,
+                               ff__trail_delta(&walker->history.trail, access.array, access.page));
+        uint64_t middle = ff__clock_ns();
+        ff__page_history_add(&walker->history, &access);
+        walker->keys = ff__page_context_keys(context, &walker->history, &access);
+        ff__page_context_look(context, &walker->keys, &guess);
+        answer = guess.value;
+        (void)answer;
+        times[i] = (double)(ff__clock_ns() - middle);
+        taught[i] = (double)(middle - start);
+    }
+    qsort(times, COUNT, sizeof *times, by_value);
+    qsort(taught, COUNT, sizeof *taught, by_value);
+    cost->look = times[COUNT / 2];
+    cost->slow = times[COUNT / 100 * 99];
+    cost->teach = taught[COUNT / 2];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t start = ff__clock_ns();
+        times[i] = (double)(ff__clock_ns() - start);
+    }
+    qsort(times, COUNT, sizeof *times, by_value);
+    cost->clock = times[COUNT / 2];
+}
+
+bool context_cost(struct context_cost *cost) {
+    struct ff__page_context *context = malloc(sizeof *context);
+    struct walker *walkers = calloc(STREAMS, sizeof *walkers);
+    void *memory = calloc(1, ff__context_size(CONTEXT_BITS));
+    double *times = malloc(2 * (size_t)COUNT * sizeof *times);
+    bool good = context && walkers && memory && times;
+    if (good) {
+        ff__page_context_start(context, memory, CONTEXT_BITS);
+        measure_context(context, walkers, times, cost);
+    }
+    free(context);
+    free(walkers);
+    free(memory);
+    free(times);
     return good;
 }

@@ -54,6 +54,7 @@ static const struct {
     [FF__OPTION_SPLIT] = {"split", "FARFAULT_SPLIT", NULL},
     [FF__OPTION_STEPS] = {"steps", "FARFAULT_STEPS", NULL},
     [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
+    [FF__OPTION_TUNE] = {"tune", "FARFAULT_TUNE", NULL},
     [FF__OPTION_BENCH] = {"bench", "FARFAULT_BENCH", NULL},
     [FF__OPTION_MODELS] = {"models", "FARFAULT_MODELS", NULL},
     [FF__OPTION_PARTS] = {"parts", "FARFAULT_PARTS", NULL},

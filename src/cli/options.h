@@ -54,6 +54,7 @@ enum ff__option {
     FF__OPTION_SPLIT,
     FF__OPTION_STEPS,
     FF__OPTION_TOGETHER,
+    FF__OPTION_TUNE,
     FF__OPTION_BENCH,
     FF__OPTION_MODELS,
     FF__OPTION_PARTS,
