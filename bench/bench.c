@@ -352,7 +352,7 @@ static void bench_code(const char *code, const char *name, const char *slow_name
 }
 
 static void bench_context(void) {
-    struct series look = {.count = 0}, slow = {.count = 0}, teach = {.count = 0};
+    struct series row = {.count = 0}, single = {.count = 0}, teach = {.count = 0};
     for (int run = -1; run < bench.runs; run++) {
         struct context_cost cost;
         if (!context_cost(&cost)) {
@@ -361,12 +361,12 @@ static void bench_context(void) {
         }
         if (run < 0)
             continue;
-        series_add(&look, cost.look, cost.clock);
-        series_add(&slow, cost.slow, cost.clock);
+        series_add(&row, cost.row, cost.clock);
+        series_add(&single, cost.single, cost.clock);
         series_add(&teach, cost.teach, cost.clock);
     }
-    report("learn.context", "ns", &look);
-    report("learn.context.p99", "ns", &slow);
+    report("learn.context", "ns", &row);
+    report("learn.context.single", "ns", &single);
     report("learn.context.teach", "ns", &teach);
 }
 

@@ -52,6 +52,7 @@ static const struct {
     [FF__OPTION_DISTANCE] = {"distance", "FARFAULT_DISTANCE", NULL},
     [FF__OPTION_CLUSTER] = {"cluster", "FARFAULT_CLUSTER", NULL},
     [FF__OPTION_SPLIT] = {"split", "FARFAULT_SPLIT", NULL},
+    [FF__OPTION_DELTA] = {"delta", "FARFAULT_DELTA", NULL},
     [FF__OPTION_STEPS] = {"steps", "FARFAULT_STEPS", NULL},
     [FF__OPTION_TOGETHER] = {"together", "FARFAULT_TOGETHER", NULL},
     [FF__OPTION_TUNE] = {"tune", "FARFAULT_TUNE", NULL},

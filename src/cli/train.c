@@ -16,8 +16,9 @@
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
-#define NETWORKS "hlsh, hlsh-float, transformer, fc, cnn or lstm"
-#define ONLINE   "context, last, order-1, order-2, order-12 or order-29"
+#define NETWORKS                                                                                   \
+    "hlsh, hlsh-float, hlsh-printed, hlsh-full, hlsh-always, transformer, fc, cnn or lstm"
+#define ONLINE "context, last, order-1, order-2, order-12 or order-29"
 
 static const struct argp_option train_options[] = {
     OPTION("network", NETWORK, "NAME",
@@ -26,6 +27,10 @@ static const struct argp_option train_options[] = {
     OPTION("cluster", CLUSTER, "KEY",
            "accesses that form a stream: those with the same sm+warp, sm, pc, kernel, cta or warp "
            "(default: sm+warp)"),
+    OPTION("delta", DELTA, "array|access",
+           "a page's distance: from the stream's last page in the same array, or, as in the paper, "
+           "from its "
+           "last access (default: array)"),
     OPTION("split", SPLIT, "streams|time",
            "test on every fifth stream, or on the last fifth of each (default: streams)"),
     OPTION("steps", STEPS, "N", "batches to train on (default: the network's own)"),
@@ -76,6 +81,9 @@ static int read_network(const struct ff__options *options, struct training_plan 
     if (!plan->type && !plan->online)
         return ff__options_complain(options, FF__OPTION_NETWORK,
                                     "must be " NETWORKS ", or " ONLINE);
+    if (plan->data.by_access && plan->output)
+        return ff__complain(FF__EXIT_USAGE,
+                            "--delta access is for comparison: its models have no file");
     if (plan->online && plan->output)
         return ff__complain(FF__EXIT_USAGE, "%s learns while a program runs, and has no file",
                             plan->online->name);

@@ -37,28 +37,24 @@ void ff__page_history_add(struct ff__page_history *history, const struct ff__acc
                    FF__PAGE_CODE_FOLDS);
 }
 
+static uint32_t key_of(uint64_t code, uint64_t a, uint64_t b) {
+    return ff__context_key(ff__context_mix(ff__context_mix(code, a), b));
+}
+
 struct ff__page_keys ff__page_context_keys(const struct ff__page_context *context,
                                            const struct ff__page_history *history,
                                            const struct ff__access *access) {
-    struct ff__page_keys keys;
     const uint32_t *token = history->token_fold, *code = history->code_fold;
-    keys.array = ff__context_key(ff__context_mix(code[0], access->pc));
-    uint32_t array = predict_array(context, keys.array, access->array % FF__ARRAYS);
+    uint32_t array_key = ff__context_key(ff__context_mix(code[0], access->pc));
+    uint32_t array = predict_array(context, array_key, access->array % FF__ARRAYS);
     uint64_t distances = history->distances[array], pc = ff__context_mix(access->pc, 1);
     uint64_t with_array = ff__context_mix(pc, array + 1);
-    const uint64_t hashes[FF__CONTEXT_TABLES] = {
-        ff__context_mix(pc, token[0]),
-        ff__context_mix(pc, token[1]),
-        ff__context_mix(pc, token[2]),
-        ff__context_mix(pc, token[3]),
-        ff__context_mix(ff__context_mix(with_array, code[0]), (uint32_t)distances),
-        ff__context_mix(ff__context_mix(with_array, code[1]), distances),
-        ff__context_mix(ff__context_mix(pc, token[0]), access->page),
-        ff__context_mix(ff__context_mix(pc, token[1]), access->page),
-    };
-    for (uint32_t t = 0; t < FF__CONTEXT_TABLES; t++)
-        keys.context.of[t] = ff__context_key(hashes[t]);
-    return keys;
+    return (struct ff__page_keys){
+        .context.of = {key_of(pc, token[0], 0), key_of(pc, token[1], 0), key_of(pc, token[2], 0),
+                       key_of(pc, token[3], 0), key_of(with_array, code[0], (uint32_t)distances),
+                       key_of(with_array, code[1], distances), key_of(pc, token[0], access->page),
+                       key_of(pc, token[1], access->page)},
+        .array = array_key};
 }
 
 bool ff__page_context_look(const struct ff__page_context *context, const struct ff__page_keys *keys,

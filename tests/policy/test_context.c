@@ -13,6 +13,7 @@
 struct bench {
     struct fake fake;
     struct instance instance;
+    uint32_t free_chunks;
     struct ff_advice items[64];
     struct ff_advice_list advice;
 };
@@ -20,7 +21,11 @@ struct bench {
 static void bench_open(struct bench *bench, const char *name, int64_t value) {
     memset(bench, 0, sizeof *bench);
     fake_open(&bench->fake, 2, BLOCKS);
+    bench->fake.view.granule = FF_BLOCK_PAGES;
+    bench->fake.view.free_chunks[TIER] = &bench->free_chunks;
     bench->fake.view.capacity[TIER] = 400 * FF_BLOCK_PAGES;
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        *fake_resident(&bench->fake, FF_TIER_HOST, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
     instance_init(&bench->instance, &ff__prefetch_context.base);
     if (name)
         instance_set(&bench->instance, name, value);
@@ -138,6 +143,21 @@ static void test_bounds(void **state) {
     bench_close(&bench);
 }
 
+/* For a block without content nothing is evicted. */
+static void test_without_content(void **state) {
+    struct bench bench;
+    (void)state;
+    bench_open(&bench, "depth", 8);
+    walk(&bench, 0, 1, 100);
+    *fake_resident(&bench.fake, FF_TIER_HOST, 304) = (struct ff_mask){{0}};
+    fault(&bench, 300);
+    fault(&bench, 301);
+    assert_int_equal(bench.advice.count, 7);
+    for (uint32_t i = 0; i < bench.advice.count; i++)
+        assert_int_not_equal(bench.items[i].block, 304);
+    bench_close(&bench);
+}
+
 /* A fault brings its block, and after its end a range's sequence begins anew. */
 static void test_frees(void **state) {
     struct bench bench;
@@ -156,8 +176,9 @@ static void test_frees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows), cmocka_unit_test(test_marks), cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_frees),
+        cmocka_unit_test(test_follows), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_wrong),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_frees),   cmocka_unit_test(test_without_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

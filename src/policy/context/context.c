@@ -28,7 +28,7 @@ struct stream {
 
 /* Of a block. */
 struct record {
-    bool ahead; /* brought ahead, and not seen since */
+    uint8_t ahead; /* the device that it was brought to ahead, and not seen on since; 0: none */
 };
 
 struct context {
@@ -36,6 +36,7 @@ struct context {
     struct record *records;
     struct stream *by_range;
     struct stream by_tier[FF_TIERS_MAX];
+    uint32_t ahead[FF_TIERS_MAX]; /* records of each device */
     uint32_t depth;
     uint64_t trust; /* of FF__CONTEXT_CERTAIN */
 };
@@ -73,11 +74,13 @@ static void range_freed(void *state, uint32_t range) {
         *stream = (struct stream){0};
 }
 
-/* It has been seen, or is gone. */
+/* It has been seen, or is gone, or is not expected any more. */
 static void settle(struct context *context, uint32_t block) {
     struct record *record = &context->records[block];
-    if (record->ahead) /* what was never written costs no memory */
-        record->ahead = false;
+    if (record->ahead == 0) /* what was never written costs no memory */
+        return;
+    context->ahead[record->ahead]--;
+    record->ahead = 0;
 }
 
 static void block_freed(void *state, uint32_t block) {
@@ -130,7 +133,8 @@ static bool see(struct context *context, struct stream *stream, enum kind kind, 
     while (passed < stream->count && stream->chain[passed] != block)
         passed++;
     if (passed == stream->count) {
-        stream->count = 0;
+        while (stream->count > 0)
+            settle(context, stream->chain[--stream->count]);
         step(context, stream, kind, launch, block);
         return true;
     }
@@ -150,17 +154,10 @@ static bool can_bring(const struct ff_view *view, uint32_t block, uint32_t tier,
     return range == FF_NONE ? view->ranges[of].home_tier == tier : of == range;
 }
 
-/* No more than an eighth of the device is filled ahead. */
-static uint32_t depth_on(const struct context *context, const struct ff_view *view, uint32_t tier) {
-    uint64_t most = view->capacity[tier] / FF_BLOCK_PAGES / 8;
-    return most < context->depth ? (uint32_t)most : context->depth;
-}
-
 /* Makes the chain longer, as far as it is trusted. */
 static void predict(struct context *context, struct stream *stream, enum kind kind,
                     const struct ff_view *view, const struct ff_fault_group *group) {
     const uint32_t range = kind == OF_RANGE ? view->blocks[group->block].range : FF_NONE;
-    const uint32_t most = depth_on(context, view, group->tier);
     uint64_t chance = FF__CONTEXT_CERTAIN;
     uint32_t block = stream->last - 1, folds[FOLDS];
     struct ff__recent steps = stream->steps;
@@ -169,7 +166,7 @@ static void predict(struct context *context, struct stream *stream, enum kind ki
         ff__recent_add(&steps, stream->chain[i] - block, folds, lengths, FOLDS);
         block = stream->chain[i];
     }
-    while (stream->count < most) {
+    while (stream->count < context->depth) {
         const struct ff__context_keys keys = keys_of(folds, kind, group->launch, block);
         struct ff__context_guess guess;
         if (!ff__context_look(&context->tables, &keys, &guess))
@@ -189,27 +186,49 @@ static void mark(struct ff_mask *pages, uint32_t page) {
     ff_mask_unset_run(pages, leaf, leaf + FF_LEAF_PAGES);
 }
 
-/* Brings what is missing of the chain from its block number `first` on, and not on its way for the other sequence. Marked is the first such block, if a part of
- * the chain is still to be used before it, else the one in the middle. */
-static void bring(const struct context *context, const struct stream *stream, uint32_t first,
+/* No more than an eighth of the device is filled ahead. */
+static bool has_room(const struct context *context, const struct ff_view *view, uint32_t tier) {
+    return context->ahead[tier] < view->capacity[tier] / FF_BLOCK_PAGES / 8;
+}
+
+/* A block without content costs its fault nothing but time; it is not worth that another one is evicted. */
+static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tier) {
+    for (uint32_t from = 0; from < view->tier_count; from++)
+        if (!ff_mask_empty(ff_view_resident(view, from, block)))
+            return true;
+    return ff_view_free_pages(view, tier) >= FF_BLOCK_PAGES;
+}
+
+/* False: there is no room for more. */
+static bool bring_block(struct context *context, const struct ff_view *view, uint32_t block,
+                        const struct ff_fault_group *group, struct ff_advice_list *advice) {
+    struct record *record = &context->records[block];
+    struct ff_mask there = ff_view_expected(view, group->tier, block);
+    struct ff_advice bring = {.action = FF_BRING,
+                              .block = block,
+                              .tier = group->tier,
+                              .launch = group->launch,
+                              .pages = ff_view_pages(view, block)};
+    bring.pages = ff_mask_minus(&bring.pages, &there);
+    if (record->ahead || ff_mask_empty(&bring.pages) || !is_worth_it(view, block, group->tier))
+        return true;
+    if (!has_room(context, view, group->tier) || !ff_advice_add(advice, &bring))
+        return false;
+    record->ahead = (uint8_t)group->tier;
+    context->ahead[group->tier]++;
+    return true;
+}
+
+/* Brings what is missing of the chain from its block number `first` on, and not on its way for the other sequence. Marked
+ * is the first such block, if a part of the chain is still to be used before it, else the one in the middle. */
+static void bring(struct context *context, struct stream *stream, uint32_t first,
                   const struct ff_view *view, const struct ff_fault_group *group,
                   struct ff_advice_list *advice) {
     const uint32_t before = advice->count;
-    for (uint32_t i = first; i < stream->count; i++) {
-        struct ff_advice bring = {.action = FF_BRING,
-                                  .block = stream->chain[i],
-                                  .tier = group->tier,
-                                  .launch = group->launch,
-                                  .pages = ff_view_pages(view, stream->chain[i])};
-        struct ff_mask there = ff_view_expected(view, bring.tier, bring.block);
-        struct record *record = &context->records[bring.block];
-        bring.pages = ff_mask_minus(&bring.pages, &there);
-        if (record->ahead || ff_mask_empty(&bring.pages))
-            continue;
-        if (!ff_advice_add(advice, &bring))
-            break;
-        record->ahead = true;
-    }
+    uint32_t end = first;
+    while (end < stream->count && bring_block(context, view, stream->chain[end], group, advice))
+        end++;
+    stream->count = end;
     if (advice->count > before)
         mark(&advice->items[first > 0 ? before : (before + advice->count) / 2].pages,
              ff_mask_next(&group->faulted, 0));
