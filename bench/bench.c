@@ -351,9 +351,29 @@ static void bench_code(const char *code, const char *name, const char *slow_name
     report(slow_name, "ns", &slow);
 }
 
+static void bench_context(void) {
+    struct series row = {.count = 0}, single = {.count = 0}, teach = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        struct context_cost cost;
+        if (!context_cost(&cost)) {
+            fprintf(stderr, "farfault-bench: no memory\n");
+            exit(1);
+        }
+        if (run < 0)
+            continue;
+        series_add(&row, cost.row, cost.clock);
+        series_add(&single, cost.single, cost.clock);
+        series_add(&teach, cost.teach, cost.clock);
+    }
+    report("learn.context", "ns", &row);
+    report("learn.context.single", "ns", &single);
+    report("learn.context.teach", "ns", &teach);
+}
+
 /* The code for this CPU, and what others would get. */
 static void bench_prediction(void) {
     const char *code;
+    bench_context();
     bench_code(predict_code(0), "learn.predict", "learn.predict.p99");
     for (unsigned i = 1; (code = predict_code(i)); i++) {
         char name[64], slow[64];

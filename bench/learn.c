@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "learn/page_context.h"
 #include "learn/predictor.h"
 #include "learn/predictor_code.h"
 
@@ -93,5 +94,105 @@ bool predict_cost(const char *code, struct predict_cost *cost) {
     free(times);
     ff__predictor_fini(&predictor);
     ff__net_fini(&net);
+    return good;
+}
+
+/* ---- tables of contexts ---- */
+
+#define CONTEXT_BITS 13u /* as farfault train --network context */
+
+#define TURNS        60u
+
+struct context_times {
+    double row[TURNS / 2], teach[TURNS], single[TURNS / 2 * STREAMS];
+};
+
+struct walker {
+    struct ff__page_history history;
+    struct ff__page_keys keys;
+};
+
+/* Every stream walks over three arrays at different speeds; now and then it goes elsewhere. */
+static struct ff__access access_at(uint32_t stream, uint32_t turn, struct ff__random *random) {
+    uint32_t array = turn % 3, at = turn / 3 * (array + 1) + stream * 7;
+    if (ff__random_below(random, 16) == 0)
+        at += ff__random_below(random, 100);
+    return (struct ff__access){
+        .page = array * 100000 + at / 4, .pc = 8 * (turn % 15), .array = (uint16_t)array};
+}
+
+static void predict_page(struct ff__page_context *context, struct walker *walker,
+                         const struct ff__access *access) {
+    struct ff__context_guess guess = {0};
+    volatile int32_t answer;
+    ff__page_history_add(&walker->history, access);
+    walker->keys = ff__page_context_keys(context, &walker->history, access);
+    ff__page_context_look(context, &walker->keys, &guess);
+    answer = guess.value;
+    (void)answer;
+}
+
+static void teach_page(struct ff__page_context *context, const struct walker *walker,
+                       const struct ff__access *access) {
+    int64_t value = ff__trail_delta(&walker->history.trail, access->array, access->page);
+    ff__page_context_teach(context, &walker->keys, value);
+}
+
+/* One access of each stream; in every second turn each prediction is timed by itself. */
+static void take_turn(struct ff__page_context *context, struct walker *walkers, uint32_t turn,
+                      struct ff__random *random, struct context_times *times) {
+    static struct ff__access accesses[STREAMS];
+    bool single = turn % 2;
+    for (uint32_t s = 0; s < STREAMS; s++)
+        accesses[s] = access_at(s, turn, random);
+    uint64_t start = ff__clock_ns();
+    for (uint32_t s = 0; s < STREAMS; s++)
+        teach_page(context, &walkers[s], &accesses[s]);
+    uint64_t middle = ff__clock_ns();
+    for (uint32_t s = 0; s < STREAMS; s++) {
+        uint64_t one = single ? ff__clock_ns() : 0;
+        predict_page(context, &walkers[s], &accesses[s]);
+        if (single)
+            times->single[turn / 2 * STREAMS + s] = (double)(ff__clock_ns() - one);
+    }
+    times->teach[turn] = (double)(middle - start) / STREAMS;
+    if (!single)
+        times->row[turn / 2] = (double)(ff__clock_ns() - middle) / STREAMS;
+}
+
+static double median_of(double *times, uint32_t count) {
+    qsort(times, count, sizeof *times, by_value);
+    return times[count / 2];
+}
+
+static void measure_context(struct ff__page_context *context, struct walker *walkers,
+                            struct context_times *times, struct context_cost *cost) {
+    struct ff__random random = ff__random_seeded(1);
+    for (uint32_t turn = 0; turn < TURNS; turn++)
+        take_turn(context, walkers, turn, &random, times);
+    cost->row = median_of(times->row, TURNS / 2);
+    cost->teach = median_of(times->teach, TURNS);
+    cost->single = median_of(times->single, TURNS / 2 * STREAMS);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        uint64_t start = ff__clock_ns();
+        times->single[i] = (double)(ff__clock_ns() - start);
+    }
+    cost->clock = median_of(times->single, STREAMS);
+}
+
+bool context_cost(struct context_cost *cost) {
+    struct ff__page_context *context = malloc(sizeof *context);
+    struct walker *walkers = calloc(STREAMS, sizeof *walkers);
+    void *memory = calloc(1, ff__context_size(CONTEXT_BITS));
+    struct context_times *times = malloc(sizeof *times);
+    bool good = context && walkers && memory && times;
+    if (good) {
+        ff__page_context_start(context, memory, CONTEXT_BITS);
+        measure_context(context, walkers, times, cost);
+    }
+    free(context);
+    free(walkers);
+    free(memory);
+    free(times);
     return good;
 }

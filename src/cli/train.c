@@ -3,27 +3,41 @@
 #include "cli/options.h"
 #include "cli/training_job.h"
 #include "learn/blas/blas.h"
+#include "learn/finetune_score.h"
+#include "learn/online.h"
 #include "report/progress.h"
 #include "report/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 
 #define OPTION(name, key, value, help)                                                             \
     { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
+#define NETWORKS                                                                                   \
+    "hlsh, hlsh-float, hlsh-printed, hlsh-full, hlsh-always, transformer, fc, cnn or lstm"
+#define ONLINE "context, last, order-1, order-2, order-12 or order-29"
+
 static const struct argp_option train_options[] = {
     OPTION("network", NETWORK, "NAME",
-           "hlsh, hlsh-float, transformer, fc, cnn or lstm (default: hlsh)"),
+           "a network: " NETWORKS " (default: hlsh); or what learns online: " ONLINE),
     OPTION("distance", DISTANCE, "N", "how many accesses ahead to predict (default: 1)"),
     OPTION("cluster", CLUSTER, "KEY",
            "accesses that form a stream: those with the same sm+warp, sm, pc, kernel, cta or warp "
            "(default: sm+warp)"),
+    OPTION("delta", DELTA, "array|access",
+           "a page's distance: from the stream's last page in the same array, or, as in the paper, "
+           "from its "
+           "last access (default: array)"),
     OPTION("split", SPLIT, "streams|time",
            "test on every fifth stream, or on the last fifth of each (default: streams)"),
     OPTION("steps", STEPS, "N", "batches to train on (default: the network's own)"),
     OPTION("together", TOGETHER, NULL, "one predictor for all workloads, not one for each"),
+    OPTION(
+        "tune", TUNE, NULL,
+        "learning goes on while it is tested: each access is learned from after it was predicted"),
     OPTION("output", OUTPUT, "FILE",
            "the model's file, for one predictor; training of an unfinished model continues"),
     OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
@@ -54,22 +68,41 @@ static void interrupt(int signal) {
 struct training_plan {
     struct ff__training_data data;
     const struct ff__net_type *type;
+    const struct ff__online_type *online; /* instead of a network */
     uint32_t steps;
     const char *output;
-    bool together;
+    bool together, tunes;
 };
 
-static int read_plan(const struct ff__options *options, struct training_plan *plan) {
+static int read_network(const struct ff__options *options, struct training_plan *plan) {
     const char *name = options->text[FF__OPTION_NETWORK];
     plan->type = ff__net_type_find(name ? name : "hlsh");
-    if (!plan->type)
+    plan->online = plan->type ? NULL : ff__online_type_find(name);
+    if (!plan->type && !plan->online)
         return ff__options_complain(options, FF__OPTION_NETWORK,
-                                    "must be hlsh, hlsh-float, transformer, fc, cnn or lstm");
-    plan->steps = plan->type->steps;
+                                    "must be " NETWORKS ", or " ONLINE);
+    if (plan->data.by_access && plan->output)
+        return ff__complain(FF__EXIT_USAGE,
+                            "--delta access is for comparison: its models have no file");
+    if (plan->online && plan->output)
+        return ff__complain(FF__EXIT_USAGE, "%s learns while a program runs, and has no file",
+                            plan->online->name);
+    plan->steps = plan->type ? plan->type->steps : 0;
+    return 0;
+}
+
+static int read_plan(const struct ff__options *options, struct training_plan *plan) {
     plan->output = options->text[FF__OPTION_OUTPUT];
-    int status = ff__options_number(options, FF__OPTION_STEPS, 1, 10000000, &plan->steps);
+    int status = read_network(options, plan);
+    if (!status)
+        status = ff__options_number(options, FF__OPTION_STEPS, 1, 10000000, &plan->steps);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_TOGETHER, &plan->together);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_TUNE, &plan->tunes);
+    if (!status && plan->tunes && plan->type && plan->type != &ff__net_hlsh)
+        status = ff__complain(FF__EXIT_USAGE, "--tune: only hlsh is fine-tuned, not %s",
+                              plan->type->name);
     if (!status && plan->output && !plan->together && plan->data.workloads.count > 1)
         status = ff__complain(FF__EXIT_USAGE, "one file holds one predictor: name one workload, or "
                                               "train on all of them with --together");
@@ -87,15 +120,16 @@ static void show_progress(void *self, const struct ff__model *model) {
 static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->top1);
     ff__table_cell(table, "%.4f", score->f1);
-    ff__table_cell(table, "%.4f", score->top10);
+    ff__table_cell(table, isnan(score->top10) ? "-" : "%.4f", score->top10);
     ff__table_cell(table, "%.4f", score->majority);
+    ff__table_cell(table, "%.4f", score->escape);
 }
 
-static void show(struct ff__table *table, const struct ff__model *model,
+static void show(struct ff__table *table, const char *subject, uint32_t classes, size_t params,
                  const struct ff__score *score) {
-    ff__table_cell(table, "%s", model->subject);
-    ff__table_cell(table, "%u", model->net.shape.classes);
-    ff__table_cell(table, "%zu", model->net.param_count);
+    ff__table_cell(table, "%s", subject);
+    ff__table_cell(table, "%u", classes);
+    ff__table_cell(table, params ? "%zu" : "-", params);
     show_score(table, score);
 }
 
@@ -106,17 +140,33 @@ static void show_mean(struct ff__table *table, const struct ff__score *sum, unsi
         .f1 = sum->f1 / count,
         .top10 = sum->top10 / count,
         .majority = sum->majority / count,
+        .escape = sum->escape / count,
     };
     ff__table_cells(table, "mean", "", "", NULL);
     show_score(table, &mean);
 }
 
-static int train_on_corpus(const struct training_plan *plan, const struct ff__corpus *corpus,
-                           const char *subject, struct ff__table *table, struct ff__score *sum) {
+static int learn_online(const struct training_plan *plan, const struct ff__corpus *corpus,
+                        const char *subject, struct ff__table *table, struct ff__score *score) {
+    struct ff__features features = {0};
+    struct ff__dataset dataset = {0};
+    int status = ff__dataset_build(&dataset, &features, corpus, plan->data.distance,
+                                   plan->data.split, plan->data.seed);
+    if (!status)
+        status = ff__online_score(plan->online, corpus, &dataset, plan->tunes, FF__TEST_SAMPLES_MAX,
+                                  score);
+    if (!status)
+        show(table, subject, features.classes.size, 0, score);
+    ff__dataset_fini(&dataset);
+    ff__features_fini(&features);
+    return status ? ff__complain(FF__EXIT_FAILURE, "%s", strerror(-status)) : 0;
+}
+
+static int train_net(const struct training_plan *plan, const struct ff__corpus *corpus,
+                     const char *subject, struct ff__table *table, struct ff__score *score) {
     struct ff__progress progress;
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
-    struct ff__score score;
     struct ff_error error;
     const struct ff__training_job job = {
         .data = &plan->data,
@@ -134,19 +184,29 @@ static int train_on_corpus(const struct training_plan *plan, const struct ff__co
     if (status)
         status = ff__complain(status == -EINTR ? FF__EXIT_SIGNAL + SIGINT : FF__EXIT_FAILURE, "%s",
                               error.message);
-    else if (ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, &score))
+    else if (plan->tunes ? ff__finetune_score(&model, corpus, FF__TEST_SAMPLES_MAX, score)
+                         : ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
-        show(table, &model, &score);
-    if (!status) {
-        sum->top1 += score.top1;
-        sum->f1 += score.f1;
-        sum->top10 += score.top10;
-        sum->majority += score.majority;
-    }
+        show(table, model.subject, model.net.shape.classes, model.net.param_count, score);
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
     return status;
+}
+
+static int train_on_corpus(const struct training_plan *plan, const struct ff__corpus *corpus,
+                           const char *subject, struct ff__table *table, struct ff__score *sum) {
+    struct ff__score score;
+    int status = plan->online ? learn_online(plan, corpus, subject, table, &score)
+                              : train_net(plan, corpus, subject, table, &score);
+    if (status)
+        return status;
+    sum->top1 += score.top1;
+    sum->f1 += score.f1;
+    sum->top10 += score.top10;
+    sum->majority += score.majority;
+    sum->escape += score.escape;
+    return 0;
 }
 
 static int train_on(const struct training_plan *plan, unsigned first, unsigned count,
@@ -172,8 +232,9 @@ static int train(const struct ff__options *options) {
     int status = ff__training_data_read(options, options->words[0], &plan.data);
     if (!status)
         status = read_plan(options, &plan);
-    ff__table_init(&table, "lrrrrrr");
-    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority", NULL);
+    ff__table_init(&table, "lrrrrrrr");
+    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority",
+                    "unknown", NULL);
     unsigned all = plan.data.workloads.count;
     if (!status && plan.together)
         status = train_on(&plan, 0, all, options->words[0], &table, &sum);

@@ -42,6 +42,14 @@ static int read_split(const struct ff__options *options, enum ff__split *split) 
     return 0;
 }
 
+static int read_delta(const struct ff__options *options, bool *by_access) {
+    const char *name = options->text[FF__OPTION_DELTA];
+    *by_access = name && strcmp(name, "access") == 0;
+    if (name && !*by_access && strcmp(name, "array") != 0)
+        return ff__options_complain(options, FF__OPTION_DELTA, "must be array or access");
+    return 0;
+}
+
 int ff__training_data_read(const struct ff__options *options, const char *list,
                            struct ff__training_data *data) {
     struct ff_error error;
@@ -55,6 +63,8 @@ int ff__training_data_read(const struct ff__options *options, const char *list,
         status = ff__options_number(options, FF__OPTION_DISTANCE, 1, 1000, &data->distance);
     if (!status)
         status = read_cluster(options, &data->by);
+    if (!status)
+        status = read_delta(options, &data->by_access);
     return status ? status : read_split(options, &data->split);
 }
 
@@ -66,6 +76,7 @@ void ff__training_data_free(struct ff__training_data *data) {
 
 struct recorder {
     struct ff__corpus *corpus;
+    bool by_access;
     uint16_t program;
     uint32_t launch; /* counted from 1 */
     int status;
@@ -83,7 +94,7 @@ static void take(void *self, const struct ff_trace_event *event, const struct ff
         .launch = recorder->launch,
         .sm = seen->sm,
         .warp = seen->warp,
-        .array = (uint16_t)event->range,
+        .array = recorder->by_access ? 0 : (uint16_t)event->range,
         .program = recorder->program,
         .missed = seen->flags & FF_ACCESS_MISS,
     };
@@ -116,7 +127,7 @@ static int record(const struct ff__training_data *data, const char *name, struct
 int ff__training_data_record(const struct ff__training_data *data, unsigned first, unsigned count,
                              struct ff__corpus *corpus) {
     struct ff_error error = {""};
-    struct recorder recorder = {.corpus = corpus};
+    struct recorder recorder = {.corpus = corpus, .by_access = data->by_access};
     int status = 0;
     ff__corpus_init(corpus, data->by, ACCESSES);
     corpus->threshold >>= data->halvings;

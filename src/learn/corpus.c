@@ -98,7 +98,7 @@ static int grow(struct ff__corpus *corpus) {
 }
 
 int ff__corpus_add(struct ff__corpus *corpus, const struct ff__access *access) {
-    corpus->seen++;
+    uint64_t time = corpus->seen++;
     if (!kept(corpus, access))
         return 0;
     if (corpus->count >= corpus->limit && corpus->latest)
@@ -109,7 +109,8 @@ int ff__corpus_add(struct ff__corpus *corpus, const struct ff__access *access) {
         return 0;
     if (corpus->count == corpus->capacity && grow(corpus))
         return -ENOMEM;
-    corpus->accesses[corpus->count++] = *access;
+    corpus->accesses[corpus->count] = *access;
+    corpus->accesses[corpus->count++].time = time;
     return 0;
 }
 
@@ -161,4 +162,20 @@ int ff__corpus_close(struct ff__corpus *corpus) {
     int status = streams < 0 ? (int)streams : group(corpus, of);
     free(of);
     return status;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct ff__moment *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+struct ff__moment *ff__corpus_order(const struct ff__corpus *corpus) {
+    struct ff__moment *order = malloc((corpus->count + 1) * sizeof *order);
+    if (!order)
+        return NULL;
+    for (uint32_t s = 0; s < corpus->streams; s++)
+        for (uint64_t at = corpus->first[s]; at < corpus->first[s + 1]; at++)
+            order[at] = (struct ff__moment){corpus->accesses[at].time, at, s};
+    qsort(order, corpus->count, sizeof *order, by_time);
+    return order;
 }

@@ -236,6 +236,19 @@ static float weigh(const struct ff__net *net, float *scores) {
     return sum;
 }
 
+/* Whose key each token uses. In the paper's print, a token that shares has a key of zero, and what comes out for it is
+ * copied from the first one: for the newest token, which alone asks here, that is to ask with the first one's key. */
+static void share(const struct ff__net *net, const struct work *work, const uint64_t *hash,
+                  uint32_t slot, int8_t *as) {
+    ff__lsh_share(work->lsh, hash, slot, as);
+    for (uint32_t i = 0; i < FF__WINDOW; i++) {
+        if (net->type->attends == FF__ATTENDS_FULL)
+            as[i] = (int8_t)i;
+        else if (net->type->attends == FF__ATTENDS_PRINTED && i < NEWEST && as[i] != (int8_t)i)
+            as[i] = FF__LSH_ERASED;
+    }
+}
+
 static void attend(const struct ff__net *net, const struct work *work, const float *age,
                    size_t sample, uint32_t slot) {
     const float *keys = work->keys + sample * FF__WINDOW * FF__WIDTH;
@@ -246,7 +259,7 @@ static void attend(const struct ff__net *net, const struct work *work, const flo
     uint64_t hash[FF__WINDOW];
     for (uint32_t i = 0; i < FF__WINDOW; i++)
         hash[i] = ff__lsh_hash(work->lsh, keys + (size_t)i * FF__WIDTH);
-    ff__lsh_share(work->lsh, hash, slot, as);
+    share(net, work, hash, slot, as);
     const float *query = shared(keys, as, NEWEST);
     for (uint32_t i = 0; i < NEWEST; i++)
         scores[i] = FF__SCORE_SCALE * (dot(query, shared(keys, as, i)) +
@@ -373,7 +386,7 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
     place_tokens(&work, batch);
     project(net, &work, &w, rows);
     for (size_t s = 0; s < batch->count; s++) {
-        work.bypass[s] = converged(batch->ids[s]);
+        work.bypass[s] = net->type->attends != FF__ATTENDS_ALWAYS && converged(batch->ids[s]);
         if (work.bypass[s])
             memset(work.raw_answer + s * FF__WIDTH, 0, FF__WIDTH * sizeof(float));
         else
@@ -495,3 +508,13 @@ const struct ff__net_type ff__net_hlsh_float = {
     .summary = "the same without quantization",
     TRAINED,
 };
+
+/* What the parts are worth: the same network without them. */
+#define VARIANT(id, called, how, says)                                                             \
+    const struct ff__net_type ff__net_hlsh_##id = {                                                \
+        .name = called, .summary = says, .quantized = true, .attends = how, TRAINED}
+
+VARIANT(printed, "hlsh-printed", FF__ATTENDS_PRINTED,
+        "hlsh with Algorithm 1 as the paper prints it");
+VARIANT(full, "hlsh-full", FF__ATTENDS_FULL, "hlsh with full attention");
+VARIANT(always, "hlsh-always", FF__ATTENDS_ALWAYS, "hlsh without the indicator's bypass");

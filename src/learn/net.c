@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const struct ff__net_type *const types[] = {
-    &ff__net_hlsh, &ff__net_hlsh_float, &ff__net_transformer,
-    &ff__net_fc,   &ff__net_cnn,        &ff__net_lstm,
+    &ff__net_hlsh,      &ff__net_hlsh_float,  &ff__net_hlsh_printed,
+    &ff__net_hlsh_full, &ff__net_hlsh_always, &ff__net_transformer,
+    &ff__net_fc,        &ff__net_cnn,         &ff__net_lstm,
 };
 
 #define TYPE_COUNT (sizeof types / sizeof types[0])

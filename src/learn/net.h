@@ -14,9 +14,18 @@ struct ff__shape {
 
 struct ff__net;
 
+/* How an hlsh network attends. */
+enum ff__attends {
+    FF__ATTENDS_HLSH, /* Algorithm 1: a token that is close to all others takes the first such token's key */
+    FF__ATTENDS_PRINTED, /* as the paper prints it: its key is zero */
+    FF__ATTENDS_FULL,    /* every token has its own key */
+    FF__ATTENDS_ALWAYS,  /* as the first, but the indicator never bypasses it */
+};
+
 struct ff__net_type {
     const char *name, *summary;
     bool quantized; /* four bits; the default */
+    enum ff__attends attends;
     /* How it is trained unless something else is asked for; ours, the same for every program. */
     uint32_t batch, steps;
     float rate;
@@ -39,8 +48,9 @@ struct ff__net {
     float *params, *grads, *work;
 };
 
-extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_transformer, ff__net_fc,
-    ff__net_cnn, ff__net_lstm;
+extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_hlsh_printed,
+    ff__net_hlsh_full, ff__net_hlsh_always, ff__net_transformer, ff__net_fc, ff__net_cnn,
+    ff__net_lstm;
 
 /* The types; NULL past the end. */
 const struct ff__net_type *ff__net_type_at(unsigned index);

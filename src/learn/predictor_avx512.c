@@ -1,4 +1,4 @@
-/* The steps of predictor_steps.h with AVX-512 and its products of bytes (VNNI): what is 16 or 32 long
+/* The steps of predictor_portable.c with AVX-512 and its products of bytes (VNNI): what is 16 or 32 long
  * there is one vector or two here, and stays in registers. Stores are as wide as the loads that follow
  * them, because a CPU waits where a load must be put together from several stores. */
 #include "learn/predictor_code.h"

@@ -1,5 +1,5 @@
-/* What the predictor does, for one kind of CPU: in plain C (predictor_steps.h, which predictor_code.c
- * includes once for each of two kinds) and by AVX-512 (predictor_avx512.c). */
+/* What the predictor does, for one kind of CPU: in plain C (predictor_portable.c), by AVX2 (predictor_avx2.c) and by AVX-512
+ * (predictor_avx512.c). */
 #ifndef FF_LEARN_PREDICTOR_CODE_H
 #define FF_LEARN_PREDICTOR_CODE_H
 
@@ -15,8 +15,9 @@ struct ff__predictor_code {
 };
 
 #if defined(__x86_64__)
-extern const struct ff__predictor_code ff__predictor_avx512;
+extern const struct ff__predictor_code ff__predictor_avx512, ff__predictor_avx2;
 #endif
+extern const struct ff__predictor_code ff__predictor_portable;
 
 /* Best first; NULL past the end. */
 const struct ff__predictor_code *ff__predictor_code_at(unsigned index);

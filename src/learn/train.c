@@ -84,72 +84,45 @@ void ff__training_step(struct ff__training *training, const struct ff__dataset *
 
 /* ---- scores ---- */
 
-struct tally {
-    uint64_t *actual, *predicted, *right; /* by class */
-    uint64_t top10;
-};
-
-static void count_row(struct tally *tally, const float *logits, uint32_t classes, uint32_t label) {
+static void count_row(struct ff__tally *tally, const float *logits, uint32_t label) {
     uint32_t best = 0, above = 0;
-    for (uint32_t c = 1; c < classes; c++)
+    for (uint32_t c = 1; c < tally->classes; c++)
         best = logits[c] > logits[best] ? c : best;
-    for (uint32_t c = 0; c < classes; c++)
+    for (uint32_t c = 0; c < tally->classes; c++)
         above += logits[c] > logits[label];
-    tally->actual[label]++;
-    tally->predicted[best]++;
-    tally->right[label] += best == label && label != FF__ESCAPE;
+    ff__tally_count(tally, label, best);
     tally->top10 += above < 10 && label != FF__ESCAPE;
 }
 
-static void conclude(const struct tally *tally, uint32_t classes, struct ff__score *score) {
-    uint64_t right = 0, most = 0;
-    double f1 = 0, samples = (double)score->samples;
-    for (uint32_t c = 0; c < classes; c++) {
-        double both = (double)(tally->actual[c] + tally->predicted[c]);
-        right += tally->right[c];
-        most = c != FF__ESCAPE && tally->actual[c] > most ? tally->actual[c] : most;
-        if (both > 0)
-            f1 += 2 * (double)tally->right[c] / both * (double)tally->actual[c];
-    }
-    score->top1 = (double)right / samples;
-    score->top10 = (double)tally->top10 / samples;
-    score->f1 = f1 / samples;
-    score->majority = (double)most / samples;
-    score->escape = (double)tally->actual[FF__ESCAPE] / samples;
-}
-
 static void run_tests(struct ff__net *net, const struct ff__dataset *dataset, uint32_t count,
-                      struct ff__batch *batch, float *logits, struct tally *tally) {
+                      struct ff__batch *batch, float *logits, struct ff__tally *tally) {
     for (uint32_t first = 0; first < count; first += net->capacity) {
         uint32_t here = count - first < net->capacity ? count - first : net->capacity;
         ff__batch_fill(batch, dataset, dataset->test + first, here);
         net->type->forward(net, batch, logits);
         for (uint32_t i = 0; i < here; i++)
-            count_row(tally, logits + (size_t)i * net->shape.classes, net->shape.classes,
-                      batch->label[i]);
+            count_row(tally, logits + (size_t)i * tally->classes, batch->label[i]);
     }
 }
 
 int ff__net_score(struct ff__net *net, const struct ff__dataset *dataset, uint32_t limit,
                   struct ff__score *score) {
-    uint32_t classes = net->shape.classes;
     uint32_t count = dataset->test_count < limit ? dataset->test_count : limit;
     struct ff__batch batch;
-    *score = (struct ff__score){.samples = count};
-    if (count == 0)
-        return 0;
-    uint64_t *tallies = calloc(3 * (size_t)classes, sizeof *tallies);
-    float *logits = malloc((size_t)net->capacity * classes * sizeof *logits);
-    int status = ff__batch_init(&batch, net->capacity);
-    if (!status && tallies && logits) {
-        struct tally tally = {tallies, tallies + classes, tallies + 2 * (size_t)classes, 0};
-        run_tests(net, dataset, count, &batch, logits, &tally);
-        conclude(&tally, classes, score);
-    } else {
+    struct ff__tally tally;
+    int status = ff__tally_init(&tally, net->shape.classes);
+    if (status)
+        return status;
+    float *logits = malloc((size_t)net->capacity * tally.classes * sizeof *logits);
+    status = ff__batch_init(&batch, net->capacity);
+    if (!status && !logits)
         status = -ENOMEM;
+    if (!status) {
+        run_tests(net, dataset, count, &batch, logits, &tally);
+        ff__tally_conclude(&tally, score);
     }
-    free(tallies);
     free(logits);
+    ff__tally_fini(&tally);
     ff__batch_fini(&batch);
     return status;
 }

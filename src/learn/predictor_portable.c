@@ -1,17 +1,29 @@
-/* The steps of a prediction in plain C; no header of its own but text for predictor_code.c, which
- * includes it once for each kind of CPU that has no text of its own, with
- *
- *   CODE(name)   the name with a suffix
- *   TARGET       the attribute that lets the compiler use the CPU
- *   CODE(products)(y, w, stride, x, quads, blocks, chains)
- *                y[c][o] += sum over every `chains`-th quad q from c on, and over its bytes i, of
- *                x[q][i] w[q][o][i], for `blocks` times 16 outputs; a row of w has `stride` of them;
- *                `chains` divides `quads`. Sums side by side do not wait for each other. */
+/* The steps of a prediction in plain C, for any CPU. */
+#include "learn/predictor_code.h"
+
+#include "learn/quant.h"
+#include "learn/weight.h"
+
+#include <string.h>
+
+/* y[c][o] += sum over every `chains`-th quad q from c on, and over its bytes i, of x[q][i] w[q][o][i], for `blocks` times 16
+ * outputs; a row of w has `stride` of them; `chains` divides `quads`. Sums side by side do not wait for each other. */
+static inline void products(int32_t *y, const int8_t *w, uint32_t stride, const uint8_t *x,
+                            uint32_t quads, uint32_t blocks, uint32_t chains) {
+    const uint32_t outs = blocks * FF__WIDE;
+    for (uint32_t q = 0; q < quads; q++) {
+        const int8_t *row = w + (size_t)q * stride * FF__QUAD;
+        const uint8_t *with = x + (size_t)q * FF__QUAD;
+        int32_t *sums = y + (size_t)(q % chains) * outs;
+        for (uint32_t o = 0; o < outs; o++)
+            for (uint32_t i = 0; i < FF__QUAD; i++)
+                sums[o] += with[i] * row[FF__QUAD * o + i];
+    }
+}
 
 /* q = sums * scale + bias: in steps. */
-TARGET static inline void CODE(to_steps)(int8_t *q, const int32_t *sums, float scale,
-                                         const float *bias, uint32_t count, float least,
-                                         float most) {
+static inline void to_steps(int8_t *q, const int32_t *sums, float scale, const float *bias,
+                            uint32_t count, float least, float most) {
     for (uint32_t i = 0; i < count; i++) {
         float x = ff__nearest((float)sums[i] * scale + bias[i]);
         x = x < least ? least : x > most ? most : x;
@@ -19,14 +31,13 @@ TARGET static inline void CODE(to_steps)(int8_t *q, const int32_t *sums, float s
     }
 }
 
-TARGET static inline void CODE(raise)(uint8_t *x, const int8_t *q, uint32_t count) {
+static inline void raise(uint8_t *x, const int8_t *q, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         x[i] = (uint8_t)(q[i] + (int8_t)FF__OFFSET);
 }
 
 /* sums += those of each feature, in the common unit. */
-TARGET static inline void CODE(join)(const struct ff__predictor *p, int32_t *sums,
-                                     int32_t (*parts)[FF__WIDE]) {
+static inline void join(const struct ff__predictor *p, int32_t *sums, int32_t (*parts)[FF__WIDE]) {
     for (uint32_t f = 0; f < FF__TOKEN_QUADS; f++)
         for (uint32_t o = 0; o < FF__WIDE; o++)
             sums[o] += parts[f][o] * (1 << p->shift[f]);
@@ -34,26 +45,24 @@ TARGET static inline void CODE(join)(const struct ff__predictor *p, int32_t *sum
 
 /* ---- a new token ---- */
 
-TARGET static inline void CODE(project)(const struct ff__predictor *p, int8_t *q, const int8_t *w,
-                                        const int32_t *start, float scale, const uint8_t *token) {
+static inline void project(const struct ff__predictor *p, int8_t *q, const int8_t *w,
+                           const int32_t *start, float scale, const uint8_t *token) {
     static const float no_bias[FF__WIDE];
     int32_t sums[FF__WIDE], parts[FF__TOKEN_QUADS][FF__WIDE] = {{0}};
     memcpy(sums, start, sizeof sums);
-    CODE(products)
-    (parts[0], w, FF__WIDE, token, FF__TOKEN_QUADS, 1, FF__TOKEN_QUADS);
-    CODE(join)(p, sums, parts);
-    CODE(to_steps)(q, sums, scale, no_bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
+    products(parts[0], w, FF__WIDE, token, FF__TOKEN_QUADS, 1, FF__TOKEN_QUADS);
+    join(p, sums, parts);
+    to_steps(q, sums, scale, no_bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
 }
 
 /* Bucket numbers of 16 rounds: the direction that the key points along most. */
-TARGET static inline uint64_t CODE(hash)(const struct ff__predictor *p, const int8_t *key) {
+static inline uint64_t hash(const struct ff__predictor *p, const int8_t *key) {
     int32_t along[FF__LSH_ALONG], most[FF__LSH_ROUNDS], bucket[FF__LSH_ROUNDS];
     uint8_t x[FF__WIDTH];
     uint64_t hash = 0;
-    CODE(raise)(x, key, FF__WIDTH);
+    raise(x, key, FF__WIDTH);
     memcpy(along, p->direction_start, sizeof along);
-    CODE(products)
-    (along, p->direction[0][0], FF__LSH_ALONG, x, FF__TOKEN_QUADS, FF__LSH_VECTORS, 1);
+    products(along, p->direction[0][0], FF__LSH_ALONG, x, FF__TOKEN_QUADS, FF__LSH_VECTORS, 1);
     for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++) {
         most[r] = -1;
         bucket[r] = 0;
@@ -72,21 +81,21 @@ TARGET static inline uint64_t CODE(hash)(const struct ff__predictor *p, const in
 }
 
 /* Logarithms of the distances from one hash to all. */
-TARGET static inline void CODE(distances)(int16_t *logs, const uint64_t *all, uint64_t hash) {
+static inline void distances(int16_t *logs, const uint64_t *all, uint64_t hash) {
     for (uint32_t i = 0; i < FF__WINDOW; i++)
         logs[i] = (int16_t)ff__lsh_log[ff__lsh_distance(all[ff__hash_at(i)], hash)];
     logs[FF__WINDOW] = logs[FF__WINDOW + 1] = 0;
 }
 
 /* The sums of distances, with another hash in the slot. */
-TARGET static inline void CODE(rehash)(const struct ff__predictor *p, struct ff__stream *s,
-                                       uint32_t slot, uint64_t hash) {
+static inline void rehash(const struct ff__predictor *p, struct ff__stream *s, uint32_t slot,
+                          uint64_t hash) {
     int16_t before[FF__SLOTS_WIDE] = {0}, after[FF__SLOTS_WIDE], mine = 0;
     uint64_t *place = &s->hash[ff__hash_at(slot)];
     if (p->chosen[slot])
-        CODE(distances)(before, s->hash, *place);
+        distances(before, s->hash, *place);
     *place = hash;
-    CODE(distances)(after, s->hash, hash);
+    distances(after, s->hash, hash);
     if (p->chosen[slot])
         for (uint32_t i = 0; i < FF__SLOTS_WIDE; i++)
             s->far[i] = (int16_t)(s->far[i] + after[i] - before[i]);
@@ -95,8 +104,7 @@ TARGET static inline void CODE(rehash)(const struct ff__predictor *p, struct ff_
     s->far[slot] = mine; /* to itself: 0 */
 }
 
-TARGET static void CODE(push)(const struct ff__predictor *p, struct ff__stream *s,
-                              const uint16_t ids[3]) {
+static void push(const struct ff__predictor *p, struct ff__stream *s, const uint16_t ids[3]) {
     uint32_t slot = s->newest + 1 < FF__WINDOW ? s->newest + 1 : 0;
     int8_t key[FF__WIDE], value[FF__WIDE];
     int16_t lean = 0;
@@ -105,15 +113,15 @@ TARGET static void CODE(push)(const struct ff__predictor *p, struct ff__stream *
     memcpy(s->last + 2 * FF__PART, p->pc[ids[2]], FF__PART);
     memcpy(s->token[slot], s->last, FF__WIDTH);
     memcpy(s->token[slot + FF__WINDOW], s->last, FF__WIDTH);
-    CODE(project)(p, key, p->to_key[0][0], p->key_start[slot], p->key_scale, s->last);
-    CODE(project)(p, value, p->to_value[0][0], p->value_start, p->value_scale, s->last);
+    project(p, key, p->to_key[0][0], p->key_start[slot], p->key_scale, s->last);
+    project(p, value, p->to_value[0][0], p->value_start, p->value_scale, s->last);
     for (uint32_t d = 0; d < FF__WIDTH; d++) {
         s->key[d / FF__QUAD][slot][d % FF__QUAD] = key[d];
         lean = (int16_t)(lean + key[d]);
     }
     for (uint32_t d = 0; d < FF__WIDE; d++)
         s->value[slot / FF__QUAD][d][slot % FF__QUAD] = value[d];
-    CODE(rehash)(p, s, slot, CODE(hash)(p, key));
+    rehash(p, s, slot, hash(p, key));
     s->lean[slot] = (int16_t)(lean * (int16_t)FF__OFFSET);
     s->delta[slot] = ids[1];
     s->newest = slot;
@@ -122,7 +130,7 @@ TARGET static void CODE(push)(const struct ff__predictor *p, struct ff__stream *
 /* ---- a prediction ---- */
 
 /* The indicator: if so many deltas are the same, one of the last few is one of them. */
-TARGET static inline bool CODE(converged)(const struct ff__stream *s) {
+static inline bool converged(const struct ff__stream *s) {
     for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED; i++) {
         uint16_t same = 0, delta = s->delta[slot];
         for (uint32_t j = 0; j < FF__SLOTS_WIDE; j++)
@@ -135,8 +143,8 @@ TARGET static inline bool CODE(converged)(const struct ff__stream *s) {
 }
 
 /* Algorithm 1's two kinds of tokens, as sets of slots; mostly there are none. */
-TARGET static inline void CODE(sort_out)(const struct ff__predictor *p, const struct ff__stream *s,
-                                         uint32_t *erased, uint32_t *alike) {
+static inline void sort_out(const struct ff__predictor *p, const struct ff__stream *s,
+                            uint32_t *erased, uint32_t *alike) {
     int16_t any = 0;
     *erased = *alike = 0;
     for (uint32_t i = 0; i < FF__SLOTS_WIDE; i++)
@@ -150,24 +158,24 @@ TARGET static inline void CODE(sort_out)(const struct ff__predictor *p, const st
 }
 
 /* The newest token's scores for all slots. */
-TARGET static inline void CODE(scores)(const struct ff__predictor *p, const struct ff__stream *s,
-                                       int32_t *scores) {
+static inline void score(const struct ff__predictor *p, const struct ff__stream *s,
+                         int32_t *scores) {
     int32_t keys[FF__SLOTS_WIDE], ages[FF__SLOTS_WIDE];
     int8_t query[FF__WIDTH];
     uint8_t x[FF__WIDTH];
     uint32_t erased, alike, newest = s->newest, base = newest, turn = FF__WINDOW - 1 - newest;
-    CODE(sort_out)(p, s, &erased, &alike);
+    sort_out(p, s, &erased, &alike);
     if (alike)
         base = ff__oldest(alike, newest);
     uint32_t asks = alike >> newest & 1 ? base : newest;
     for (uint32_t d = 0; d < FF__WIDTH; d++)
         query[d] = erased >> newest & 1 ? 0 : s->key[d / FF__QUAD][asks][d % FF__QUAD];
-    CODE(raise)(x, query, FF__WIDTH);
+    raise(x, query, FF__WIDTH);
     for (uint32_t i = 0; i < FF__SLOTS_WIDE; i++)
         keys[i] = -s->lean[i];
     memcpy(ages, p->age_start + turn, sizeof ages);
-    CODE(products)(keys, s->key[0][0], FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
-    CODE(products)(ages, p->age[0][turn], 2 * FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
+    products(keys, s->key[0][0], FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
+    products(ages, p->age[0][turn], 2 * FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
     int32_t shared = keys[base];
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
         int32_t key = alike >> i & 1 ? shared : keys[i];
@@ -178,14 +186,14 @@ TARGET static inline void CODE(scores)(const struct ff__predictor *p, const stru
 
 /* What attention adds to the newest token, in steps. Weights go up to 4096: their upper and lower six
  * bits are multiplied on their own. */
-TARGET static inline void CODE(attend)(const struct ff__predictor *p, const struct ff__stream *s,
-                                       int8_t *answer) {
+static inline void attend(const struct ff__predictor *p, const struct ff__stream *s,
+                          int8_t *answer) {
     static const float no_bias[FF__WIDE];
     const uint32_t quads = FF__SLOTS_WIDE / FF__QUAD;
     uint8_t high[FF__SLOTS_WIDE] = {0}, low[FF__SLOTS_WIDE] = {0};
     int32_t scores[FF__WINDOW], most = INT32_MIN, weights[FF__WINDOW], all = 0;
     int32_t highs[2][FF__WIDE] = {{0}}, lows[2][FF__WIDE] = {{0}};
-    CODE(scores)(p, s, scores);
+    score(p, s, scores);
     scores[s->newest] = INT32_MIN;
     for (uint32_t i = 0; i < FF__WINDOW; i++)
         most = scores[i] > most ? scores[i] : most;
@@ -198,78 +206,76 @@ TARGET static inline void CODE(attend)(const struct ff__predictor *p, const stru
         high[i] = (uint8_t)(weights[i] >> 6);
         low[i] = (uint8_t)(weights[i] & 63);
     }
-    CODE(products)(highs[0], s->value[0][0], FF__WIDE, high, quads, 1, 2);
-    CODE(products)(lows[0], s->value[0][0], FF__WIDE, low, quads, 1, 2);
+    products(highs[0], s->value[0][0], FF__WIDE, high, quads, 1, 2);
+    products(lows[0], s->value[0][0], FF__WIDE, low, quads, 1, 2);
     for (uint32_t d = 0; d < FF__WIDE; d++)
         highs[0][d] = (highs[0][d] + highs[1][d]) * 64 + lows[0][d] + lows[1][d];
-    CODE(to_steps)
-    (answer, highs[0], FF__STEP_VALUE / FF__STEP_TOKEN / (float)all, no_bias, FF__WIDE, FF__Q_MIN,
-     FF__Q_MAX);
+    to_steps(answer, highs[0], FF__STEP_VALUE / FF__STEP_TOKEN / (float)all, no_bias, FF__WIDE,
+             FF__Q_MIN, FF__Q_MAX);
 }
 
 /* The encoder layer's output for the newest token, in steps, raised. */
-TARGET static inline void CODE(layer)(const struct ff__predictor *p, const struct ff__stream *s,
-                                      uint8_t *layer) {
+static inline void add_layer(const struct ff__predictor *p, const struct ff__stream *s,
+                             uint8_t *layer) {
     static const float no_bias[FF__WIDE];
     int8_t answer[FF__WIDE] = {0}, sum[FF__WIDE], inner[FF__INNER], out[FF__WIDE];
     int32_t raw[FF__WIDE] = {0}, inners[FF__INNER], outers[4][FF__WIDE] = {{0}};
     uint8_t raised[FF__WIDTH];
     float bias[FF__WIDE];
-    if (!CODE(converged)(s))
-        CODE(attend)(p, s, answer);
+    if (!converged(s))
+        attend(p, s, answer);
     for (uint32_t d = 0; d < FF__WIDTH; d++)
         raw[d] = ((int32_t)s->last[d] - (int32_t)FF__OFFSET) * (1 << p->shift[d / FF__PART]) +
                  answer[d] * (1 << p->answer_shift);
-    CODE(to_steps)
-    (sum, raw, 1 / (float)(1 << p->answer_shift), no_bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
-    CODE(raise)(raised, sum, FF__WIDTH);
+    to_steps(sum, raw, 1 / (float)(1 << p->answer_shift), no_bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
+    raise(raised, sum, FF__WIDTH);
     memcpy(inners, p->inner_start, sizeof inners);
-    CODE(products)(inners, p->to_inner[0][0], FF__INNER, raised, FF__TOKEN_QUADS, 3, 1);
-    CODE(to_steps)
-    (inner, inners, p->inner_scale, p->inner_bias, FF__INNER, 0, FF__Q_MAX - FF__Q_MIN);
-    CODE(products)
-    (outers[0], p->to_outer[0][0], FF__WIDE, (const uint8_t *)inner, FF__INNER / FF__QUAD, 1, 4);
+    products(inners, p->to_inner[0][0], FF__INNER, raised, FF__TOKEN_QUADS, 3, 1);
+    to_steps(inner, inners, p->inner_scale, p->inner_bias, FF__INNER, 0, FF__Q_MAX - FF__Q_MIN);
+    products(outers[0], p->to_outer[0][0], FF__WIDE, (const uint8_t *)inner, FF__INNER / FF__QUAD,
+             1, 4);
     for (uint32_t d = 0; d < FF__WIDE; d++) {
         outers[0][d] += outers[1][d] + outers[2][d] + outers[3][d];
         bias[d] = p->outer_bias[d] + (float)sum[d];
     }
-    CODE(to_steps)(out, outers[0], p->outer_scale, bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
-    CODE(raise)(layer, out, FF__WIDE);
+    to_steps(out, outers[0], p->outer_scale, bias, FF__WIDE, FF__Q_MIN, FF__Q_MAX);
+    raise(layer, out, FF__WIDE);
 }
 
 /* The hidden numbers: the window from its oldest token on, and the layer's output. */
-TARGET static inline void CODE(hide)(const struct ff__predictor *p, const struct ff__stream *s,
-                                     int8_t *hidden) {
+static inline void hide(const struct ff__predictor *p, const struct ff__stream *s, int8_t *hidden) {
     const uint32_t window = FF__WINDOW * FF__TOKEN_QUADS;
     uint8_t layer[FF__WIDE];
     int32_t parts[FF__TOKEN_QUADS][FF__WIDE] = {{0}}, last[FF__TOKEN_QUADS][FF__WIDE] = {{0}};
     int32_t sums[FF__WIDE];
-    CODE(products)
-    (parts[0], p->mix[0][0], FF__HIDDEN, s->token[s->newest + 1], window, 1, FF__TOKEN_QUADS);
-    CODE(layer)(p, s, layer);
-    CODE(products)
-    (last[0], p->mix[window][0], FF__HIDDEN, layer, FF__TOKEN_QUADS, 1, FF__TOKEN_QUADS);
+    products(parts[0], p->mix[0][0], FF__HIDDEN, s->token[s->newest + 1], window, 1,
+             FF__TOKEN_QUADS);
+    add_layer(p, s, layer);
+    products(last[0], p->mix[window][0], FF__HIDDEN, layer, FF__TOKEN_QUADS, 1, FF__TOKEN_QUADS);
     for (uint32_t o = 0; o < FF__HIDDEN; o++)
         sums[o] = p->mix_start[o] + (last[0][o] + last[1][o] + last[2][o]) * (1 << p->answer_shift);
-    CODE(join)(p, sums, parts);
-    CODE(to_steps)
-    (hidden, sums, p->mix_scale, p->mix_bias, FF__HIDDEN, 0, FF__Q_MAX - FF__Q_MIN);
+    join(p, sums, parts);
+    to_steps(hidden, sums, p->mix_scale, p->mix_bias, FF__HIDDEN, 0, FF__Q_MAX - FF__Q_MIN);
 }
 
-TARGET static uint32_t CODE(predict)(const struct ff__predictor *p, const struct ff__stream *s,
-                                     float *margin) {
+static uint32_t predict(const struct ff__predictor *p, const struct ff__stream *s, float *margin) {
     const uint32_t block = FF__HIDDEN * FF__WIDE, classes = p->class_blocks * FF__WIDE;
     int8_t hidden[FF__HIDDEN];
     int32_t sums[FF__CLASSES_MAX], best = INT32_MIN;
-    CODE(hide)(p, s, hidden);
+    hide(p, s, hidden);
     memset(sums, 0, classes * sizeof sums[0]);
     for (uint32_t b = 0; b < p->class_blocks; b++)
-        CODE(products)
-    (sums + b * FF__WIDE, p->to_classes + (size_t)b * block, FF__WIDE, (const uint8_t *)hidden,
-     FF__HIDDEN / FF__QUAD, 1, 1);
+        products(sums + b * FF__WIDE, p->to_classes + (size_t)b * block, FF__WIDE,
+                 (const uint8_t *)hidden, FF__HIDDEN / FF__QUAD, 1, 1);
     for (uint32_t c = 0; c < classes; c++) {
         sums[c] = p->class_name[c] + sums[c] * (1 << p->class_shift);
         best = sums[c] > best ? sums[c] : best;
     }
     return ff__class_named(best, sums[FF__ESCAPE], margin);
 }
+
+static bool works(void) {
+    return true;
+}
+
+const struct ff__predictor_code ff__predictor_portable = {"portable", works, push, predict};
