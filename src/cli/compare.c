@@ -33,6 +33,8 @@ static const struct argp_option compare_options[] = {
            "bundled programs (default: all, if nothing else is named)"),
     OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
     OPTION("runs", RUNS, "N", "runs of each system, alternating; medians are shown (default: 3)"),
+    OPTION("same-output", SAME_OUTPUT, NULL,
+           "what a command prints on standard output must be the same in every run"),
     OPTION("timeout", TIMEOUT, "TIME", "stop a run that takes longer, such as 60s"),
     OPTION("json", JSON, "FILE",
            "write all results to this file; - is standard output, without the "
@@ -53,7 +55,8 @@ static const char help[] =
     "were right.\v"
     "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
     "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
-    "command only the exit status counts. Each program is run once beforehand, to learn its "
+    "command the exit status counts, and with --same-output what it prints. Each program is run "
+    "once beforehand, to learn its "
     "footprint and to have its kernels compiled. Every option can also be set in the environment, "
     "--memory as FARFAULT_MEMORY and so on (--host is FARFAULT_HOST_FILE); the command line wins.\n"
     "\n"
@@ -127,6 +130,9 @@ static int read_quantities(struct work *work) {
         return ff__options_complain(options, FF__OPTION_SIZE, "must be a size, such as 256M");
     if (limit && (ff__parse_ns(limit, &work->limit_ns) || work->limit_ns == 0))
         return ff__options_complain(options, FF__OPTION_TIMEOUT, "must be a time, such as 60s");
+    int status = ff__options_flag(options, FF__OPTION_SAME_OUTPUT, &work->comparison.same_output);
+    if (status)
+        return status;
     return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
 }
 
@@ -186,7 +192,8 @@ uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned progr
     return ff__amount_of(&comparison->amounts[ff__line_amount(comparison, line)], footprint);
 }
 
-static void try(struct work *work, unsigned program, unsigned line, struct ff__trial *out) {
+static void try(struct work *work, unsigned program, unsigned line, bool is_first,
+                struct ff__trial *out) {
     const struct ff__comparison *comparison = &work->comparison;
     const char *system = ff__line_system(comparison, line);
     const struct ff__trial_plan plan = {
@@ -198,6 +205,9 @@ static void try(struct work *work, unsigned program, unsigned line, struct ff__t
                                                : system,
         .memory = ff__line_memory(comparison, program, line),
         .limit_ns = work->limit_ns,
+        .expected_output = comparison->outcomes[program].output,
+        .keeps_output =
+            is_first && comparison->same_output && !comparison->programs.items[program].bundled,
     };
     ff__trial_run(&plan, out);
     work->interrupted = out->end.interrupted;
@@ -210,7 +220,8 @@ static bool learn_footprint(struct work *work, unsigned program) {
     struct ff__outcome *outcome = &comparison->outcomes[program];
     struct ff__trial trial;
     ff__progress_show(&work->progress, "%s: footprint", comparison->programs.items[program].name);
-    try(work, program, FF__LINE_PLAIN, &trial);
+    try(work, program, FF__LINE_PLAIN, true, &trial);
+    outcome->output = trial.output;
     outcome->footprint = trial.summary.footprint;
     ff__summary_free(&trial.summary);
     if (trial.good && outcome->footprint > 0)
@@ -236,7 +247,7 @@ static void measure_program(struct work *work, unsigned program) {
             ff__progress_show(&work->progress, "%s: %s, run %u of %u",
                               comparison->programs.items[program].name,
                               ff__line_system(comparison, line), run + 1, comparison->runs);
-            try(work, program, line, &trial);
+            try(work, program, line, false, &trial);
             ff__result_add(result, &trial);
         }
     }
@@ -247,9 +258,11 @@ static void make_outcomes(struct ff__comparison *comparison) {
         FF__LINE_SYSTEMS + comparison->systems.count * comparison->amount_texts.count;
     comparison->outcomes =
         ff__must(calloc(comparison->programs.count, sizeof *comparison->outcomes));
-    for (unsigned i = 0; i < comparison->programs.count; i++)
+    for (unsigned i = 0; i < comparison->programs.count; i++) {
+        comparison->outcomes[i].output = -1;
         comparison->outcomes[i].lines =
             ff__must(calloc(comparison->line_count, sizeof *comparison->outcomes[i].lines));
+    }
 }
 
 static bool any_failed(const struct ff__comparison *comparison) {
@@ -299,9 +312,19 @@ static int refuse_options(const struct ff__options *options, const enum ff__opti
 static int compare_modelled(const struct ff__options *options) {
     static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
     static const enum ff__option live[] = {
-        FF__OPTION_PROGRAMS, FF__OPTION_SIZE,        FF__OPTION_RUNS,    FF__OPTION_TIMEOUT,
-        FF__OPTION_LINK,     FF__OPTION_HOST,        FF__OPTION_SPIN,    FF__OPTION_MECHANISM,
-        FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE, FF__OPTION_GRANULE, FF__OPTIONS,
+        FF__OPTION_SAME_OUTPUT,
+        FF__OPTION_PROGRAMS,
+        FF__OPTION_SIZE,
+        FF__OPTION_RUNS,
+        FF__OPTION_TIMEOUT,
+        FF__OPTION_LINK,
+        FF__OPTION_HOST,
+        FF__OPTION_SPIN,
+        FF__OPTION_MECHANISM,
+        FF__OPTION_HANDLER,
+        FF__OPTION_DEVICE_TYPE,
+        FF__OPTION_GRANULE,
+        FF__OPTIONS,
     };
     struct ff__sweep sweep = {0};
     int status = refuse_options(options, live, "programs, not for modelled runs");
@@ -338,6 +361,8 @@ static void release(struct work *work) {
         for (unsigned line = 0; line < comparison->line_count; line++)
             ff__result_free(&comparison->outcomes[i].lines[line]);
         free(comparison->outcomes[i].lines);
+        if (comparison->outcomes[i].output >= 0)
+            close(comparison->outcomes[i].output);
     }
     free(comparison->outcomes);
     free(comparison->amounts);

@@ -34,8 +34,10 @@ static void set_nothing(json_t *run, const struct ff__result *result) {
 }
 
 /* null: its exit status is 0, and that is all that is known. */
-static json_t *verified(const struct ff__program *program, const struct ff__result *result) {
-    return result->failed || program->bundled ? json_boolean(!result->failed) : json_null();
+static json_t *verified(const struct ff__comparison *comparison, unsigned program,
+                        const struct ff__result *result) {
+    bool looked = comparison->programs.items[program].bundled || comparison->same_output;
+    return result->failed || looked ? json_boolean(!result->failed) : json_null();
 }
 
 static json_t *run_of(const struct ff__comparison *comparison, unsigned program, unsigned line) {
@@ -56,7 +58,7 @@ static json_t *run_of(const struct ff__comparison *comparison, unsigned program,
     else
         set_measurements(run, outcome, result);
     ff__json_set(run, "good", json_boolean(!result->failed));
-    ff__json_set(run, "verified", verified(&comparison->programs.items[program], result));
+    ff__json_set(run, "verified", verified(comparison, program, result));
     return run;
 }
 

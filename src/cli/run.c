@@ -188,6 +188,7 @@ static int measure_footprint(const struct plan *plan, uint64_t *footprint) {
         .program = &plan->program,
         .preload = plan->preload,
         .devices = plan->config.devices,
+        .expected_output = -1,
     };
     struct ff__trial trial;
     if (!plan->quiet)

@@ -81,6 +81,12 @@ json out 1 geomean_by_memory 64M demand
 has log "demand|67108864|pthread| --own"
 status 0 compare --runs 1 --systems demand --memory 64M atax "$scratch/programs/hotspot --own"
 [ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
+status 0 compare --runs 1 --systems demand --memory 64M --same-output --json same.json atax "$scratch/programs/hotspot --own"
+[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  same output$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
+json same.json true runs 5 verified
+status 1 compare --runs 1 --systems demand --memory 64M --same-output "$scratch/programs/hotspot; echo \${FARFAULT_SYSTEM:-plain}"
+[ "$(grep -c '  same output$' out)" -eq 1 ] || fail "verdicts: $(cat out)"
+has out 'no: its output differs from that of the first run in line 3'
 
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'

@@ -28,6 +28,20 @@ summaries 1
 status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 faults
 has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
 
+status 0 run --memory 16M --json moved.json -- ./client turns
+json moved.json add kernels 0 name
+json moved.json 10 kernels 0 launches
+json moved.json 4194304 kernels 0 operand_bytes
+json moved.json '[10]' buffers
+json moved.json add buffers 9 first_kernel
+json moved.json 4194304 buffers 9 size
+json moved.json 4194304 buffers 9 touched_bytes
+json moved.json 1 buffers 9 launches
+json moved.json null advice
+status 0 run --memory 16M -- ./client turns
+has err '    add                           10     4 MiB '
+has err '    5 more                    20 MiB    20 MiB '
+
 status 0 run --system specforest --explain --memory 16M -- ./client buffer
 has err '  found      1 ranges of launches: profiled 0, declared by sources 1'
 status 0 run --system specforest --explain --memory 16M --json found.json -- ./client buffer
@@ -66,6 +80,7 @@ signal TERM 143 wait --json killed.json
 json killed.json keep system
 json killed.json 1 launches
 json killed.json 4194304 footprint
+json killed.json add kernels 0 name
 status 137 run --memory 16M --json crash.json -- ./client crash
 json crash.json 4194304 footprint
 [ "$("$json_get" crash.json faults)" -gt 0 ] || fail "no faults: $(cat crash.json)"
