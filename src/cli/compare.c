@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/specs.h"
 #include "cli/sweep.h"
 #include "report/progress.h"
@@ -16,36 +17,34 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 /* What everybody has, what one parameter or one line gives, and ours. */
 #define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far"
 
 static const struct argp_option compare_options[] = {
-    OPTION("systems", SYSTEMS, "NAME[,..]",
-           "what to compare (default: " SYSTEMS "); a system may have parameters: "
-           "nvidia:threshold=25,thrashing=0,demand"),
-    OPTION("memory", MEMORY, "SIZE|SHARE%[,..]",
-           "memory of each device, in bytes or as a share of each program's footprint; several "
-           "are all tried (default: 66%)"),
-    OPTION("programs", PROGRAMS, "all|NAME[,..]",
-           "bundled programs (default: all, if nothing else is named)"),
+    SHORT_OPTION("systems", 's', "NAME[,..]",
+                 "what to compare (default: " SYSTEMS "); a system may have parameters: "
+                 "nvidia:threshold=25,thrashing=0,demand"),
+    SHORT_OPTION(
+        "memory", 'm', "SIZE|SHARE%[,..]",
+        "memory of each device, in bytes or as a share of each program's footprint; several "
+        "are all tried (default: 66%)"),
+    SHORT_OPTION("programs", 'p', "all|NAME[,..]",
+                 "bundled programs (default: all, if nothing else is named)"),
     OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
-    OPTION("runs", RUNS, "N", "runs of each system, alternating; medians are shown (default: 3)"),
+    SHORT_OPTION("runs", 'n', "N",
+                 "runs of each system, alternating; medians are shown (default: 3)"),
     OPTION("same-output", SAME_OUTPUT, NULL,
            "what a command prints on standard output must be the same in every run"),
-    OPTION("timeout", TIMEOUT, "TIME", "stop a run that takes longer, such as 60s"),
-    OPTION("json", JSON, "FILE",
-           "write all results to this file; - is standard output, without the "
-           "tables"),
-    OPTION("gpu", GPU, "NAME|FILE.json[,..]",
-           "simulate workloads on these modelled devices instead of running programs, as farfault "
-           "sim does"),
+    SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
+    OUTPUT_OPTIONS,
+    SHORT_OPTION(
+        "gpu", 'g', "NAME|FILE.json[,..]",
+        "simulate workloads on these modelled devices instead of running programs, as farfault "
+        "sim does"),
     OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "modelled runs: the footprint as a share of the memory, such as 110%"),
-    OPTION("jobs", JOBS, "N", "modelled runs: how many run at the same time"),
+    SHORT_OPTION("jobs", 'j', "N", "modelled runs: how many run at the same time"),
     {0},
 };
 
@@ -65,7 +64,7 @@ static const char help[] =
     "Examples:\n"
     "  farfault compare --size 256M --memory 66% atax bicg\n"
     "  farfault compare --systems nvidia,nvidia:threshold=25 --memory 50%,90% atax\n"
-    "  farfault compare --memory 128M --json out.json './program --its arguments'\n"
+    "  farfault compare --memory 128M --json=out.json './program --its arguments'\n"
     "  farfault compare --gpu v100-16g --memory 66%,50% bfs,hotspot";
 
 struct work {
@@ -75,8 +74,8 @@ struct work {
     struct ff__progress progress;
     char preload[PATH_MAX];
     uint64_t size, limit_ns;
-    const char *json; /* NULL: none */
-    int interrupted;  /* the signal that asked us to stop */
+    struct ff__outputs outputs;
+    int interrupted; /* the signal that asked us to stop */
 };
 
 /* ---- options ---- */
@@ -136,18 +135,6 @@ static int read_quantities(struct work *work) {
     return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
 }
 
-/* Opened now, so that a path that cannot be written is found before hours of work. */
-static int check_json(struct work *work) {
-    work->json = work->options.text[FF__OPTION_JSON];
-    if (!work->json || strcmp(work->json, "-") == 0)
-        return 0;
-    int fd = open(work->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return ff__options_complain(&work->options, FF__OPTION_JSON, strerror(errno));
-    close(fd);
-    return 0;
-}
-
 static int read_options(struct work *work) {
     int (*const steps[])(struct work *) = {read_quantities, read_systems, read_amounts,
                                            read_programs};
@@ -162,7 +149,7 @@ static int read_options(struct work *work) {
 static int probe(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
     const uint64_t fallback = work->config.memory;
-    int status = check_json(work);
+    int status = ff__outputs_read(&work->options, &work->outputs);
     for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
         const struct ff__amount *amount = &comparison->amounts[i];
         work->config.memory = amount->share > 0 ? fallback : amount->bytes;
@@ -275,7 +262,7 @@ static bool any_failed(const struct ff__comparison *comparison) {
 
 static int measure(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
-    bool tables = !work->json || strcmp(work->json, "-") != 0;
+    bool tables = ff__outputs_leave_tables(&work->outputs);
     make_outcomes(comparison);
     ff__progress_start(&work->progress, comparison->programs.count *
                                             (1 + comparison->runs * comparison->line_count));
@@ -291,10 +278,10 @@ static int measure(struct work *work) {
                             work->interrupted, strsignal(work->interrupted));
     if (tables)
         ff__compare_show_means(comparison);
-    int status = work->json ? ff__compare_write(comparison, work->json) : 0;
-    if (status)
-        return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", work->json, strerror(-status));
-    return any_failed(comparison) ? FF__EXIT_FAILURE : 0;
+    json_t *all = ff__compare_results(comparison);
+    int status = ff__outputs_write(&work->outputs, all);
+    json_decref(all);
+    return status ? status : any_failed(comparison) ? FF__EXIT_FAILURE : 0;
 }
 
 /* ---- modelled ---- */

@@ -72,7 +72,7 @@ uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned sys
 void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program);
 void ff__compare_show_means(const struct ff__comparison *comparison);
 
-/* Writes everything; `path` "-" is stdout. 0 or a negative errno. */
-int ff__compare_write(const struct ff__comparison *comparison, const char *path);
+/* Everything; the caller owns it. */
+json_t *ff__compare_results(const struct ff__comparison *comparison);
 
 #endif

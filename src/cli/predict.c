@@ -15,12 +15,9 @@
 #define TIMINGS 200000u /* predictions timed, at most */
 #define BATCH   128u
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option predict_options[] = {
     OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
-    OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     {0},
 };

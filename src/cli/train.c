@@ -10,9 +10,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option train_options[] = {
     OPTION("network", NETWORK, "NAME",
            "hlsh, hlsh-float, transformer, fc, cnn or lstm (default: hlsh)"),
@@ -24,9 +21,9 @@ static const struct argp_option train_options[] = {
            "test on every fifth stream, or on the last fifth of each (default: streams)"),
     OPTION("steps", STEPS, "N", "batches to train on (default: the network's own)"),
     OPTION("together", TOGETHER, NULL, "one predictor for all workloads, not one for each"),
-    OPTION("output", OUTPUT, "FILE",
-           "the model's file, for one predictor; training of an unfinished model continues"),
-    OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
+    SHORT_OPTION("output", 'o', "FILE",
+                 "the model's file, for one predictor; training of an unfinished model continues"),
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     {0},
 };

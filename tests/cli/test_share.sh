@@ -50,11 +50,11 @@ done
 says 1 'farfaultd: *: a broker listens there already' "$farfaultd" --socket "$socket" --device a:8M
 says 1 'farfault run: --share *: there is no such device' "$farfault" run --share "$socket" --share-device gpu9 -- true
 
-says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check --json run.json -- \
+says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check --json=run.json -- \
     "$program" --size 24M --check
 grep -q 'verified: yes' out || fail "not verified: $(cat out err)"
 
-"$farfault" top --socket "$socket" --json - >top.json || fail 'top --json'
+"$farfault" top --socket "$socket" --json >top.json || fail 'top --json'
 [ "$("$json_get" top.json devices 1 name)" = gpu1 ] || fail "top: $(cat top.json)"
 "$farfault" top --socket "$socket" --once >out || fail 'top --once'
 grep -q 'gpu0' out || fail "top: $(cat out)"
