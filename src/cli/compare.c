@@ -361,8 +361,13 @@ static void release(struct work *work) {
 
 int ff__compare(int argc, char **argv) {
     static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
-    const struct argp argp = {
-        compare_options, ff__options_take, "[PROGRAM...|WORKLOAD...]", help, children, NULL, NULL};
+    const struct argp argp = {compare_options,
+                              ff__options_take,
+                              "[PROGRAM[,PROGRAM...]...|WORKLOAD[,WORKLOAD...]]",
+                              help,
+                              children,
+                              NULL,
+                              NULL};
     struct work work = {0};
     int status = ff__options_parse(&argp, argc, argv, 0, &work.options);
     if (!status)

@@ -382,15 +382,27 @@ static int check_names(const struct wanted wanted[LIST_COUNT]) {
     return 0;
 }
 
-/* Which lists are wanted, and what of them, by the words of the command line. */
-static int choose(const struct ff__options *options, struct wanted wanted[LIST_COUNT]) {
+/* The words of the command line, which may be lists themselves. */
+static struct ff__words split_all(const struct ff__options *options) {
+    struct ff__words all = {0};
+    for (int word = 0; word < options->word_count; word++) {
+        struct ff__words some = ff__words_split(options->words[word]);
+        for (unsigned i = 0; i < some.count; i++)
+            ff__words_add(&all, ff__text("%s", some.items[i]));
+        ff__words_free(&some);
+    }
+    return all;
+}
+
+/* Which lists are wanted, and what of them. */
+static int choose(const struct ff__words *words, struct wanted wanted[LIST_COUNT]) {
     size_t last = LIST_COUNT;
     for (size_t i = 0; i < LIST_COUNT; i++)
-        wanted[i] = (struct wanted){.listed = options->word_count == 0};
-    for (int word = 0; word < options->word_count; word++) {
-        size_t list = find_list(options->words[word]);
+        wanted[i] = (struct wanted){.listed = words->count == 0};
+    for (unsigned word = 0; word < words->count; word++) {
+        size_t list = find_list(words->items[word]);
         if (list < LIST_COUNT) {
-            wanted[list] = (struct wanted){true, {options->words + word + 1, 0}};
+            wanted[list] = (struct wanted){true, {words->items + word + 1, 0}};
             last = list;
         } else if (last < LIST_COUNT) {
             wanted[last].names.count++;
@@ -398,7 +410,7 @@ static int choose(const struct ff__options *options, struct wanted wanted[LIST_C
             return ff__complain(FF__EXIT_USAGE,
                                 "there is no list '%s'; there are: systems, policies, programs, "
                                 "workloads, gpus",
-                                options->words[word]);
+                                words->items[word]);
         }
     }
     return check_names(wanted);
@@ -446,17 +458,17 @@ static int write_json(const struct wanted wanted[LIST_COUNT], const struct ff__o
 }
 
 /* A variable does not turn a list into JSON. */
-static int list(const struct ff__options *options) {
+static int list(const struct ff__options *options, const struct ff__words *words) {
     struct wanted wanted[LIST_COUNT];
     struct ff__outputs outputs = {.json = NULL};
-    int status = choose(options, wanted);
+    int status = choose(words, wanted);
     if (!status && !options->from_environment[FF__OPTION_JSON])
         status = ff__outputs_read(options, &outputs);
     if (status)
         return status;
     if (outputs.json)
         return write_json(wanted, &outputs);
-    if (options->word_count == 0)
+    if (words->count == 0)
         show_short();
     else
         show(wanted);
@@ -475,7 +487,9 @@ int ff__list(int argc, char **argv) {
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)
         return status;
-    status = list(&options);
+    struct ff__words words = split_all(&options);
+    status = list(&options, &words);
+    ff__words_free(&words);
     ff__options_free(&options);
     return status;
 }

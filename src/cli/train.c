@@ -1,6 +1,7 @@
 /* farfault train: a predictor for what modelled programs access. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/scores.h"
 #include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "report/progress.h"
@@ -25,6 +26,7 @@ static const struct argp_option train_options[] = {
                  "the model's file, for one predictor; training of an unfinished model continues"),
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    OUTPUT_OPTIONS,
     {0},
 };
 
@@ -81,6 +83,13 @@ static void show_progress(void *self, const struct ff__model *model) {
     ff__progress_show(progress, "%s, loss %.3f", model->subject, model->training.loss);
 }
 
+/* What has been trained. */
+struct results {
+    struct ff__table table;
+    json_t *runs;
+    struct ff__score sum;
+};
+
 static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->top1);
     ff__table_cell(table, "%.4f", score->f1);
@@ -88,28 +97,37 @@ static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->majority);
 }
 
-static void show(struct ff__table *table, const struct ff__model *model,
-                 const struct ff__score *score) {
-    ff__table_cell(table, "%s", model->subject);
-    ff__table_cell(table, "%u", model->net.shape.classes);
-    ff__table_cell(table, "%zu", model->net.param_count);
-    show_score(table, score);
+static void add(struct results *results, const struct ff__model *model,
+                const struct ff__score *score) {
+    json_t *run = ff__score_json(model->subject, score);
+    ff__json_set(run, "network", ff__json_text(model->net.type->name));
+    ff__json_set(run, "classes", ff__json_count(model->net.shape.classes));
+    ff__json_set(run, "parameters", ff__json_count(model->net.param_count));
+    json_array_append_new(results->runs, run);
+    ff__table_cell(&results->table, "%s", model->subject);
+    ff__table_cell(&results->table, "%u", model->net.shape.classes);
+    ff__table_cell(&results->table, "%zu", model->net.param_count);
+    show_score(&results->table, score);
+    results->sum.top1 += score->top1;
+    results->sum.f1 += score->f1;
+    results->sum.top10 += score->top10;
+    results->sum.majority += score->majority;
 }
 
 /* Means over the programs, which are what the paper states. */
-static void show_mean(struct ff__table *table, const struct ff__score *sum, unsigned count) {
+static void show_mean(struct results *results, unsigned count) {
     const struct ff__score mean = {
-        .top1 = sum->top1 / count,
-        .f1 = sum->f1 / count,
-        .top10 = sum->top10 / count,
-        .majority = sum->majority / count,
+        .top1 = results->sum.top1 / count,
+        .f1 = results->sum.f1 / count,
+        .top10 = results->sum.top10 / count,
+        .majority = results->sum.majority / count,
     };
-    ff__table_cells(table, "mean", "", "", NULL);
-    show_score(table, &mean);
+    ff__table_cells(&results->table, "mean", "", "", NULL);
+    show_score(&results->table, &mean);
 }
 
 static int train_on_corpus(const struct training_plan *plan, const struct ff__corpus *corpus,
-                           const char *subject, struct ff__table *table, struct ff__score *sum) {
+                           const char *subject, struct results *results) {
     struct ff__progress progress;
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
@@ -134,53 +152,61 @@ static int train_on_corpus(const struct training_plan *plan, const struct ff__co
     else if (ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
-        show(table, &model, &score);
-    if (!status) {
-        sum->top1 += score.top1;
-        sum->f1 += score.f1;
-        sum->top10 += score.top10;
-        sum->majority += score.majority;
-    }
+        add(results, &model, &score);
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
     return status;
 }
 
 static int train_on(const struct training_plan *plan, unsigned first, unsigned count,
-                    const char *subject, struct ff__table *table, struct ff__score *sum) {
+                    const char *subject, struct results *results) {
     struct ff__corpus corpus;
     int status = ff__training_data_record(&plan->data, first, count, &corpus);
     if (status)
         return status;
-    status = train_on_corpus(plan, &corpus, subject, table, sum);
+    status = train_on_corpus(plan, &corpus, subject, results);
     ff__corpus_fini(&corpus);
     return status;
 }
 
 /* ---- the command ---- */
 
+static int train_all(const struct training_plan *plan, const char *subject,
+                     struct results *results) {
+    unsigned all = plan->data.workloads.count;
+    int status = 0;
+    if (plan->together)
+        return train_on(plan, 0, all, subject, results);
+    for (unsigned i = 0; i < all && !status; i++)
+        status = train_on(plan, i, 1, plan->data.workloads.items[i], results);
+    if (!status && all > 1)
+        show_mean(results, all);
+    return status;
+}
+
 static int train(const struct ff__options *options) {
     struct training_plan plan = {0};
-    struct ff__table table;
-    struct ff__score sum = {0};
-    if (options->word_count != 1)
-        return ff__complain(FF__EXIT_USAGE,
-                            "name the workloads, such as: farfault train hotspot,nw");
-    int status = ff__training_data_read(options, options->words[0], &plan.data);
+    struct results results = {.runs = ff__must(json_array())};
+    struct ff__outputs outputs = {NULL, NULL};
+    int status = options->word_count == 1
+                     ? ff__training_data_read(options, options->words[0], &plan.data)
+                     : ff__complain(FF__EXIT_USAGE,
+                                    "name the workloads, such as: farfault train hotspot,nw");
     if (!status)
         status = read_plan(options, &plan);
-    ff__table_init(&table, "lrrrrrr");
-    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority", NULL);
-    unsigned all = plan.data.workloads.count;
-    if (!status && plan.together)
-        status = train_on(&plan, 0, all, options->words[0], &table, &sum);
-    for (unsigned i = 0; i < all && !plan.together && !status; i++)
-        status = train_on(&plan, i, 1, plan.data.workloads.items[i], &table, &sum);
-    if (!status && !plan.together && all > 1)
-        show_mean(&table, &sum, all);
     if (!status)
-        ff__table_print(&table, stdout, 0);
-    ff__table_fini(&table);
+        status = ff__outputs_read(options, &outputs);
+    ff__table_init(&results.table, "lrrrrrr");
+    ff__table_cells(&results.table, "", "classes", "parameters", "top-1", "F1", "top-10",
+                    "majority", NULL);
+    if (!status)
+        status = train_all(&plan, options->words[0], &results);
+    if (!status && ff__outputs_leave_tables(&outputs))
+        ff__table_print(&results.table, stdout, 0);
+    if (!status)
+        status = ff__scores_write(&outputs, "train", results.runs);
+    ff__table_fini(&results.table);
+    json_decref(results.runs);
     ff__training_data_free(&plan.data);
     return status;
 }

@@ -86,6 +86,8 @@ json out 4 means 0 faster
 json out 64M means 3 share
 json out 1 means 3 faster
 has log "demand|67108864|pthread| --own"
+status 0 compare --runs 1 --systems demand --memory 64M atax,srad bicg
+for name in atax srad bicg; do has out "$name, footprint"; done
 status 0 compare --runs 1 --systems demand --memory 64M atax "$scratch/programs/hotspot --own"
 [ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
 status 0 compare --runs 1 --systems demand --memory 64M --same-output --json=same.json atax "$scratch/programs/hotspot --own"

@@ -150,7 +150,7 @@ for text in demand nvidia-1 addvectors lrm v100-16g; do
 done
 [ "$(wc -l <out)" -le 24 ] || fail "list fits no screen: $(cat out)"
 ! grep -q '.\{80\}' out || fail "list fits no screen: $(cat out)"
-status 0 list policies tree lrm workloads bfs
+status 0 list policies tree,lrm workloads,bfs
 for text in threshold 'consecutive migrations' 'lrm: ' 'bfs: ' seed; do
     has out "$text"
 done
