@@ -285,15 +285,34 @@ void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
     ff__engine_take_cancel(engine, advice);
 }
 
+/* How many findings a policy has, if not number `most`. */
+static uint32_t count_findings(const struct ff_policy *policy, const void *state, uint32_t most) {
+    struct ff_finding finding;
+    uint32_t least = 0;
+    while (least < most) {
+        uint32_t middle = least + (most - least) / 2;
+        if (policy->report(state, middle, &finding))
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return least;
+}
+
 bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
                         struct ff_finding *finding) {
     const void *const states[FF__SLOTS] = {[FF__PREFETCH] = engine->prefetch_state,
                                            [FF__EVICT] = engine->evict_state[1],
                                            [FF__PLACE] = engine->place_state,
                                            [FF__DISCARD] = engine->discard_state};
-    for (int slot = 0; slot < FF__SLOTS; slot++)
-        if (engine->system.policy[slot]->report)
-            return engine->system.policy[slot]->report(states[slot], index, finding);
+    for (int slot = 0; slot < FF__SLOTS; slot++) {
+        const struct ff_policy *policy = engine->system.policy[slot];
+        if (!policy->report)
+            continue;
+        if (policy->report(states[slot], index, finding))
+            return true;
+        index -= count_findings(policy, states[slot], index);
+    }
     return false;
 }
 

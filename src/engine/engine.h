@@ -344,8 +344,8 @@ void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler 
 void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
                         const struct ff_sample_round *round, struct ff_advice_list *advice);
 
-/* Finding number `index` of the first policy that reports any: of those of prefetching, eviction (on the first device),
- * placing and discarding. False: there are no more. */
+/* Finding number `index` of all policies': first those of prefetching, then of eviction (on the first device), placing and
+ * discarding. False: there are no more. */
 bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
                         struct ff_finding *finding);
 

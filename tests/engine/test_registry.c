@@ -212,7 +212,7 @@ static void test_unknown_policy(void **state) {
 static void test_unknown_policy_is_a_bad_value(void **state) {
     (void)state;
     check_refused("nvidia:evict=bogus", -EINVAL, "lrm");
-    check_refused("nvidia:prefetch=bogus", -EINVAL, "none, tree");
+    check_refused("nvidia:prefetch=bogus", -EINVAL, "none, whole, tree");
 }
 
 /* However long: refused, or taken, never written past an end. */

@@ -32,7 +32,7 @@ static inline struct ff_config standard_config(uint64_t memory) {
 /* ---- configurations: systems, mechanisms and handlers ---- */
 
 static const char *const live_systems[] = {"demand", "nvidia", "nvidia-1",
-                                           "keep",   "deepum", "deepum-far"};
+                                           "keep",   "deepum", "auto"};
 
 #define SYSTEMS (sizeof live_systems / sizeof live_systems[0])
 

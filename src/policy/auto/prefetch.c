@@ -1,0 +1,304 @@
+/* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
+ *
+ * What a fault brings is decided by forest with whole blocks (pairs of blocks where a range is linear, leaves of 64 KiB where
+ * it is used sparsely). Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses, which evictors
+ * ask for. Whether to bring blocks ahead of faults, too, is a question of the machine: where the host's processors compute,
+ * they are needed for that. So both are tried in turns on launches that recur, by execution ID, and compared by the time that the
+ * same launches took. */
+#include "policy/auto/rival.h"
+#include "policy/registry.h"
+
+#include <stdio.h>
+
+/* Launches that recur until it is decided anew: as many as there are execution IDs, an iteration of a program that iterates,
+ * within these bounds */
+#define TURN_MIN     8u
+#define TURN_MAX     16384u
+#define HOPELESS     1.5 /* times the time of the other way: ends a trial at once */
+#define SETTLING     2u  /* launches after a change that are not counted */
+#define PATIENCE     4u /* turns until the other way is tried again; doubled each time that it lost */
+#define PATIENCE_MAX 64u
+#define BETTER       0.98 /* of the time of the other way, to be called better */
+#define WEIGHT       0.5  /* of the latest launch in a mean */
+
+enum way { REACT, AHEAD, WAYS };
+
+enum param { PARAM_WAY, PARAMS };
+static const struct ff_param params[PARAMS + 1] = {
+    [PARAM_WAY] = {"way", FF_PARAM_INT, 0, 0, WAYS,
+                   "0: whichever is faster; 1: only react to faults; 2: always prefetch ahead"},
+};
+
+/* By slot of an execution ID: how long its launches took, each way. */
+struct timing {
+    uint32_t id;    /* plus one */
+    float ns[WAYS]; /* a mean of the latest; 0: not known */
+};
+
+/* Of a device. */
+struct device {
+    uint32_t launch; /* that runs; FF_NONE: none */
+    uint64_t begun_ns;
+    enum way way;
+    uint32_t turn;         /* launches of this turn that had been known before */
+    uint32_t since;        /* launches since the latest change */
+    uint32_t wait;         /* turns until the other way is tried; 0: it is being tried */
+    uint32_t patience;     /* how many those were */
+    double total_ns[WAYS]; /* of all execution IDs whose time is known for both ways */
+    uint32_t ids, launches[WAYS], changes;
+};
+
+struct auto_prefetch {
+    struct ff__rival forest, correlation;
+    struct timing *timings;
+    bool fixed; /* there is only one way */
+    struct device devices[FF_TIERS_MAX];
+};
+
+static const struct ff__rival_param of_forest[] = {{"record", 1}, {"declared", 1},   {"similar", 1},
+                                                   {"whole", 1},  {"threshold", 45}, {NULL, 0}};
+static const struct ff__rival_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
+
+static size_t arena_size(const int64_t *values) {
+    (void)values;
+    return FF_LAUNCH_SLOTS * sizeof(struct timing);
+}
+
+static void fini(void *state) {
+    struct auto_prefetch *self = state;
+    ff__rival_stop(&self->forest);
+    ff__rival_stop(&self->correlation);
+}
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct auto_prefetch *self = state;
+    self->timings = env->arena;
+    self->fixed = env->params[PARAM_WAY] != 0;
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
+        self->devices[tier] = (struct device){.launch = FF_NONE,
+                                              .wait = 1,
+                                              .patience = PATIENCE,
+                                              .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
+    int status = ff__rival_start(&self->forest, &ff__prefetch_forest.base, of_forest, env);
+    if (!status)
+        status = ff__rival_start(&self->correlation, &ff__prefetch_correlation_plus.base,
+                                 of_correlation, env);
+    if (status)
+        fini(state);
+    return status;
+}
+
+/* ---- which way ---- */
+
+static void change(struct device *device) {
+    device->way = device->way == REACT ? AHEAD : REACT;
+    device->changes++;
+    device->since = 0;
+}
+
+/* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */
+static void decide(struct device *device) {
+    enum way other = device->way == REACT ? AHEAD : REACT;
+    bool worse = device->total_ns[other] < BETTER * device->total_ns[device->way];
+    bool better = device->total_ns[device->way] < BETTER * device->total_ns[other];
+    if (device->wait == 0) {
+        device->patience = better ? PATIENCE : 2 * device->patience;
+        device->patience = device->patience < PATIENCE_MAX ? device->patience : PATIENCE_MAX;
+        device->wait = device->patience;
+        if (!better)
+            change(device);
+    } else if (worse || --device->wait == 0) {
+        device->wait = worse ? device->patience : 0;
+        change(device);
+    }
+}
+
+/* What a device's totals count of it. */
+static double both(const struct timing *timing, enum way way) {
+    return timing->ns[REACT] > 0 && timing->ns[AHEAD] > 0 ? (double)timing->ns[way] : 0;
+}
+
+static void note_time(struct auto_prefetch *self, struct device *device, uint32_t id, double ns) {
+    struct timing *timing = &self->timings[ff_launch_slot(id)];
+    device->ids += timing->id == 0;
+    if (timing->id != id + 1)
+        *timing = (struct timing){.id = id + 1};
+    struct timing before = *timing;
+    float *mean = &timing->ns[device->way];
+    *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
+    for (enum way way = REACT; way < WAYS; way++)
+        device->total_ns[way] += both(timing, way) - both(&before, way);
+}
+
+static bool is_over(const struct device *device) {
+    enum way other = device->way == REACT ? AHEAD : REACT;
+    bool hopeless = device->total_ns[device->way] > HOPELESS * device->total_ns[other];
+    uint32_t ids = device->ids < TURN_MAX ? device->ids : TURN_MAX;
+    bool first = device->changes == 0; /* there is nothing to compare with yet */
+    return device->turn >= TURN_MIN &&
+           (first || device->turn >= ids || (device->wait == 0 && hopeless));
+}
+
+static void end_launch(struct auto_prefetch *self, struct device *device, uint64_t now_ns) {
+    uint32_t id = device->launch;
+    device->launch = FF_NONE;
+    device->launches[device->way]++;
+    device->turn += self->timings[ff_launch_slot(id)].id == id + 1;
+    if (device->since++ >= SETTLING || device->changes == 0)
+        note_time(self, device, id, (double)(now_ns - device->begun_ns));
+    if (self->fixed || !is_over(device))
+        return;
+    device->turn = 0;
+    decide(device);
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    struct auto_prefetch *self = state;
+    struct device *device = &self->devices[event->tier];
+    if (event->begins) {
+        device->launch = event->launch;
+        device->begun_ns = view->now_ns;
+    } else if (device->launch == event->launch) {
+        end_launch(self, device, view->now_ns);
+    }
+    ff__rival_on_launch(&self->forest, view, event, advice);
+    ff__rival_on_launch(&self->correlation, view, event, advice);
+}
+
+/* ---- what comes ---- */
+
+static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
+                     uint32_t count, struct ff_advice_list *advice) {
+    struct auto_prefetch *self = state;
+    ff__prefetch_forest.on_batch(self->forest.state, view, groups, count, advice);
+}
+
+static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
+                     struct ff_fault_advice *advice) {
+    struct auto_prefetch *self = state;
+    ff__prefetch_forest.on_fault(self->forest.state, view, group, advice);
+}
+
+static void publish(void *state, const struct ff_event *events, uint32_t count) {
+    struct auto_prefetch *self = state;
+    ff__prefetch_correlation_plus.learning->publish(self->correlation.state, events, count);
+}
+
+static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
+    struct auto_prefetch *self = state;
+    uint32_t count = advice->count, kept = count;
+    ff__prefetch_correlation_plus.learning->plan(self->correlation.state, view, advice);
+    for (uint32_t i = count; i < advice->count; i++)
+        if (self->devices[advice->items[i].tier].way == AHEAD)
+            advice->items[kept++] = advice->items[i];
+    advice->count = kept;
+}
+
+/* ---- the forecast: there is one only while it is followed ---- */
+
+static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
+                      const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
+    const struct auto_prefetch *self = state;
+    if (self->devices[tier].way == AHEAD)
+        ff__prefetch_correlation_plus.forecast->next_uses(self->correlation.state, view, tier,
+                                                          blocks, count, launches_only, uses);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            uses[i] = FF_NO_USE;
+}
+
+static uint64_t now(const void *state, uint32_t tier) {
+    const struct auto_prefetch *self = state;
+    return self->devices[tier].way == REACT
+               ? 0
+               : ff__prefetch_correlation_plus.forecast->now(self->correlation.state, tier);
+}
+
+static uint64_t retractions(const void *state, uint32_t tier) {
+    const struct auto_prefetch *self = state;
+    return ff__prefetch_correlation_plus.forecast->retractions(self->correlation.state, tier);
+}
+
+/* ---- what happens ---- */
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    struct auto_prefetch *self = state;
+    ff__rival_on_arrival(&self->forest, view, arrival);
+    ff__rival_on_arrival(&self->correlation, view, arrival);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct auto_prefetch *self = state;
+    ff__rival_on_leave(&self->forest, view, leave);
+    ff__rival_on_leave(&self->correlation, view, leave);
+}
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    struct auto_prefetch *self = state;
+    ff__rival_on_samples(&self->forest, view, round, advice);
+}
+
+static void range_added(void *state, const struct ff_view *view, uint32_t range) {
+    struct auto_prefetch *self = state;
+    ff__rival_range_added(&self->forest, view, range);
+    ff__rival_range_added(&self->correlation, view, range);
+}
+
+static void range_freed(void *state, uint32_t range) {
+    struct auto_prefetch *self = state;
+    ff__rival_range_freed(&self->forest, range);
+    ff__rival_range_freed(&self->correlation, range);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct auto_prefetch *self = state;
+    ff__rival_block_freed(&self->forest, block);
+    ff__rival_block_freed(&self->correlation, block);
+}
+
+static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
+    const struct auto_prefetch *self = state;
+    const struct device *device = &self->devices[1];
+    if (index > 0 || device->launches[REACT] == 0)
+        return false;
+    finding->launch = finding->range = FF_NONE;
+    snprintf(finding->text, sizeof finding->text,
+             "%u launches with prefetching ahead, %u without; changed %u times",
+             device->launches[AHEAD], device->launches[REACT], device->changes);
+    return true;
+}
+
+static const struct ff_forecast_hooks forecast_hooks = {
+    .next_uses = next_uses, .now = now, .retractions = retractions};
+static const struct ff_learn_hooks learning = {.publish = publish, .plan = plan};
+static const struct ff_sample_hooks samples = {.on_samples = on_samples};
+
+const struct ff_prefetch_policy ff__prefetch_auto = {
+    .base =
+        {
+            .name = "auto",
+            .summary = "forest with whole blocks; correlation-plus as well where that is faster",
+            .api = FF_POLICY_API,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
+            .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_SAMPLING,
+            .state_size = sizeof(struct auto_prefetch),
+            .arena_size = arena_size,
+            .params = params,
+            .init = init,
+            .fini = fini,
+            .report = report,
+            .on_launch = on_launch,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .range_added = range_added,
+            .range_freed = range_freed,
+            .block_freed = block_freed,
+            .samples = &samples,
+        },
+    .on_batch = on_batch,
+    .on_fault = on_fault,
+    .forecast = &forecast_hooks,
+    .learning = &learning,
+};

@@ -1,0 +1,201 @@
+/* `auto`: which of its rivals answer, and after what. */
+#include "policy/registry.h"
+#include "view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TIER   1u
+#define BLOCKS 64u
+#define ROOM   16u
+
+static const struct ff_link_cost no_costs[4];
+
+struct bench {
+    struct fake fake;
+    struct instance instance;
+    uint32_t resident, misses;
+};
+
+static void bench_open(struct bench *bench, const struct ff_policy *policy, uint32_t tier) {
+    *bench = (struct bench){.misses = 0};
+    fake_open(&bench->fake, 2, BLOCKS);
+    bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
+    bench->fake.view.links = no_costs;
+    instance_init(&bench->instance, policy);
+    instance_open(&bench->instance, &bench->fake.view, tier);
+    policy->range_added(bench->instance.state, &bench->fake.view, 0);
+}
+
+static void bench_close(struct bench *bench) {
+    instance_close(&bench->instance);
+    fake_close(&bench->fake);
+}
+
+/* ---- eviction ---- */
+
+static const struct ff_evict_policy *const evict = &ff__evict_auto;
+
+static void come(struct bench *bench, uint32_t block) {
+    const struct ff_mask pages = ff_view_pages(&bench->fake.view, block);
+    struct ff_arrival arrival = {
+        .kind = FF_ARRIVAL_ALLOCATED, .block = block, .tier = TIER, .faulted = true};
+    fake_set_frame(&bench->fake, TIER, block, block);
+    *fake_resident(&bench->fake, TIER, block) = pages;
+    evict->base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
+    arrival.kind = FF_ARRIVAL_SERVED;
+    arrival.pages = &pages;
+    evict->base.on_arrival(bench->instance.state, &bench->fake.view, &arrival);
+    bench->resident++;
+    bench->misses++;
+}
+
+static void leave(struct bench *bench, uint32_t block) {
+    fake_set_frame(&bench->fake, TIER, block, FF_NONE);
+    ff_mask_clear(fake_resident(&bench->fake, TIER, block));
+    const struct ff_leave released = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = TIER};
+    evict->base.on_leave(bench->instance.state, &bench->fake.view, &released);
+    bench->resident--;
+}
+
+static uint32_t victim(struct bench *bench, enum ff_evict_cause cause) {
+    struct ff_victim items[4];
+    struct ff_victim_list list = {items, 0, 4};
+    struct ff_evict_request request = {cause, TIER, FF_NONE, FF_BLOCK_PAGES, FF_BLOCK_PAGES};
+    evict->pick(bench->instance.state, &bench->fake.view, &request, &list);
+    return list.count ? items[0].block : FF_NONE;
+}
+
+/* Passes over these blocks; returns the misses. */
+static uint32_t pass(struct bench *bench, uint32_t first, uint32_t count, uint32_t rounds) {
+    uint32_t before = bench->misses;
+    for (uint32_t i = 0; i < rounds * count; i++) {
+        uint32_t block = first + i % count;
+        if (ff_view_holds(&bench->fake.view, TIER, block))
+            continue;
+        if (bench->resident == ROOM)
+            leave(bench, victim(bench, FF_EVICT_FOR_FAULT));
+        come(bench, block);
+    }
+    return bench->misses - before;
+}
+
+/* 24 blocks in a circle, and room for 16: by age, each of 240 uses in ten rounds would miss. */
+static void test_circle(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, &evict->base, TIER);
+    assert_int_equal(pass(&bench, 0, 24, 10), 152);
+    assert_int_equal(pass(&bench, 0, 24, 10), 135);
+    /* then other data, which fits if what was kept leaves */
+    assert_int_equal(pass(&bench, 30, 12, 10), 52);
+    assert_int_equal(pass(&bench, 30, 12, 10), 0);
+    struct ff_finding finding;
+    assert_true(evict->base.report(bench.instance.state, 0, &finding));
+    assert_string_equal(finding.text, "keep evicted 286 times (269 came back)");
+    assert_true(evict->base.report(bench.instance.state, 1, &finding));
+    assert_string_equal(finding.text, "forest-plus evicted 37 times (34 came back)");
+    assert_true(evict->base.report(bench.instance.state, 2, &finding));
+    assert_string_equal(finding.text, "farthest evicted 0 times (0 came back)");
+    assert_false(evict->base.report(bench.instance.state, 3, &finding));
+    bench_close(&bench);
+}
+
+/* ---- a forecast: blocks are needed in the order of their numbers ---- */
+
+static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
+                      const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
+    (void)state, (void)view, (void)tier, (void)launches_only;
+    for (uint32_t i = 0; i < count; i++)
+        uses[i] = (UINT64_C(2) << 32) + blocks[i];
+}
+
+static uint64_t now(const void *state, uint32_t tier) {
+    (void)state, (void)tier;
+    return UINT64_C(1) << 32;
+}
+
+/* The farthest leaves, but the latest arrivals. */
+static void test_forecast(void **state) {
+    (void)state;
+    static const struct ff_forecast_hooks hooks = {.next_uses = next_uses, .now = now};
+    struct bench bench;
+    bench_open(&bench, &evict->base, TIER);
+    bench.fake.view.forecast.hooks = &hooks;
+    for (uint32_t i = 0; i < ROOM; i++)
+        come(&bench, i * 5 % ROOM);
+    for (uint32_t i = 0; i < 3; i++) {
+        static const uint32_t expected[] = {15, 14, 13};
+        assert_int_equal(victim(&bench, FF_EVICT_FOR_FAULT), expected[i]);
+        leave(&bench, expected[i]);
+    }
+    bench_close(&bench);
+}
+
+/* ---- prefetching ---- */
+
+static const struct ff_prefetch_policy *const prefetch = &ff__prefetch_auto;
+
+static bool is_ahead(const struct bench *bench) {
+    return prefetch->forecast->now(bench->instance.state, TIER) > 0;
+}
+
+static void event(struct bench *bench, enum ff_event_kind kind, uint32_t id) {
+    const struct ff_event event = {.kind = kind,
+                                   .tier = TIER,
+                                   .launch = id,
+                                   .block = FF_NONE,
+                                   .range = FF_NONE,
+                                   .now_ns = bench->fake.view.now_ns};
+    prefetch->learning->publish(bench->instance.state, &event, 1);
+}
+
+static void launch(struct bench *bench, uint32_t id, uint64_t reacting_ns, uint64_t ahead_ns) {
+    struct ff_advice items[8];
+    struct ff_advice_list list = {items, 0, 8, 0};
+    struct ff_launch_event begin = {.launch = id, .tier = TIER, .begins = true},
+                           end = {.launch = id, .tier = TIER};
+    event(bench, FF_EVENT_LAUNCH, id);
+    prefetch->base.on_launch(bench->instance.state, &bench->fake.view, &begin, &list);
+    bench->fake.view.now_ns += is_ahead(bench) ? ahead_ns : reacting_ns;
+    list.count = 0;
+    prefetch->base.on_launch(bench->instance.state, &bench->fake.view, &end, &list);
+    event(bench, FF_EVENT_LAUNCH_END, id);
+}
+
+/* Ten iterations of so many kernels; returns how many launches were prefetched ahead for. */
+static uint32_t iterate(uint32_t kernels, uint64_t reacting_ns, uint64_t ahead_ns) {
+    struct bench bench;
+    struct ff_finding finding;
+    uint32_t ahead = 0;
+    bench_open(&bench, &prefetch->base, FF_NONE);
+    assert_false(prefetch->base.report(bench.instance.state, 0, &finding));
+    for (uint32_t i = 0; i < 10 * kernels; i++) {
+        launch(&bench, i % kernels, reacting_ns, ahead_ns);
+        ahead += is_ahead(&bench);
+    }
+    assert_true(prefetch->base.report(bench.instance.state, 0, &finding));
+    bench_close(&bench);
+    return ahead;
+}
+
+static void test_ways(void **state) {
+    (void)state;
+    assert_int_equal(iterate(1, 1000, 500), 2);    /* too few to be sure */
+    assert_int_equal(iterate(40, 1000, 500), 345); /* ahead from its trial on */
+    assert_int_equal(iterate(40, 1000, 1100), 40); /* one trial of an iteration, and ... */
+    assert_int_equal(iterate(40, 1000, 1900), 16); /* one that is given up */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
