@@ -14,4 +14,4 @@ beforehand, unmeasured, to have its kernels compiled. All results are checked; J
 
 END
 exec build/farfault compare --programs "$programs" --size 64M --memory 66.7% --runs 1 \
-    --systems demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far --timeout 60s --json build/run.json
+    --systems demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far --timeout 60s --json=build/run.json

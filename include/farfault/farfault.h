@@ -83,7 +83,7 @@ struct ff_config {
      * `record` and the system demand */
     bool touches;
     bool check;    /* verify every invariant after every event (slow; for tests) */
-    bool explain;  /* keep names and sizes for ff_finding_read() */
+    bool explain;  /* the preload's summary ends with what ff_finding_read() has */
     ff_log_fn log; /* NULL: silent */
     void *log_user;
 };
@@ -270,13 +270,47 @@ FF_API int ff_check(struct ff_context *context, struct ff_error *error);
 struct ff_found {
     char kernel[64]; /* "": of none, or the launch named none */
     bool has_range;
-    /* Allocations are numbered in their order; the number of one that is freed is given again */
-    uint32_t range;
-    size_t size; /* of the allocation, when it was last used */
+    uint32_t range; /* the number of the allocation, in their order from 0 */
+    size_t size;    /* of the allocation */
     char text[160];
 };
-/* Kernels and sizes are known with ff_config.explain. False: there are no more. */
+/* False: there are no more. */
 FF_API bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out);
+
+/* What moved for launches of one kernel, or of one allocation. */
+struct ff_moved {
+    char kernel
+        [64]; /* its name; of an allocation, that of the first kernel that named it; "": unknown */
+    uint32_t number; /* of an allocation: in their order, from 0 */
+    bool is_strided; /* of an allocation: some launch says that it is indexed with a fixed stride */
+    uint64_t size; /* bytes of the allocation; of a kernel, of all operands of its largest launch */
+    /* Bytes of the allocation that have been on a device, whether they were accessed or came with others; 0 for kernels */
+    uint64_t touched;
+    uint64_t launches; /* of the kernel; that named the allocation */
+    uint64_t faults, refaults;
+    uint64_t bytes_in, bytes_out, prefetched_bytes;
+    uint64_t stall_ns; /* from the begin of a fault's service to its end, summed over faults */
+};
+
+#define FF_MOVED_MAX 16u
+
+/* The worst come first: in the order of their stalls, then of the bytes that moved. */
+struct ff_moved_list {
+    uint32_t count;
+    struct ff_moved worst[FF_MOVED_MAX];
+    uint32_t rest_count;  /* those that are not in `worst`, */
+    struct ff_moved rest; /* added up: no name and no number; of kernels no size either */
+};
+
+enum ff_moved_by {
+    FF_MOVED_BY_KERNEL,     /* by name; the launches without one count as one */
+    FF_MOVED_BY_ALLOCATION, /* those that were freed, too */
+};
+
+/* Faults and moves outside of launches count for allocations only. What left a device counts for the kernel that ran
+ * there then, what came for the one that it came for. */
+FF_API void ff_moved_read(struct ff_context *context, enum ff_moved_by by,
+                          struct ff_moved_list *out);
 
 /* The choices made at run time, for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */

@@ -45,6 +45,32 @@ static void explain(const struct argp *argp, const char *message) {
     free(word);
 }
 
+/* -h, which argp does not know. */
+static error_t take_help(int key, char *argument, struct argp_state *state) {
+    (void)argument;
+    if (key != 'h')
+        return ARGP_ERR_UNKNOWN;
+    argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    return 0;
+}
+
+static const struct argp_option help_options[] = {{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, {0}};
+static const struct argp help_argp = {.options = help_options, .parser = take_help};
+
+#define CHILDREN_MAX 4u
+
+/* The same with -h. Its children stay in their places, in which they get their inputs. */
+static struct argp with_help(const struct argp *argp, struct argp_child children[CHILDREN_MAX]) {
+    struct argp all = *argp;
+    unsigned count = 0;
+    for (; argp->children && argp->children[count].argp && count < CHILDREN_MAX - 2; count++)
+        children[count] = argp->children[count];
+    children[count++] = (struct argp_child){&help_argp, 0, NULL, 0};
+    children[count] = (struct argp_child){NULL, 0, NULL, 0};
+    all.children = children;
+    return all;
+}
+
 /* Parses with what getopt writes to stderr kept in *message. */
 static error_t parse_quietly(const struct argp *argp, int argc, char **argv, unsigned flags,
                              void *input, char **message) {
@@ -60,9 +86,11 @@ static error_t parse_quietly(const struct argp *argp, int argc, char **argv, uns
 
 int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                         void *input) {
+    struct argp_child children[CHILDREN_MAX];
+    const struct argp all = with_help(argp, children);
     program_invocation_name = argv[0];
     char *message = NULL;
-    error_t status = parse_quietly(argp, argc, argv, flags, input, &message);
+    error_t status = parse_quietly(&all, argc, argv, flags, input, &message);
     if (status && message && *message)
         explain(argp, message);
     else if (status)

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/specs.h"
 #include "cli/sweep.h"
 #include "report/progress.h"
@@ -16,34 +17,34 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 /* What everybody has, what one parameter or one line gives, and ours. */
 #define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far"
 
 static const struct argp_option compare_options[] = {
-    OPTION("systems", SYSTEMS, "NAME[,..]",
-           "what to compare (default: " SYSTEMS "); a system may have parameters: "
-           "nvidia:threshold=25,thrashing=0,demand"),
-    OPTION("memory", MEMORY, "SIZE|SHARE%[,..]",
-           "memory of each device, in bytes or as a share of each program's footprint; several "
-           "are all tried (default: 66%)"),
-    OPTION("programs", PROGRAMS, "all|NAME[,..]",
-           "bundled programs (default: all, if nothing else is named)"),
+    SHORT_OPTION("systems", 's', "NAME[,..]",
+                 "what to compare (default: " SYSTEMS "); a system may have parameters: "
+                 "nvidia:threshold=25,thrashing=0,demand"),
+    SHORT_OPTION(
+        "memory", 'm', "SIZE|SHARE%[,..]",
+        "memory of each device, in bytes or as a share of each program's footprint; several "
+        "are all tried (default: 66%)"),
+    SHORT_OPTION("programs", 'p', "all|NAME[,..]",
+                 "bundled programs (default: all, if nothing else is named)"),
     OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
-    OPTION("runs", RUNS, "N", "runs of each system, alternating; medians are shown (default: 3)"),
-    OPTION("timeout", TIMEOUT, "TIME", "stop a run that takes longer, such as 60s"),
-    OPTION("json", JSON, "FILE",
-           "write all results to this file; - is standard output, without the "
-           "tables"),
-    OPTION("gpu", GPU, "NAME|FILE.json[,..]",
-           "simulate workloads on these modelled devices instead of running programs, as farfault "
-           "sim does"),
+    SHORT_OPTION("runs", 'n', "N",
+                 "runs of each system, alternating; medians are shown (default: 3)"),
+    OPTION("same-output", SAME_OUTPUT, NULL,
+           "what a command prints on standard output must be the same in every run"),
+    SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
+    OUTPUT_OPTIONS,
+    SHORT_OPTION(
+        "gpu", 'g', "NAME|FILE.json[,..]",
+        "simulate workloads on these modelled devices instead of running programs, as farfault "
+        "sim does"),
     OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "modelled runs: the footprint as a share of the memory, such as 110%"),
-    OPTION("jobs", JOBS, "N", "modelled runs: how many run at the same time"),
+    SHORT_OPTION("jobs", 'j', "N", "modelled runs: how many run at the same time"),
     {0},
 };
 
@@ -53,7 +54,8 @@ static const char help[] =
     "were right.\v"
     "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
     "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
-    "command only the exit status counts. Each program is run once beforehand, to learn its "
+    "command the exit status counts, and with --same-output what it prints. Each program is run "
+    "once beforehand, to learn its "
     "footprint and to have its kernels compiled. Every option can also be set in the environment, "
     "--memory as FARFAULT_MEMORY and so on (--host is FARFAULT_HOST_FILE); the command line wins.\n"
     "\n"
@@ -62,7 +64,7 @@ static const char help[] =
     "Examples:\n"
     "  farfault compare --size 256M --memory 66% atax bicg\n"
     "  farfault compare --systems nvidia,nvidia:threshold=25 --memory 50%,90% atax\n"
-    "  farfault compare --memory 128M --json out.json './program --its arguments'\n"
+    "  farfault compare --memory 128M --json=out.json './program --its arguments'\n"
     "  farfault compare --gpu v100-16g --memory 66%,50% bfs,hotspot";
 
 struct work {
@@ -72,8 +74,8 @@ struct work {
     struct ff__progress progress;
     char preload[PATH_MAX];
     uint64_t size, limit_ns;
-    const char *json; /* NULL: none */
-    int interrupted;  /* the signal that asked us to stop */
+    struct ff__outputs outputs;
+    int interrupted; /* the signal that asked us to stop */
 };
 
 /* ---- options ---- */
@@ -127,19 +129,10 @@ static int read_quantities(struct work *work) {
         return ff__options_complain(options, FF__OPTION_SIZE, "must be a size, such as 256M");
     if (limit && (ff__parse_ns(limit, &work->limit_ns) || work->limit_ns == 0))
         return ff__options_complain(options, FF__OPTION_TIMEOUT, "must be a time, such as 60s");
+    int status = ff__options_flag(options, FF__OPTION_SAME_OUTPUT, &work->comparison.same_output);
+    if (status)
+        return status;
     return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
-}
-
-/* Opened now, so that a path that cannot be written is found before hours of work. */
-static int check_json(struct work *work) {
-    work->json = work->options.text[FF__OPTION_JSON];
-    if (!work->json || strcmp(work->json, "-") == 0)
-        return 0;
-    int fd = open(work->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return ff__options_complain(&work->options, FF__OPTION_JSON, strerror(errno));
-    close(fd);
-    return 0;
 }
 
 static int read_options(struct work *work) {
@@ -156,7 +149,7 @@ static int read_options(struct work *work) {
 static int probe(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
     const uint64_t fallback = work->config.memory;
-    int status = check_json(work);
+    int status = ff__outputs_read(&work->options, &work->outputs);
     for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
         const struct ff__amount *amount = &comparison->amounts[i];
         work->config.memory = amount->share > 0 ? fallback : amount->bytes;
@@ -186,7 +179,8 @@ uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned progr
     return ff__amount_of(&comparison->amounts[ff__line_amount(comparison, line)], footprint);
 }
 
-static void try(struct work *work, unsigned program, unsigned line, struct ff__trial *out) {
+static void try(struct work *work, unsigned program, unsigned line, bool is_first,
+                struct ff__trial *out) {
     const struct ff__comparison *comparison = &work->comparison;
     const char *system = ff__line_system(comparison, line);
     const struct ff__trial_plan plan = {
@@ -198,6 +192,9 @@ static void try(struct work *work, unsigned program, unsigned line, struct ff__t
                                                : system,
         .memory = ff__line_memory(comparison, program, line),
         .limit_ns = work->limit_ns,
+        .expected_output = comparison->outcomes[program].output,
+        .keeps_output =
+            is_first && comparison->same_output && !comparison->programs.items[program].bundled,
     };
     ff__trial_run(&plan, out);
     work->interrupted = out->end.interrupted;
@@ -210,7 +207,8 @@ static bool learn_footprint(struct work *work, unsigned program) {
     struct ff__outcome *outcome = &comparison->outcomes[program];
     struct ff__trial trial;
     ff__progress_show(&work->progress, "%s: footprint", comparison->programs.items[program].name);
-    try(work, program, FF__LINE_PLAIN, &trial);
+    try(work, program, FF__LINE_PLAIN, true, &trial);
+    outcome->output = trial.output;
     outcome->footprint = trial.summary.footprint;
     ff__summary_free(&trial.summary);
     if (trial.good && outcome->footprint > 0)
@@ -236,7 +234,7 @@ static void measure_program(struct work *work, unsigned program) {
             ff__progress_show(&work->progress, "%s: %s, run %u of %u",
                               comparison->programs.items[program].name,
                               ff__line_system(comparison, line), run + 1, comparison->runs);
-            try(work, program, line, &trial);
+            try(work, program, line, false, &trial);
             ff__result_add(result, &trial);
         }
     }
@@ -247,9 +245,11 @@ static void make_outcomes(struct ff__comparison *comparison) {
         FF__LINE_SYSTEMS + comparison->systems.count * comparison->amount_texts.count;
     comparison->outcomes =
         ff__must(calloc(comparison->programs.count, sizeof *comparison->outcomes));
-    for (unsigned i = 0; i < comparison->programs.count; i++)
+    for (unsigned i = 0; i < comparison->programs.count; i++) {
+        comparison->outcomes[i].output = -1;
         comparison->outcomes[i].lines =
             ff__must(calloc(comparison->line_count, sizeof *comparison->outcomes[i].lines));
+    }
 }
 
 static bool any_failed(const struct ff__comparison *comparison) {
@@ -262,7 +262,7 @@ static bool any_failed(const struct ff__comparison *comparison) {
 
 static int measure(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
-    bool tables = !work->json || strcmp(work->json, "-") != 0;
+    bool tables = ff__outputs_leave_tables(&work->outputs);
     make_outcomes(comparison);
     ff__progress_start(&work->progress, comparison->programs.count *
                                             (1 + comparison->runs * comparison->line_count));
@@ -278,10 +278,10 @@ static int measure(struct work *work) {
                             work->interrupted, strsignal(work->interrupted));
     if (tables)
         ff__compare_show_means(comparison);
-    int status = work->json ? ff__compare_write(comparison, work->json) : 0;
-    if (status)
-        return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", work->json, strerror(-status));
-    return any_failed(comparison) ? FF__EXIT_FAILURE : 0;
+    json_t *all = ff__compare_results(comparison);
+    int status = ff__outputs_write(&work->outputs, all);
+    json_decref(all);
+    return status ? status : any_failed(comparison) ? FF__EXIT_FAILURE : 0;
 }
 
 /* ---- modelled ---- */
@@ -299,9 +299,19 @@ static int refuse_options(const struct ff__options *options, const enum ff__opti
 static int compare_modelled(const struct ff__options *options) {
     static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
     static const enum ff__option live[] = {
-        FF__OPTION_PROGRAMS, FF__OPTION_SIZE,        FF__OPTION_RUNS,    FF__OPTION_TIMEOUT,
-        FF__OPTION_LINK,     FF__OPTION_HOST,        FF__OPTION_SPIN,    FF__OPTION_MECHANISM,
-        FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE, FF__OPTION_GRANULE, FF__OPTIONS,
+        FF__OPTION_SAME_OUTPUT,
+        FF__OPTION_PROGRAMS,
+        FF__OPTION_SIZE,
+        FF__OPTION_RUNS,
+        FF__OPTION_TIMEOUT,
+        FF__OPTION_LINK,
+        FF__OPTION_HOST,
+        FF__OPTION_SPIN,
+        FF__OPTION_MECHANISM,
+        FF__OPTION_HANDLER,
+        FF__OPTION_DEVICE_TYPE,
+        FF__OPTION_GRANULE,
+        FF__OPTIONS,
     };
     struct ff__sweep sweep = {0};
     int status = refuse_options(options, live, "programs, not for modelled runs");
@@ -338,6 +348,8 @@ static void release(struct work *work) {
         for (unsigned line = 0; line < comparison->line_count; line++)
             ff__result_free(&comparison->outcomes[i].lines[line]);
         free(comparison->outcomes[i].lines);
+        if (comparison->outcomes[i].output >= 0)
+            close(comparison->outcomes[i].output);
     }
     free(comparison->outcomes);
     free(comparison->amounts);
@@ -349,8 +361,13 @@ static void release(struct work *work) {
 
 int ff__compare(int argc, char **argv) {
     static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
-    const struct argp argp = {
-        compare_options, ff__options_take, "[PROGRAM...|WORKLOAD...]", help, children, NULL, NULL};
+    const struct argp argp = {compare_options,
+                              ff__options_take,
+                              "[PROGRAM[,PROGRAM...]...|WORKLOAD[,WORKLOAD...]]",
+                              help,
+                              children,
+                              NULL,
+                              NULL};
     struct work work = {0};
     int status = ff__options_parse(&argp, argc, argv, 0, &work.options);
     if (!status)

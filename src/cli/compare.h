@@ -21,6 +21,7 @@ struct ff__outcome {
     uint64_t footprint;
     bool untried; /* it already failed when its footprint was to be learned */
     struct ff__result *lines;
+    int output; /* of the first run, or -1 */
 };
 
 struct ff__comparison {
@@ -29,6 +30,7 @@ struct ff__comparison {
     struct ff__words amount_texts; /* as given: "66%" */
     struct ff__amount *amounts;
     unsigned runs, line_count;
+    bool same_output;             /* commands must print the same in every run */
     struct ff__outcome *outcomes; /* [program] */
     char description[FF__PROBE_TEXT], opencl[FF__PROBE_TEXT];
 };
@@ -70,7 +72,7 @@ uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned sys
 void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program);
 void ff__compare_show_means(const struct ff__comparison *comparison);
 
-/* Writes everything; `path` "-" is stdout. 0 or a negative errno. */
-int ff__compare_write(const struct ff__comparison *comparison, const char *path);
+/* Everything; the caller owns it. */
+json_t *ff__compare_results(const struct ff__comparison *comparison);
 
 #endif

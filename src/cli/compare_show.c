@@ -37,9 +37,11 @@ static void counter_cells(struct ff__table *table, const struct ff__summary *sum
         ff__table_cell(table, "%.1f %%", 100 * summary->hit_rate);
 }
 
-/* A bundled program has looked at its results; of any other command the exit status is all that is known. */
-static const char *verdict(const struct ff__program *program) {
-    return program->bundled ? "yes" : "exit 0";
+/* A bundled program has looked at its results; of any other command the exit status is all that is known, and, if that
+ * was wanted, that it printed the same. */
+static const char *verdict(const struct ff__comparison *comparison,
+                           const struct ff__program *program) {
+    return program->bundled ? "yes" : comparison->same_output ? "same output" : "exit 0";
 }
 
 static void add_line(struct ff__table *table, const struct ff__comparison *comparison,
@@ -60,7 +62,7 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
         ff__table_cells(table, "-", "-", "-", "-", NULL);
     else
         counter_cells(table, ff__result_typical(result));
-    ff__table_cell(table, "%s", verdict(&comparison->programs.items[program]));
+    ff__table_cell(table, "%s", verdict(comparison, &comparison->programs.items[program]));
 }
 
 /* A call that fell back was not managed, so the numbers above it are not the whole truth. */

@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option import_options[] = {
-    OPTION("output", OUTPUT, "TRACE", "the trace to write"),
+    SHORT_OPTION("output", 'o', "TRACE", "the trace to write"),
     {0},
 };
 
@@ -19,7 +16,7 @@ static const struct argp_option export_options[] = {
     OPTION("format", FORMAT, "perfetto|batches",
            "the format to write (default: perfetto, which Chrome reads, too); batches: a driver's "
            "batches of faults as CSV"),
-    OPTION("output", OUTPUT, "FILE", "the file to write"),
+    SHORT_OPTION("output", 'o', "FILE", "the file to write"),
     {0},
 };
 

@@ -1,8 +1,10 @@
 /* farfault list: what there is to choose from. */
 #include "backend/sim/gpu.h"
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/program.h"
 #include "policy/registry.h"
 #include "report/table.h"
@@ -15,23 +17,47 @@
 static const char help[] = "Shows the systems, the policies that they are made of, the bundled "
                            "programs, the workloads and "
                            "the devices that can be modelled.\v"
+                           "Without arguments only the names are shown. After a list, the names of "
+                           "some of its items show these alone; policies and workloads then with "
+                           "their parameters.\n"
+                           "\n"
                            "Examples:\n"
                            "  farfault list\n"
-                           "  farfault list policies\n"
+                           "  farfault list systems\n"
+                           "  farfault list policies tree\n"
                            "  farfault list systems --json";
+
+/* Items of a list that are asked for by their names; none: all are. */
+struct names {
+    char **items;
+    int count;
+};
+
+static bool has(const struct names *names, const char *name) {
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return names->count == 0;
+}
 
 /* ---- systems ---- */
 
-static void show_systems(void) {
+static const char *system_name(unsigned index) {
+    const struct ff__system_row *row = ff__system_at(index);
+    return row ? row->name : NULL;
+}
+
+static void show_systems(const struct names *names) {
     const struct ff__system_row *row;
     struct ff__table table;
     ff__table_init(&table, "lllllll");
     ff__table_cells(&table, "system", "prefetch", "evict", "place", "discard", "parameters",
                     "summary", NULL);
     for (unsigned i = 0; (row = ff__system_at(i)); i++)
-        ff__table_cells(&table, row->name, row->policy[FF__PREFETCH], row->policy[FF__EVICT],
-                        row->policy[FF__PLACE], row->policy[FF__DISCARD],
-                        row->params[0] ? row->params : "-", row->summary, NULL);
+        if (has(names, row->name))
+            ff__table_cells(&table, row->name, row->policy[FF__PREFETCH], row->policy[FF__EVICT],
+                            row->policy[FF__PLACE], row->policy[FF__DISCARD],
+                            row->params[0] ? row->params : "-", row->summary, NULL);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }
@@ -86,16 +112,37 @@ static void show_params(const struct ff_param *params) {
     ff__table_fini(&table);
 }
 
-static void show_policies(void) {
+/* By kind, one after the other. */
+static const char *policy_name(unsigned index) {
     for (int slot = 0; slot < FF__SLOTS; slot++) {
-        const struct ff_policy *policy;
-        printf("%s%s policies\n", slot ? "\n" : "", ff__slot_name((enum ff__slot)slot));
-        for (unsigned i = 0; (policy = ff__policy_at((enum ff__slot)slot, i)); i++) {
-            printf("  %s: %s\n", policy->name, policy->summary);
-            if (policy->params && policy->params->name)
-                show_params(policy->params);
-        }
+        unsigned count = 0;
+        while (ff__policy_at((enum ff__slot)slot, count))
+            count++;
+        if (index < count)
+            return ff__policy_at((enum ff__slot)slot, index)->name;
+        index -= count;
     }
+    return NULL;
+}
+
+static void show_kind(enum ff__slot slot, const struct names *names) {
+    const struct ff_policy *policy;
+    bool begun = false;
+    for (unsigned i = 0; (policy = ff__policy_at(slot, i)); i++) {
+        if (!has(names, policy->name))
+            continue;
+        if (!begun)
+            printf("%s policies\n", ff__slot_name(slot));
+        begun = true;
+        printf("  %s: %s\n", policy->name, policy->summary);
+        if (names->count && policy->params && policy->params->name)
+            show_params(policy->params);
+    }
+}
+
+static void show_policies(const struct names *names) {
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        show_kind((enum ff__slot)slot, names);
 }
 
 static json_t *params_json(const struct ff_param *params) {
@@ -138,13 +185,19 @@ static json_t *policies_json(void) {
 
 /* ---- programs ---- */
 
-static void show_programs(void) {
+static const char *program_name(unsigned index) {
+    const struct ff__program_row *row = ff__program_at(index);
+    return row ? row->name : NULL;
+}
+
+static void show_programs(const struct names *names) {
     const struct ff__program_row *row;
     struct ff__table table;
     ff__table_init(&table, "ll");
     ff__table_cells(&table, "program", "summary", NULL);
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
-        ff__table_cells(&table, row->name, row->summary, NULL);
+        if (has(names, row->name))
+            ff__table_cells(&table, row->name, row->summary, NULL);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }
@@ -160,14 +213,21 @@ static json_t *programs_json(void) {
 
 /* ---- workloads ---- */
 
-static void show_workloads(void) {
+static const char *workload_name(unsigned index) {
+    const struct ff__workload_type *type = ff__workload_at(index);
+    return type ? type->name : NULL;
+}
+
+static void show_workloads(const struct names *names) {
     const struct ff__workload_type *type;
     puts("workloads");
     for (unsigned i = 0; (type = ff__workload_at(i)); i++) {
+        if (!has(names, type->name))
+            continue;
         printf("  %s: %s\n", type->name, type->summary);
-        if (type->takes_file)
+        if (names->count && type->takes_file)
             printf("    %s=PATH: %s\n", type->file_key, type->file_help);
-        if (type->params && type->params->name)
+        if (names->count && type->params && type->params->name)
             show_params(type->params);
     }
 }
@@ -190,21 +250,31 @@ static json_t *workloads_json(void) {
 
 #define GPUS_MAX 64
 
-/* The presets, read; those that cannot be are complained of and left out. */
-static unsigned read_gpus(struct ff__gpu out[GPUS_MAX]) {
+static struct ff__gpu gpus[GPUS_MAX];
+static unsigned gpu_count;
+
+/* Reads the presets once; those that cannot be are complained of and left out. */
+static void read_gpus(void) {
+    static bool done;
     char folder[PATH_MAX], names[GPUS_MAX][32];
     struct ff_error error;
-    unsigned count = 0;
+    if (done)
+        return;
+    done = true;
     if (ff__find_data("gpus", folder))
-        return 0;
+        return;
     unsigned found = ff__gpu_names(folder, names, GPUS_MAX);
     for (unsigned i = 0; i < found; i++) {
-        if (ff__gpu_read(names[i], folder, &out[count], &error))
+        if (ff__gpu_read(names[i], folder, &gpus[gpu_count], &error))
             ff__complain(0, "%s", error.message);
         else
-            count++;
+            gpu_count++;
     }
-    return count;
+}
+
+static const char *gpu_name(unsigned index) {
+    read_gpus();
+    return index < gpu_count ? gpus[index].name : NULL;
 }
 
 /* Bytes per second of the largest transfer that a link's curve knows. */
@@ -212,15 +282,16 @@ static double rate_of(const struct ff__link_model *link) {
     return link->rate[link->point_count - 1];
 }
 
-static void show_gpus(void) {
-    struct ff__gpu gpus[GPUS_MAX];
+static void show_gpus(const struct names *names) {
     struct ff__table table;
-    unsigned count = read_gpus(gpus);
     char size[FF__QUANTITY];
+    read_gpus();
     ff__table_init(&table, "lrrrll");
     ff__table_cells(&table, "device", "memory", "host GB/s", "peer GB/s", "faults", "summary",
                     NULL);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < gpu_count; i++) {
+        if (!has(names, gpus[i].name))
+            continue;
         ff__table_cells(&table, gpus[i].name, ff__size_text(size, gpus[i].memory), NULL);
         ff__table_cell(&table, "%.1f", rate_of(&gpus[i].in) / 1e9);
         ff__table_cell(&table, "%.1f", rate_of(&gpus[i].peer) / 1e9);
@@ -235,10 +306,9 @@ static void show_gpus(void) {
 }
 
 static json_t *gpus_json(void) {
-    struct ff__gpu gpus[GPUS_MAX];
-    unsigned count = read_gpus(gpus);
     json_t *list = ff__must(json_array());
-    for (unsigned i = 0; i < count; i++)
+    read_gpus();
+    for (unsigned i = 0; i < gpu_count; i++)
         json_array_append_new(
             list, ff__must(json_pack("{s:s, s:s, s:I}", "name", gpus[i].name, "summary",
                                      gpus[i].summary, "memory", (json_int_t)gpus[i].memory)));
@@ -248,68 +318,167 @@ static json_t *gpus_json(void) {
 /* ---- the command ---- */
 
 static const struct {
-    const char *name;
-    void (*show)(void);
+    const char *name, *one; /* its name, and what one item of it is called */
+    const char *(*name_at)(unsigned index);
+    void (*show)(const struct names *names);
     json_t *(*json)(void);
 } lists[] = {
-    {"systems", show_systems, systems_json},
-    {"policies", show_policies, policies_json},
-    {"programs", show_programs, programs_json},
-    {"workloads", show_workloads, workloads_json},
-    {"gpus", show_gpus, gpus_json},
+    {"systems", "system", system_name, show_systems, systems_json},
+    {"policies", "policy", policy_name, show_policies, policies_json},
+    {"programs", "program", program_name, show_programs, programs_json},
+    {"workloads", "workload", workload_name, show_workloads, workloads_json},
+    {"gpus", "device", gpu_name, show_gpus, gpus_json},
 };
 
 #define LIST_COUNT (sizeof lists / sizeof lists[0])
 
 static const struct argp_option list_options[] = {
-    {"json", FF__OPTION_KEY(FF__OPTION_JSON), NULL, 0, "as JSON", 0},
+    {"json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL,
+     "write it as JSON to this file; without one, to standard output", 0},
     {0},
 };
 
-/* Which lists are wanted, by the words of the command line. */
-static int choose(const struct ff__options *options, bool wanted[LIST_COUNT]) {
-    for (size_t i = 0; i < LIST_COUNT; i++)
-        wanted[i] = options->word_count == 0;
-    for (int word = 0; word < options->word_count; word++) {
-        size_t i = 0;
-        while (i < LIST_COUNT && strcmp(lists[i].name, options->words[word]) != 0)
-            i++;
-        if (i == LIST_COUNT)
-            return ff__complain(FF__EXIT_USAGE,
-                                "there is no list '%s'; there are: systems, policies, programs, "
-                                "workloads, gpus",
-                                options->words[word]);
-        wanted[i] = true;
+/* A list that is wanted, with the names that follow it. */
+struct wanted {
+    bool listed;
+    struct names names;
+};
+
+static size_t find_list(const char *name) {
+    size_t i = 0;
+    while (i < LIST_COUNT && strcmp(lists[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Of the first item with this name; past the end if there is none. */
+static unsigned position(size_t list, const char *name) {
+    const char *other;
+    unsigned i = 0;
+    while ((other = lists[list].name_at(i)) && strcmp(other, name) != 0)
+        i++;
+    return i;
+}
+
+static int complain_name(size_t list, const char *name) {
+    struct ff__nearest nearest = {.word = name};
+    const char *other;
+    for (unsigned i = 0; (other = lists[list].name_at(i)); i++)
+        ff__nearest_offer(&nearest, other);
+    bool close = ff__nearest_is_close(&nearest);
+    return ff__complain(FF__EXIT_USAGE, "there is no %s '%s'; %s%s", lists[list].one, name,
+                        close ? "the nearest is " : "see farfault list ",
+                        close ? nearest.best : lists[list].name);
+}
+
+static int check_names(const struct wanted wanted[LIST_COUNT]) {
+    for (size_t list = 0; list < LIST_COUNT; list++) {
+        for (int i = 0; i < wanted[list].names.count; i++) {
+            const char *name = wanted[list].names.items[i];
+            if (!lists[list].name_at(position(list, name)))
+                return complain_name(list, name);
+        }
     }
     return 0;
 }
 
-static void show(const bool wanted[LIST_COUNT]) {
+/* The words of the command line, which may be lists themselves. */
+static struct ff__words split_all(const struct ff__options *options) {
+    struct ff__words all = {0};
+    for (int word = 0; word < options->word_count; word++) {
+        struct ff__words some = ff__words_split(options->words[word]);
+        for (unsigned i = 0; i < some.count; i++)
+            ff__words_add(&all, ff__text("%s", some.items[i]));
+        ff__words_free(&some);
+    }
+    return all;
+}
+
+/* Which lists are wanted, and what of them. */
+static int choose(const struct ff__words *words, struct wanted wanted[LIST_COUNT]) {
+    size_t last = LIST_COUNT;
+    for (size_t i = 0; i < LIST_COUNT; i++)
+        wanted[i] = (struct wanted){.listed = words->count == 0};
+    for (unsigned word = 0; word < words->count; word++) {
+        size_t list = find_list(words->items[word]);
+        if (list < LIST_COUNT) {
+            wanted[list] = (struct wanted){true, {words->items + word + 1, 0}};
+            last = list;
+        } else if (last < LIST_COUNT) {
+            wanted[last].names.count++;
+        } else {
+            return ff__complain(FF__EXIT_USAGE,
+                                "there is no list '%s'; there are: systems, policies, programs, "
+                                "workloads, gpus",
+                                words->items[word]);
+        }
+    }
+    return check_names(wanted);
+}
+
+static void show(const struct wanted wanted[LIST_COUNT]) {
     bool first = true;
     for (size_t i = 0; i < LIST_COUNT; i++) {
-        if (!wanted[i])
+        if (!wanted[i].listed)
             continue;
         if (!first)
             putchar('\n');
         first = false;
-        lists[i].show();
+        lists[i].show(&wanted[i].names);
     }
 }
 
-static void show_json(const bool wanted[LIST_COUNT]) {
-    json_t *all = ff__must(json_object());
+#define WIDTH 78u /* of a line of names */
+
+/* All names, for a screen of 24 lines. */
+static void show_short(void) {
+    for (size_t list = 0; list < LIST_COUNT; list++) {
+        const char *name;
+        size_t used = 0;
+        for (unsigned i = 0; (name = lists[list].name_at(i)); i++) {
+            if (position(list, name) < i)
+                continue; /* a policy of two kinds */
+            if (used == 0 || used + strlen(name) + 1 > WIDTH)
+                used = (size_t)printf("%s%-10s", used ? "\n" : "", used ? "" : lists[list].name);
+            used += (size_t)printf(" %s", name);
+        }
+        putchar('\n');
+    }
+    puts("More of each: farfault list systems, farfault list systems NAME, and so on.");
+}
+
+static int write_json(const struct wanted wanted[LIST_COUNT], const struct ff__outputs *outputs) {
+    json_t *all = ff__results_new("list");
     for (size_t i = 0; i < LIST_COUNT; i++)
-        if (wanted[i])
-            json_object_set_new(all, lists[i].name, lists[i].json());
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
+        if (wanted[i].listed)
+            ff__json_set(all, lists[i].name, lists[i].json());
+    int status = ff__outputs_write(outputs, all);
     json_decref(all);
+    return status;
+}
+
+/* A variable does not turn a list into JSON. */
+static int list(const struct ff__options *options, const struct ff__words *words) {
+    struct wanted wanted[LIST_COUNT];
+    struct ff__outputs outputs = {.json = NULL};
+    int status = choose(words, wanted);
+    if (!status && !options->from_environment[FF__OPTION_JSON])
+        status = ff__outputs_read(options, &outputs);
+    if (status)
+        return status;
+    if (outputs.json)
+        return write_json(wanted, &outputs);
+    if (words->count == 0)
+        show_short();
+    else
+        show(wanted);
+    return 0;
 }
 
 int ff__list(int argc, char **argv) {
     const struct argp argp = {list_options,
                               ff__options_take,
-                              "[systems] [policies] [programs] [workloads] [gpus]",
+                              "[systems|policies|programs|workloads|gpus...] [NAME...]",
                               help,
                               NULL,
                               NULL,
@@ -318,11 +487,9 @@ int ff__list(int argc, char **argv) {
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)
         return status;
-    bool wanted[LIST_COUNT],
-        json = options.text[FF__OPTION_JSON] != NULL && !options.from_environment[FF__OPTION_JSON];
-    status = choose(&options, wanted);
-    if (!status)
-        (json ? show_json : show)(wanted);
+    struct ff__words words = split_all(&options);
+    status = list(&options, &words);
+    ff__words_free(&words);
     ff__options_free(&options);
     return status;
 }

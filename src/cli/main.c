@@ -20,7 +20,7 @@ static const struct {
 };
 
 #define COMMAND_LIST                                                                               \
-    "compare, export, import, list, predict, probe, record, replay, "                              \
+    "compare, export, help, import, list, predict, probe, record, replay, "                        \
     "repro, run, sim, top and train"
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -31,7 +31,7 @@ static const char help[] =
     "Commands:\n"
     "  run      run an OpenCL program with a budget of device memory\n"
     "  compare  run programs under several systems and compare times and traffic\n"
-    "  sim      simulate models of programs on modelled devices, and compare in the same way\n"
+    "  sim      the same for models of programs, on modelled devices\n"
     "  top      show the devices that programs share, and what they lend each other\n"
     "  probe    measure what this machine's software device costs, as a device for sim and replay\n"
     "  record   like run, and also write a trace\n"
@@ -42,14 +42,15 @@ static const char help[] =
     "  predict  measure how good and how fast a trained predictor is\n"
     "  repro    show a paper's published tables beside ours\n"
     "  list     list the systems, policies, programs, workloads and devices\n"
+    "  help     describe a command: farfault help run\n"
     "\n"
     "Examples:\n"
     "  farfault run --memory 256M -- ./program --its --arguments\n"
     "  farfault compare --memory 66% atax bicg\n"
-    "  farfault sim bfs --memory 66% --gpu v100-16g\n"
+    "  farfault sim bfs -m 66% -g v100-16g\n"
     "  farfault list systems\n"
     "\n"
-    "`farfault COMMAND --help' describes each command.";
+    "`farfault help COMMAND', or COMMAND -h, describes each command.";
 
 /* What is left after the options: the command and its arguments. */
 struct rest {
@@ -74,6 +75,7 @@ static error_t take(int key, char *argument, struct argp_state *state) {
 
 static int unknown_command(const char *name) {
     struct ff__nearest nearest = {.word = name};
+    ff__nearest_offer(&nearest, "help");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ff__nearest_offer(&nearest, commands[i].name);
     if (ff__nearest_is_close(&nearest))
@@ -88,22 +90,35 @@ static int check_environment(void) {
     return ff_environment_check(&error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message) : 0;
 }
 
-static int run_command(const struct rest *rest) {
+static int run_command(int count, char **words) {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i].name, rest->words[0]) != 0)
+        if (strcmp(commands[i].name, words[0]) != 0)
             continue;
         char *name = ff__text("farfault %s", commands[i].name);
-        rest->words[0] = name;
-        int status = commands[i].main(rest->count, rest->words);
+        words[0] = name;
+        int status = commands[i].main(count, words);
         program_invocation_name = "farfault";
         free(name);
         return status;
     }
-    return unknown_command(rest->words[0]);
+    return unknown_command(words[0]);
+}
+
+static const struct argp main_argp = {NULL, take, "COMMAND [ARGUMENT...]", help, NULL, NULL, NULL};
+
+/* farfault help [COMMAND]: as --help does it, which ends the program. */
+static int show_help(const struct rest *rest) {
+    static char name[] = "farfault", wanted[] = "--help";
+    char *words[] = {rest->count == 2 ? rest->words[1] : name, wanted, NULL};
+    struct rest unused;
+    if (rest->count > 2)
+        return ff__complain(FF__EXIT_USAGE, "help describes one command, such as: help run");
+    if (rest->count == 2)
+        return run_command(2, words);
+    return ff__arguments_parse(&main_argp, 2, words, ARGP_IN_ORDER, &unused);
 }
 
 int main(int argc, char **argv) {
-    const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", help, NULL, NULL, NULL};
     struct rest rest = {0};
     static char name[] = "farfault";
     char *nothing[] = {name, NULL};
@@ -113,14 +128,16 @@ int main(int argc, char **argv) {
     }
     argv[0] = name;
     argp_program_version = FF__VERSION_LINE;
-    int status = ff__arguments_parse(&argp, argc, argv, ARGP_IN_ORDER, &rest);
+    int status = ff__arguments_parse(&main_argp, argc, argv, ARGP_IN_ORDER, &rest);
     if (status)
         return status;
     if (rest.count == 0)
         return ff__complain(FF__EXIT_USAGE, "no command; there are: " COMMAND_LIST);
+    if (strcmp(rest.words[0], "help") == 0)
+        return show_help(&rest);
     status = check_environment();
     if (!status)
-        status = run_command(&rest);
+        status = run_command(rest.count, rest.words);
     if (fflush(stdout) == EOF && status == 0)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write to standard output");
     return status;

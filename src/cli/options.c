@@ -30,11 +30,13 @@ static const struct {
     [FF__OPTION_SYSTEM] = {"system", "FARFAULT_SYSTEM", "system"},
     [FF__OPTION_MEMORY] = {"memory", "FARFAULT_MEMORY", "memory"},
     [FF__OPTION_JSON] = {"json", "FARFAULT_JSON", NULL},
+    [FF__OPTION_CSV] = {"csv", "FARFAULT_CSV", NULL},
     [FF__OPTION_SOCKET] = {"socket", "FARFAULT_SOCKET", NULL},
     [FF__OPTION_ONCE] = {"once", "FARFAULT_ONCE", NULL},
     [FF__OPTION_QUIET] = {"quiet", "FARFAULT_QUIET", NULL},
     [FF__OPTION_SYSTEMS] = {"systems", "FARFAULT_SYSTEMS", NULL},
     [FF__OPTION_SIZE] = {"size", "FARFAULT_SIZE", NULL},
+    [FF__OPTION_SAME_OUTPUT] = {"same-output", "FARFAULT_SAME_OUTPUT", NULL},
     [FF__OPTION_RUNS] = {"runs", "FARFAULT_RUNS", NULL},
     [FF__OPTION_PROGRAMS] = {"programs", "FARFAULT_PROGRAMS", NULL},
     [FF__OPTION_TIMEOUT] = {"timeout", "FARFAULT_TIMEOUT", NULL},
@@ -69,12 +71,9 @@ static const struct {
 
 /* ---- reading them ---- */
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option device_options[] = {
-    OPTION("devices", DEVICES, "N",
-           "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    SHORT_OPTION("devices", 'd', "N",
+                 "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("device-type", DEVICE_TYPE, "gpu|cpu",
            "the device type that programs see (default: gpu; with cpu, a program that has separate "
            "kernels for CPUs uses these, as it would without farfault)"),
@@ -106,10 +105,38 @@ static const struct argp_option device_options[] = {
 
 const struct argp ff__device_argp = {.options = device_options, .parser = ff__options_take};
 
+/* The row of a command's option with this key, or else with this name; NULL: it has none. */
+static const struct argp_option *find_row(const struct argp *argp, int key, const char *name) {
+    const struct argp_option *row = argp->options, *found;
+    for (; row && (row->name || row->key || row->doc); row++)
+        if (row->name && (name ? strcmp(row->name, name) == 0 : row->key == key))
+            return row;
+    for (const struct argp_child *child = argp->children; child && child->argp; child++)
+        if ((found = find_row(child->argp, key, name)))
+            return found;
+    return NULL;
+}
+
+/* FF__OPTIONS: the key is none of ours. */
+static int option_of(const struct argp *argp, int key) {
+    const struct argp_option *row =
+        key > 0 && key < FF__OPTION_KEY(FF__OPTIONS) ? find_row(argp, key, NULL) : NULL;
+    int option = 0;
+    while (option < FF__OPTIONS && (!row || strcmp(names[option].name, row->name) != 0))
+        option++;
+    return option;
+}
+
+/* What an option without a value says: where results go, it is standard output. */
+static const char *without_value(int option) {
+    return option == FF__OPTION_JSON || option == FF__OPTION_CSV ? "-" : "on";
+}
+
 error_t ff__options_take(int key, char *argument, struct argp_state *state) {
     struct ff__options *options = state->input;
-    if (key >= FF__OPTION_KEY(0) && key < FF__OPTION_KEY(FF__OPTIONS)) {
-        options->text[key - FF__OPTION_KEY(0)] = argument ? argument : "on";
+    int option = option_of(state->root_argp, key);
+    if (option < FF__OPTIONS) {
+        options->text[option] = argument ? argument : without_value(option);
         return 0;
     }
     switch (key) {
@@ -132,25 +159,14 @@ static const char *keep(struct ff__options *options, char *text) {
     return text;
 }
 
-/* Whether the command has the option: a variable that is meant for another one means nothing here. */
-static bool has_option(const struct argp *argp, int key) {
-    const struct argp_option *option = argp->options;
-    for (; option && (option->name || option->key || option->doc); option++)
-        if (option->key == key)
-            return true;
-    for (const struct argp_child *child = argp->children; child && child->argp; child++)
-        if (has_option(child->argp, key))
-            return true;
-    return false;
-}
-
 int ff__options_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                       struct ff__options *out) {
     *out = (struct ff__options){0};
     int status = ff__arguments_parse(argp, argc, argv, flags, out);
     for (int i = 0; i < FF__OPTIONS && !status; i++) {
         const char *value = getenv(names[i].variable);
-        if (out->text[i] || !value || !has_option(argp, FF__OPTION_KEY(i)))
+        /* a variable that is meant for another command means nothing here */
+        if (out->text[i] || !value || !find_row(argp, 0, names[i].name))
             continue;
         out->text[i] = keep(out, ff__text("%s", value)); /* what getenv() gave may change */
         out->from_environment[i] = true;

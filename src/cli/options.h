@@ -28,12 +28,14 @@ enum ff__option {
     FF__OPTION_SYSTEM,
     FF__OPTION_MEMORY,
     FF__OPTION_JSON,
+    FF__OPTION_CSV,
     FF__OPTION_SOCKET,
     FF__OPTION_ONCE,
     FF__OPTION_QUIET,
     FF__OPTION_SYSTEMS,
     FF__OPTION_SIZE,
     FF__OPTION_RUNS,
+    FF__OPTION_SAME_OUTPUT,
     FF__OPTION_PROGRAMS,
     FF__OPTION_TIMEOUT,
     /* modelled devices and traces */
@@ -68,8 +70,27 @@ enum ff__option {
     FF__OPTIONS
 };
 
-/* An option's key for argp: above all letters, so that no option has a short form. */
+/* An option's key for argp: above all letters, so that it has no short form. */
 #define FF__OPTION_KEY(option) (256 + (option))
+
+/* Rows of a sub-command's struct argp_option; SHORT_OPTION has a letter, too. */
+#define OPTION(name, key, value, help)                                                             \
+    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
+#define SHORT_OPTION(name, letter, value, help)                                                    \
+    { name, letter, value, 0, help, 0 }
+
+/* Where results go besides tables. */
+#define OUTPUT_OPTIONS                                                                             \
+    {"json",                                                                                       \
+     FF__OPTION_KEY(FF__OPTION_JSON),                                                              \
+     "FILE",                                                                                       \
+     OPTION_ARG_OPTIONAL,                                                                          \
+     "write all results to this file; without one, to standard output, in place of the tables",    \
+     0},                                                                                           \
+    {                                                                                              \
+        "csv", FF__OPTION_KEY(FF__OPTION_CSV), "FILE", OPTION_ARG_OPTIONAL,                        \
+            "the same as a table, a line a run", 0                                                 \
+    }
 
 struct ff__options {
     const char *text[FF__OPTIONS];      /* NULL: not given */

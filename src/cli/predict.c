@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/scores.h"
 #include "cli/specs.h"
 #include "cli/training_data.h"
 #include "learn/blas/blas.h"
@@ -15,13 +16,11 @@
 #define TIMINGS 200000u /* predictions timed, at most */
 #define BATCH   128u
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option predict_options[] = {
     OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
-    OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    OUTPUT_OPTIONS,
     {0},
 };
 
@@ -141,8 +140,14 @@ static uint16_t find_program(const struct ff__model *model, const char *name) {
     return found;
 }
 
+/* What is wanted of each program. */
+struct wanted {
+    bool timed, tables;
+    json_t *runs;
+};
+
 static int predict_one(struct ff__model *model, struct ff__training_data *data, unsigned which,
-                       bool timed) {
+                       const struct wanted *wanted) {
     struct ff__corpus corpus;
     struct ff__dataset dataset;
     struct ff__score score;
@@ -155,8 +160,10 @@ static int predict_one(struct ff__model *model, struct ff__training_data *data, 
         ff__net_score(&model->net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
+        json_array_append_new(wanted->runs, ff__score_json(data->workloads.items[which], &score));
+    if (!status && wanted->tables)
         show(data->workloads.items[which], &score);
-    if (!status && timed)
+    if (!status && wanted->timed)
         status = bench(model, &dataset, &corpus);
     ff__dataset_fini(&dataset);
     ff__corpus_fini(&corpus);
@@ -165,29 +172,54 @@ static int predict_one(struct ff__model *model, struct ff__training_data *data, 
 
 /* ---- the command ---- */
 
+static int predict_all(struct ff__model *model, struct ff__training_data *data,
+                       const struct wanted *wanted) {
+    int status = 0;
+    if (wanted->timed && model->net.type != &ff__net_hlsh)
+        return ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
+                            model->net.type->name);
+    data->by = model->by;
+    for (unsigned i = 0; i < data->workloads.count && !status; i++)
+        status = predict_one(model, data, i, wanted);
+    return status;
+}
+
+/* Times are for people alone. */
+static int read_wanted(const struct ff__options *options, struct ff__outputs *outputs,
+                       struct wanted *wanted) {
+    int status = ff__options_flag(options, FF__OPTION_BENCH, &wanted->timed);
+    if (!status)
+        status = ff__outputs_read(options, outputs);
+    wanted->tables = ff__outputs_leave_tables(outputs);
+    if (!status && wanted->timed && !wanted->tables)
+        status = ff__complain(FF__EXIT_USAGE, "--bench shows times on standard output: give --json "
+                                              "or --csv a file, such as --json=FILE");
+    return status;
+}
+
 static int predict(const struct ff__options *options) {
     struct ff__model model;
     struct ff__training_data data = {0};
+    struct ff__outputs outputs = {NULL, NULL};
+    struct wanted wanted = {.runs = ff__must(json_array())};
     struct ff_error error;
-    bool timed = false;
-    if (options->word_count != 2)
-        return ff__complain(FF__EXIT_USAGE,
-                            "name a model and the workloads: farfault predict MODEL WORKLOAD");
-    int status = ff__options_flag(options, FF__OPTION_BENCH, &timed);
+    int status =
+        options->word_count == 2
+            ? read_wanted(options, &outputs, &wanted)
+            : ff__complain(FF__EXIT_USAGE,
+                           "name a model and the workloads: farfault predict MODEL WORKLOAD");
     if (!status)
         status = ff__training_data_read(options, options->words[1], &data);
-    if (!status && ff__model_read(&model, options->words[0], BATCH, &error))
+    if (!status && ff__model_read(&model, options->words[0], BATCH, &error)) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    else if (!status) {
-        data.by = model.by;
-        if (timed && model.net.type != &ff__net_hlsh)
-            status = ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
-                                  model.net.type->name);
-        for (unsigned i = 0; i < data.workloads.count && !status; i++)
-            status = predict_one(&model, &data, i, timed);
+    } else if (!status) {
+        status = predict_all(&model, &data, &wanted);
         ff__model_fini(&model);
     }
+    if (!status)
+        status = ff__scores_write(&outputs, "predict", wanted.runs);
     ff__training_data_free(&data);
+    json_decref(wanted.runs);
     return status;
 }
 

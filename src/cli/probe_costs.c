@@ -12,11 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option options_of_probe[] = {
-    OPTION("output", OUTPUT, "FILE.json", "the device to write, for --gpu of sim and replay"),
+    SHORT_OPTION("output", 'o', "FILE.json", "the device to write, for --gpu of sim and replay"),
     {0},
 };
 

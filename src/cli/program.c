@@ -63,17 +63,6 @@ static int add_bundled(struct ff__programs *programs, const char *name, uint64_t
     return 0;
 }
 
-int ff__programs_add(struct ff__programs *programs, const char *word, uint64_t size) {
-    if (!strpbrk(word, " /"))
-        return add_bundled(programs, word, size);
-    char **argv = arguments(3);
-    argv[0] = ff__text("/bin/sh");
-    argv[1] = ff__text("-c");
-    argv[2] = ff__text("%s", word);
-    add(programs, word, argv, false);
-    return 0;
-}
-
 static int add_all(struct ff__programs *programs, uint64_t size) {
     const struct ff__program_row *row;
     int status = 0;
@@ -91,6 +80,17 @@ int ff__programs_add_list(struct ff__programs *programs, const char *list, uint6
         status = add_bundled(programs, names.items[i], size);
     ff__words_free(&names);
     return status;
+}
+
+int ff__programs_add(struct ff__programs *programs, const char *word, uint64_t size) {
+    if (!strpbrk(word, " /"))
+        return ff__programs_add_list(programs, word, size);
+    char **argv = arguments(3);
+    argv[0] = ff__text("/bin/sh");
+    argv[1] = ff__text("-c");
+    argv[2] = ff__text("%s", word);
+    add(programs, word, argv, false);
+    return 0;
 }
 
 void ff__programs_free(struct ff__programs *programs) {

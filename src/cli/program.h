@@ -27,8 +27,7 @@ struct ff__programs {
  * 0 or, with one line on stderr, an exit status. */
 int ff__programs_add_list(struct ff__programs *programs, const char *list, uint64_t size);
 
-/* Adds a word of the command line: a bundled program's name, or a command, which has a space or a
- * slash. */
+/* Adds a word of the command line: a list as above, or a command, which has a space or a slash. */
 int ff__programs_add(struct ff__programs *programs, const char *word, uint64_t size);
 
 void ff__programs_free(struct ff__programs *programs);

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/pool.h"
 #include "cli/repro_runs.h"
 #include "report/json.h"
@@ -21,14 +22,11 @@ static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option repro_options[] = {
-    OPTION("json", JSON, NULL, "write JSON to standard output"),
+    OUTPUT_OPTIONS,
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
-    OPTION("jobs", JOBS, "N",
-           "how many simulations run at the same time (default: one per processor)"),
+    SHORT_OPTION("jobs", 'j', "N",
+                 "how many simulations run at the same time (default: one per processor)"),
     OPTION("models", MODELS, "FOLDER",
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
@@ -61,7 +59,7 @@ static const char help[] =
     "Examples:\n"
     "  farfault repro uvmsmart\n"
     "  farfault repro forest --parts benchmarks,ablation\n"
-    "  farfault repro uvmsmart --json >uvmsmart.json";
+    "  farfault repro uvmsmart --json=uvmsmart.json";
 
 /* ---- tables ---- */
 
@@ -194,20 +192,36 @@ int ff__repro_published(const char *name, json_t **out) {
     return 0;
 }
 
-static int present(const struct ff__repro *repro, json_t *tables, bool json) {
+/* All rows, each a run with its table's name. */
+static json_t *runs_of(const json_t *tables) {
+    json_t *runs = ff__must(json_array()), *table, *row;
+    size_t i, j;
+    json_array_foreach(tables, i, table) {
+        json_array_foreach(json_object_get(table, "rows"), j, row) {
+            json_t *run = ff__must(json_object());
+            ff__json_set(run, "table", json_incref(json_object_get(table, "id")));
+            json_object_update(run, row);
+            json_array_append_new(runs, run);
+        }
+    }
+    return runs;
+}
+
+static int present(const struct ff__repro *repro, json_t *tables,
+                   const struct ff__outputs *outputs) {
     size_t i;
-    json_t *table;
+    json_t *table, *all = ff__results_new("repro");
     json_array_foreach(tables, i, table) {
         summarize(table);
-        if (!json)
+        if (ff__outputs_leave_tables(outputs))
             show_table(table);
     }
-    if (!json)
-        return 0;
-    json_t *all = ff__must(json_pack("{s:s, s:O}", "name", repro->name, "tables", tables));
-    int status = ff__json_write(all, "-");
+    ff__json_set(all, "name", ff__json_text(repro->name));
+    ff__json_set(all, "tables", json_incref(tables));
+    ff__json_set(all, "runs", runs_of(tables));
+    int status = ff__outputs_write(outputs, all);
     json_decref(all);
-    return status ? ff__complain(FF__EXIT_FAILURE, "cannot write to standard output") : 0;
+    return status;
 }
 
 static int read_plan(const struct ff__options *options, const char *paper, json_t **published,
@@ -230,17 +244,21 @@ static int read_plan(const struct ff__options *options, const char *paper, json_
 
 static int reproduce(const struct ff__options *options) {
     const struct ff__repro *repro = options->word_count == 1 ? find_repro(options->words[0]) : NULL;
-    bool json = options->text[FF__OPTION_JSON] && !options->from_environment[FF__OPTION_JSON];
-    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads(), .shows_runs = !json};
+    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads()};
+    struct ff__outputs outputs;
     json_t *published = NULL;
     if (!repro)
         return complain_unknown(options->word_count == 1 ? options->words[0] : NULL);
+    int status = ff__outputs_read(options, &outputs);
+    if (status)
+        return status;
+    plan.shows_runs = ff__outputs_leave_tables(&outputs);
     json_t *tables = ff__must(json_array());
-    int status = read_plan(options, repro->name, &published, &plan);
+    status = read_plan(options, repro->name, &published, &plan);
     if (!status)
         status = repro->run(&plan, tables);
     if (!status)
-        status = present(repro, tables, json);
+        status = present(repro, tables, &outputs);
     ff__kept_close(plan.kept);
     json_decref(tables);
     json_decref(published);

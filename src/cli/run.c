@@ -5,34 +5,30 @@
 #include "cli/environment.h"
 #include "cli/find.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/probe.h"
 #include "cli/trial.h"
 #include "report/account.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 #define NOTICE_NS UINT64_C(10000000000)
 
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
-    OPTION("system", SYSTEM, "NAME[:KEY=VALUE,..]",                                                \
-           "the policies that manage memory (default: keep; see farfault list systems)"),          \
-        OPTION(                                                                                    \
-            "memory", MEMORY, "SIZE|SHARE%",                                                       \
+    SHORT_OPTION("system", 's', "NAME[:KEY=VALUE,..]",                                             \
+                 "the policies that manage memory (default: keep; see farfault list systems)"),    \
+        SHORT_OPTION(                                                                              \
+            "memory", 'm', "SIZE|SHARE%",                                                          \
             "memory of each device (default: 256M); a share is one of the program's footprint, "   \
             "for which it is run once more beforehand, without input"),                            \
-        OPTION("json", JSON, "FILE", "write the summary to this file instead of to stderr"),       \
-        OPTION("quiet", QUIET, NULL, "no summary"),                                                \
+        OUTPUT_OPTIONS, SHORT_OPTION("quiet", 'q', NULL, "no summary"),                            \
         OPTION("explain", EXPLAIN, NULL,                                                           \
                "the summary ends with what the policies found, such as the class of each kernel "  \
                "and buffer under specforest")
@@ -40,7 +36,7 @@
 static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
 
 static const struct argp_option record_options[] = {
-    OPTION("output", OUTPUT, "TRACE", "the trace to write"),
+    SHORT_OPTION("output", 'o', "TRACE", "the trace to write"),
     OPTION("touches", TOUCHES, NULL,
            "record what each launch touches first, page by page, whatever is resident, which any "
            "system can be replayed on; much slower"),
@@ -63,7 +59,7 @@ static const char help[] =
     "Examples:\n"
     "  farfault run --memory 256M -- ./program --its --arguments\n"
     "  farfault run --system nvidia:threshold=25 --memory 50% -- ./program\n"
-    "  farfault run --link host=12.3GB/s,16.7us --json run.json -- ./program";
+    "  farfault run --link host=12.3GB/s,16.7us --json=run.json -- ./program";
 
 static const char record_help[] =
     "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
@@ -90,9 +86,10 @@ struct plan {
     struct ff__amount memory;
     struct ff__program program;
     char preload[PATH_MAX];
-    char *json;          /* absolute, or NULL */
-    char *record;        /* absolute, or NULL: no trace */
-    const char *handler; /* not the default; or NULL */
+    struct ff__outputs outputs;
+    char summary[PATH_MAX]; /* where the program leaves its summary for `outputs`; "": nowhere */
+    char *record;           /* absolute, or NULL: no trace */
+    const char *handler;    /* not the default; or NULL */
     bool quiet;
     struct ff__book *book; /* what its processes saw, counted and did */
     char book_path[64];
@@ -111,36 +108,59 @@ static int read_memory(struct plan *plan) {
     return 0;
 }
 
-/* The file is made now, so that a path that cannot be written is found before the program runs. */
-static int prepare_json(struct plan *plan) {
-    const char *text = plan->options.text[FF__OPTION_JSON];
-    if (!text)
+/* The program leaves its summary where only we look. */
+static int prepare_outputs(struct plan *plan) {
+    int status = ff__outputs_read(&plan->options, &plan->outputs);
+    if (status || (!plan->outputs.json && !plan->outputs.csv))
+        return status;
+    status = ff__summary_place(plan->summary);
+    if (!status)
         return 0;
-    char *path = ff__path_absolute(text);
-    struct stat about;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    bool regular = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-    int status = 0;
-    if (fd < 0 || (regular && ftruncate(fd, 0) < 0))
-        status = ff__options_complain(&plan->options, FF__OPTION_JSON, strerror(errno));
-    else if (!regular)
-        status = ff__options_complain(&plan->options, FF__OPTION_JSON, "must be a regular file");
-    if (fd >= 0)
-        close(fd);
-    if (status)
-        free(path);
-    else
-        plan->json = path;
-    return status;
+    plan->summary[0] = '\0';
+    return ff__complain(FF__EXIT_FAILURE, "cannot make a temporary file: %s", strerror(-status));
 }
 
-/* Takes the file away again if nothing was written to it. */
-static void finish_json(struct plan *plan) {
-    struct stat about;
-    if (plan->json && stat(plan->json, &about) == 0 && about.st_size == 0)
-        unlink(plan->json);
-    free(plan->json);
-    plan->json = NULL;
+/* What the summary says, as a run like those of compare, with all that only it has. */
+static json_t *run_of(const struct plan *plan, const struct ff__summary *summary, int status) {
+    const struct ff__run_subject subject = {
+        .subject = plan->program.name,
+        .system = plan->config.system,
+        .device = json_string_value(json_object_get(summary->all, "description")),
+        .share = plan->memory.share > 0 ? plan->options.text[FF__OPTION_MEMORY] : NULL,
+        .memory = plan->config.memory,
+        .footprint = summary->footprint,
+    };
+    const struct ff__run_measures measures = {
+        .seconds = summary->seconds,
+        .slowdown = (double)NAN,
+        .faults = summary->faults,
+        .bytes_in = summary->bytes_in,
+        .bytes_out = summary->bytes_out,
+        .hit_rate = summary->hit_rate,
+    };
+    char *reason = ff__text("status %d", status);
+    json_t *run = ff__run_new(&subject, &measures, NULL, json_null());
+    ff__json_set(run, "good", json_boolean(status == 0));
+    ff__json_set(run, "reason", status ? ff__json_text(reason) : json_null());
+    json_object_update_missing(run, summary->all);
+    free(reason);
+    return run;
+}
+
+/* Nothing is written of a program that has left no summary. */
+static int write_outputs(const struct plan *plan, int status) {
+    struct ff__summary summary;
+    if (!plan->summary[0] || ff__summary_read(plan->summary, &summary))
+        return status;
+    json_t *all = ff__results_new("run"), *runs = ff__must(json_array());
+    json_array_append_new(runs, run_of(plan, &summary, status));
+    ff__json_set(all, "devices", ff__json_count(plan->config.devices));
+    ff__json_set(all, "seed", ff__json_count(plan->config.seed));
+    ff__json_set(all, "runs", runs);
+    int written = ff__outputs_write(&plan->outputs, all);
+    json_decref(all);
+    ff__summary_free(&summary);
+    return status ? status : written;
 }
 
 /* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. Threads
@@ -193,7 +213,7 @@ static int probe(struct plan *plan) {
     char text[FF__PROBE_TEXT];
     int status = ff__probe_system(&plan->config);
     if (!status)
-        status = prepare_json(plan);
+        status = prepare_outputs(plan);
     if (!status)
         status = ff__probe_device(&plan->options, &plan->config, text);
     if (!status)
@@ -221,6 +241,7 @@ static int measure_footprint(const struct plan *plan, uint64_t *footprint) {
         .program = &plan->program,
         .preload = plan->preload,
         .devices = plan->config.devices,
+        .expected_output = -1,
     };
     struct ff__trial trial;
     if (!plan->quiet)
@@ -268,7 +289,7 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
     ff__environment_manage(out, plan->preload, plan->config.devices);
     ff__environment_set(out, "FARFAULT_SYSTEM", "%s", plan->config.system);
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->config.memory);
-    const char *summary = plan->json ? plan->json : plan->quiet ? "none" : "text";
+    const char *summary = plan->summary[0] ? plan->summary : plan->quiet ? "none" : "text";
     ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
     ff__environment_set(out, "FARFAULT_ACCOUNTS", "%s", plan->book_path);
     if (plan->handler)
@@ -286,12 +307,12 @@ static void report_rest(const struct plan *plan) {
         int status = 0;
         if (account->reported || !account->managed)
             continue;
-        if (plan->json)
-            status = ff__account_write(account, NULL, plan->json);
+        if (plan->summary[0])
+            status = ff__account_write(account, NULL, plan->summary);
         else if (!plan->quiet)
             ff__account_print(account, NULL, stderr);
         if (status)
-            ff__complain(0, "cannot write the summary to %s: %s", plan->json, strerror(-status));
+            ff__complain(0, "cannot write the summary to %s: %s", plan->summary, strerror(-status));
     }
 }
 
@@ -366,8 +387,9 @@ static int run_all(struct plan *plan) {
     if (!status)
         status = settle_memory(plan);
     if (!status)
-        status = run_program(plan);
-    finish_json(plan);
+        status = write_outputs(plan, run_program(plan));
+    if (plan->summary[0])
+        unlink(plan->summary);
     return status;
 }
 

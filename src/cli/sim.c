@@ -17,7 +17,7 @@ static const char sim_help[] =
     "Examples:\n"
     "  farfault sim bfs,hotspot --memory 66%\n"
     "  farfault sim bfs:size=64M --systems nvidia,nvidia:threshold=25 --oversubscribe 110%,150%\n"
-    "  farfault sim atax --gpu gtx1080ti,v100-16g --memory 50% --json out.json\n"
+    "  farfault sim atax --gpu gtx1080ti,v100-16g --memory 50% --json=out.json\n"
     "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace\n"
     "  farfault sim pagerank:scale=64 --machine p3.8xlarge --memory 256M --beside "
     "wcc:scale=128,idle "
@@ -38,7 +38,7 @@ static const char replay_help[] =
     "  farfault replay atax.trace --memory 66%\n"
     "  farfault replay atax.trace --systems nvidia,oracle --memory 50%,75% --gpu h100-80g";
 
-static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,oracle", "device"};
+static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,oracle", "66%"};
 
 static int run(const struct argp *argp, bool traces, int argc, char **argv) {
     struct ff__options options;

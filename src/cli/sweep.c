@@ -131,14 +131,10 @@ static void run_cell(void *self, unsigned cell) {
     ff__simulate(&simulation, &sweep->cells[cell]);
 }
 
-static bool wants_tables(const struct ff__sweep *sweep) {
-    return !sweep->json || strcmp(sweep->json, "-") != 0;
-}
-
 static void finish_cell(void *self, unsigned cell) {
     struct ff__sweep *sweep = self;
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    if (place.line + 1 == sweep->line_count && wants_tables(sweep))
+    if (place.line + 1 == sweep->line_count && ff__outputs_leave_tables(&sweep->outputs))
         ff__sweep_show(sweep, place.workload, place.gpu);
 }
 
@@ -150,12 +146,13 @@ static char *name_cell(const void *self, unsigned cell) {
 
 static int finish(const struct ff__sweep *sweep, unsigned count) {
     bool failed = false;
-    if (wants_tables(sweep) && !sweep->untimed)
+    if (ff__outputs_leave_tables(&sweep->outputs) && !sweep->untimed)
         ff__sweep_show_means(sweep);
-    int status = sweep->json ? ff__sweep_write(sweep, sweep->json) : 0;
+    json_t *all = ff__sweep_results(sweep);
+    int status = ff__outputs_write(&sweep->outputs, all);
+    json_decref(all);
     if (status)
-        return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", sweep->json,
-                            strerror(-status));
+        return status;
     for (unsigned i = 0; i < count; i++)
         failed = failed || !sweep->cells[i].good;
     return failed ? FF__EXIT_FAILURE : 0;

@@ -6,6 +6,7 @@
 
 #include "cli/amount.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/simulate.h"
 
 #include <farfault/trace.h>
@@ -34,7 +35,8 @@ struct ff__sweep {
     uint64_t seed;
     unsigned devices, jobs;
     bool check, untimed, settles, explains, anyway;
-    const char *json, *trace; /* NULL: none */
+    struct ff__outputs outputs;
+    const char *trace; /* NULL: none */
     unsigned line_count;
     struct ff__simulated *cells;
 };
@@ -98,7 +100,7 @@ double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu);
 void ff__sweep_show_means(const struct ff__sweep *sweep);
 
-/* `path` "-" is stdout. 0 or a negative errno. */
-int ff__sweep_write(const struct ff__sweep *sweep, const char *path);
+/* Everything; the caller owns it. */
+json_t *ff__sweep_results(const struct ff__sweep *sweep);
 
 #endif

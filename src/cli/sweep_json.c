@@ -1,6 +1,6 @@
-/* A sweep as JSON; docs/simulation.md describes it. */
+/* A sweep as JSON; docs/simulation.md describes what is not in docs/running.md. */
+#include "cli/outputs.h"
 #include "cli/sweep.h"
-#include "report/json.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -16,45 +16,27 @@ static const struct {
     { #member, offsetof(struct ff__sim_result, member), false }
 #define TIMED(member)                                                                              \
     { #member, offsetof(struct ff__sim_result, member), true }
-    TIMED(time_ns),
-    TIMED(kernel_ns),
-    TIMED(fault_ns),
-    TIMED(link_in_ns),
-    TIMED(link_out_ns),
-    TIMED(link_peer_ns),
-    TIMED(stall_ns),
-    COUNTER(instructions),
-    COUNTER(accesses),
-    COUNTER(hits),
-    COUNTER(remote),
-    TIMED(walks),
-    COUNTER(faults),
-    TIMED(duplicates),
-    COUNTER(batches),
-    COUNTER(iterations),
-    COUNTER(iterations_run),
-    COUNTER(pages_in),
-    COUNTER(pages_out),
-    COUNTER(pages_dropped),
-    COUNTER(bytes_in),
-    COUNTER(bytes_out),
-    COUNTER(bytes_peer),
-    COUNTER(evicted_dirty),
-    COUNTER(evicted_clean),
-    COUNTER(thrashed),
-    COUNTER(demanded),
-    COUNTER(demanded_hits),
-    COUNTER(prefetched),
-    COUNTER(prefetched_used),
-    COUNTER(prefetched_useless),
-    COUNTER(sample_rounds),
-    COUNTER(sample_ns),
+    TIMED(time_ns),           TIMED(kernel_ns),
+    TIMED(fault_ns),          TIMED(link_in_ns),
+    TIMED(link_out_ns),       TIMED(link_peer_ns),
+    TIMED(stall_ns),          COUNTER(instructions),
+    COUNTER(accesses),        COUNTER(hits),
+    COUNTER(remote),          TIMED(walks),
+    TIMED(duplicates),        COUNTER(batches),
+    COUNTER(iterations),      COUNTER(iterations_run),
+    COUNTER(pages_in),        COUNTER(pages_out),
+    COUNTER(pages_dropped),   COUNTER(bytes_peer),
+    COUNTER(evicted_dirty),   COUNTER(evicted_clean),
+    COUNTER(thrashed),        COUNTER(demanded),
+    COUNTER(demanded_hits),   COUNTER(prefetched),
+    COUNTER(prefetched_used), COUNTER(prefetched_useless),
+    COUNTER(sample_rounds),   COUNTER(sample_ns),
     COUNTER(tracker_bytes),
 #undef TIMED
 #undef COUNTER
 };
 
-static void set_results(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
+static void set_counters(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sim_result *result = &sweep->cells[cell].result;
     const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
@@ -63,8 +45,6 @@ static void set_results(json_t *run, const struct ff__sweep *sweep, unsigned cel
         ff__json_set(run, counters[i].name,
                      known ? ff__json_count(*(const uint64_t *)at) : json_null());
     }
-    ff__json_set(run, "slowdown", ff__json_number(ff__sweep_slowdown(sweep, cell)));
-    ff__json_set(run, "hit_rate", ff__json_number(ff__sim_hit_rate(result)));
     ff__json_set(run, "accuracy", ff__json_number(ff__sim_accuracy(result)));
     ff__json_set(run, "coverage", ff__json_number(ff__sweep_coverage(sweep, cell)));
     ff__json_set(run, "ipc", ff__json_number(ff__sim_ipc(result, gpu)));
@@ -95,7 +75,7 @@ static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulat
         json_t *object = ff__must(json_object());
         bool is_idle = strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0;
         const struct ff__sim_result *result = is_idle ? NULL : &simulated->beside[program++];
-        ff__json_set(object, "workload", ff__json_text(sweep->beside.items[i]));
+        ff__json_set(object, "subject", ff__json_text(sweep->beside.items[i]));
         ff__json_set(object, "laps", ff__json_count(result ? result->laps : 0));
         ff__json_set(object, "lap_ms",
                      ff__json_number(result ? ff__sweep_lap_ms(result) : (double)NAN));
@@ -104,22 +84,36 @@ static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulat
     return list;
 }
 
+static struct ff__run_measures measures_of(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    return (struct ff__run_measures){
+        .seconds = sweep->untimed ? (double)NAN : (double)result->time_ns / 1e9,
+        .slowdown = ff__sweep_slowdown(sweep, cell),
+        .faults = result->faults,
+        .bytes_in = result->bytes_in,
+        .bytes_out = result->bytes_out,
+        .hit_rate = ff__sim_hit_rate(result),
+    };
+}
+
 static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     const struct ff__simulated *simulated = &sweep->cells[cell];
-    json_t *run = ff__must(json_object());
-    ff__json_set(run, "workload", ff__json_text(sweep->workloads.items[place.workload]));
-    ff__json_set(run, "gpu", ff__json_text(sweep->gpus[place.gpu].name));
-    ff__json_set(run, "system", ff__json_text(place.system_name));
-    ff__json_set(run, "footprint", ff__json_count(sweep->footprints[place.workload]));
-    ff__json_set(run, "memory", place.memory ? ff__json_count(place.memory) : json_null());
-    if (place.line >= FF__SWEEP_SYSTEMS)
-        ff__json_set(run, "share", ff__json_text(sweep->budgets[place.budget].text));
-    ff__json_set(run, "good", json_boolean(simulated->good));
+    const struct ff__run_subject subject = {
+        .subject = sweep->workloads.items[place.workload],
+        .system = place.system_name,
+        .device = sweep->gpus[place.gpu].name,
+        .share = place.line < FF__SWEEP_SYSTEMS ? NULL : sweep->budgets[place.budget].text,
+        .memory = place.memory,
+        .footprint = sweep->footprints[place.workload],
+    };
+    struct ff__run_measures measures;
     if (simulated->good)
-        set_results(run, sweep, cell);
-    else
-        ff__json_set(run, "reason", ff__json_text(simulated->reason));
+        measures = measures_of(sweep, cell);
+    json_t *run =
+        ff__run_new(&subject, simulated->good ? &measures : NULL, simulated->reason, json_null());
+    if (simulated->good)
+        set_counters(run, sweep, cell);
     if (sweep->beside.count > 0 && simulated->good)
         ff__json_set(run, "beside", beside_of(sweep, simulated));
     if (sweep->explains && simulated->good)
@@ -130,14 +124,10 @@ static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
 static json_t *mean_of(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
                        unsigned budget) {
     struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
-    json_t *object = ff__must(json_object());
-    ff__json_set(object, "gpu", ff__json_text(sweep->gpus[gpu].name));
-    ff__json_set(object, "share", ff__json_text(sweep->budgets[budget].text));
-    ff__json_set(object, "system", ff__json_text(sweep->system_names.items[system]));
-    ff__json_set(object, "faster", ff__json_number(mean.faster));
-    ff__json_set(object, "slowdown", ff__json_number(mean.slowdown));
-    ff__json_set(object, "workloads", ff__json_count(mean.count));
-    return object;
+    const struct ff__run_subject subject = {.system = sweep->system_names.items[system],
+                                            .device = sweep->gpus[gpu].name,
+                                            .share = sweep->budgets[budget].text};
+    return ff__mean_new(&subject, mean.faster, mean.slowdown, mean.count);
 }
 
 static json_t *means(const struct ff__sweep *sweep) {
@@ -149,19 +139,16 @@ static json_t *means(const struct ff__sweep *sweep) {
     return list;
 }
 
-int ff__sweep_write(const struct ff__sweep *sweep, const char *path) {
+json_t *ff__sweep_results(const struct ff__sweep *sweep) {
     unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
-    json_t *all = ff__must(json_object()), *runs = ff__must(json_array());
+    json_t *all = ff__results_new(sweep->traces ? "replay" : "sim");
+    json_t *runs = ff__must(json_array());
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(runs, run_of(sweep, i));
-    ff__json_set(all, "farfault", ff__json_text(FARFAULT_VERSION));
-    ff__json_set(all, "modelled", json_true());
     ff__json_set(all, "untimed", json_boolean(sweep->untimed));
     ff__json_set(all, "seed", ff__json_count(sweep->seed));
     ff__json_set(all, "devices", ff__json_count(sweep->devices));
     ff__json_set(all, "runs", runs);
-    ff__json_set(all, "geomean", means(sweep));
-    int status = ff__json_write(all, path);
-    json_decref(all);
-    return status;
+    ff__json_set(all, "means", means(sweep));
+    return all;
 }

@@ -17,24 +17,22 @@
 
 #define STANDARD_GPU "v100-16g" /* the device of DeepUM's and HUVM's measurements */
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option options_of_sweeps[] = {
-    OPTION("systems", SYSTEMS, "NAME[,..]",
-           "what to compare (default: demand,nvidia,nvidia-1,oracle); a "
-           "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
-    OPTION("memory", MEMORY, "SIZE|SHARE%|device[,..]",
-           "memory of each device, in bytes, as a share of the footprint, or what the device has "
-           "(the default); several are all tried"),
+    SHORT_OPTION("systems", 's', "NAME[,..]",
+                 "what to compare (default: demand,nvidia,nvidia-1,oracle); a "
+                 "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
+    SHORT_OPTION(
+        "memory", 'm', "SIZE|SHARE%|device[,..]",
+        "memory of each device, in bytes, as a share of the footprint, or what the device has "
+        "(the default); several are all tried"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "memory as papers give it: the footprint as a share of the memory, such as 110%"),
-    OPTION("gpu", GPU, "NAME|FILE.json[,..]",
-           "devices, see farfault list gpus (default: " STANDARD_GPU
-           "); NAME:granule=64K gives a member "
-           "of the preset another value"),
-    OPTION("devices", DEVICES, "N",
-           "number of devices, 1 to 8, each with its own memory (default: 1)"),
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]",
+                 "devices, see farfault list gpus (default: " STANDARD_GPU
+                 "); NAME:granule=64K gives a member "
+                 "of the preset another value"),
+    SHORT_OPTION("devices", 'd', "N",
+                 "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("machine", MACHINE, "NAME",
            "the machine whose devices and links these are: p3.8xlarge or all-to-all-8; instead of "
            "--gpu"),
@@ -43,12 +41,12 @@ static const struct argp_option options_of_sweeps[] = {
         "programs that run beside the workload, each on one more device, again and again until it "
         "ends; idle is a device without a program; devices lend each other what they do not need"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
-    OPTION("json", JSON, "FILE",
-           "write all results to this file; - is standard output, without the tables"),
+    OUTPUT_OPTIONS,
     OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
-    OPTION("jobs", JOBS, "N",
-           "how many simulations run at the same time (default: one per processor); results do not "
-           "depend on it"),
+    SHORT_OPTION(
+        "jobs", 'j', "N",
+        "how many simulations run at the same time (default: one per processor); results do not "
+        "depend on it"),
     OPTION("untimed", UNTIMED, NULL,
            "complete every access at once: count hits, misses and evictions, without times; many "
            "times "
@@ -308,7 +306,6 @@ static int read_footprints(struct ff__sweep *sweep) {
 /* ---- files ---- */
 
 static int check_files(const struct ff__options *options, struct ff__sweep *sweep) {
-    sweep->json = options->text[FF__OPTION_JSON];
     sweep->trace = options->text[FF__OPTION_TRACE];
     if (sweep->trace && (sweep->workloads.count > 1 || sweep->gpu_count > 1 ||
                          sweep->system_names.count > 1 || sweep->budget_count > 1))
@@ -318,13 +315,7 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
     if (sweep->trace && sweep->untimed)
         return ff__options_complain(options, FF__OPTION_TRACE,
                                     "a trace has times: leave out --untimed");
-    if (!sweep->json || strcmp(sweep->json, "-") == 0)
-        return 0;
-    int fd = open(sweep->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return ff__options_complain(options, FF__OPTION_JSON, strerror(errno));
-    close(fd);
-    return 0;
+    return ff__outputs_read(options, &sweep->outputs);
 }
 
 /* ---- all of it ---- */

@@ -18,13 +18,11 @@
 #define PROGRAMS_MAX 64u
 #define CLEAR        "\033[H\033[2J"
 
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
-
 static const struct argp_option options_of_top[] = {
     OPTION("socket", SOCKET, "PATH", "the broker's socket"),
     OPTION("once", ONCE, NULL, "show it once, and end"),
-    OPTION("json", JSON, "FILE", "write it to this file, - for standard output, and end"),
+    {"json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL,
+     "write it to this file, without one to standard output, and end", 0},
     {0},
 };
 
@@ -36,7 +34,7 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  farfault top --socket /run/user/1000/farfault\n"
-    "  farfault top --socket /run/user/1000/farfault --json -";
+    "  farfault top --socket /run/user/1000/farfault --json";
 
 struct seen {
     uint32_t device_count, program_count;

@@ -1,6 +1,7 @@
 /* farfault train: a predictor for what modelled programs access. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/scores.h"
 #include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "learn/finetune_score.h"
@@ -12,9 +13,6 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
-
-#define OPTION(name, key, value, help)                                                             \
-    { name, FF__OPTION_KEY(FF__OPTION_##key), value, 0, help, 0 }
 
 #define NETWORKS                                                                                   \
     "hlsh, hlsh-float, hlsh-printed, hlsh-full, hlsh-always, transformer, fc, cnn or lstm"
@@ -38,10 +36,11 @@ static const struct argp_option train_options[] = {
     OPTION(
         "tune", TUNE, NULL,
         "learning goes on while it is tested: each access is learned from after it was predicted"),
-    OPTION("output", OUTPUT, "FILE",
-           "the model's file, for one predictor; training of an unfinished model continues"),
-    OPTION("gpu", GPU, "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
+    SHORT_OPTION("output", 'o', "FILE",
+                 "the model's file, for one predictor; training of an unfinished model continues"),
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
     OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    OUTPUT_OPTIONS,
     {0},
 };
 
@@ -117,6 +116,13 @@ static void show_progress(void *self, const struct ff__model *model) {
     ff__progress_show(progress, "%s, loss %.3f", model->subject, model->training.loss);
 }
 
+/* What has been trained. */
+struct results {
+    struct ff__table table;
+    json_t *runs;
+    struct ff__score sum;
+};
+
 static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->top1);
     ff__table_cell(table, "%.4f", score->f1);
@@ -125,48 +131,61 @@ static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->escape);
 }
 
-static void show(struct ff__table *table, const char *subject, uint32_t classes, size_t params,
-                 const struct ff__score *score) {
-    ff__table_cell(table, "%s", subject);
-    ff__table_cell(table, "%u", classes);
-    ff__table_cell(table, params ? "%zu" : "-", params);
-    show_score(table, score);
+/* `params`: 0 of what has no network. */
+static void add(struct results *results, const char *subject, const char *network, uint32_t classes,
+                size_t params, const struct ff__score *score) {
+    json_t *run = ff__score_json(subject, score);
+    ff__json_set(run, "network", ff__json_text(network));
+    ff__json_set(run, "classes", ff__json_count(classes));
+    ff__json_set(run, "parameters", params ? ff__json_count(params) : json_null());
+    json_array_append_new(results->runs, run);
+    ff__table_cell(&results->table, "%s", subject);
+    ff__table_cell(&results->table, "%u", classes);
+    ff__table_cell(&results->table, params ? "%zu" : "-", params);
+    show_score(&results->table, score);
+    results->sum.top1 += score->top1;
+    results->sum.f1 += score->f1;
+    results->sum.top10 += score->top10;
+    results->sum.majority += score->majority;
+    results->sum.escape += score->escape;
 }
 
 /* Means over the programs, which are what the paper states. */
-static void show_mean(struct ff__table *table, const struct ff__score *sum, unsigned count) {
+static void show_mean(struct results *results, unsigned count) {
     const struct ff__score mean = {
-        .top1 = sum->top1 / count,
-        .f1 = sum->f1 / count,
-        .top10 = sum->top10 / count,
-        .majority = sum->majority / count,
-        .escape = sum->escape / count,
+        .top1 = results->sum.top1 / count,
+        .f1 = results->sum.f1 / count,
+        .top10 = results->sum.top10 / count,
+        .majority = results->sum.majority / count,
+        .escape = results->sum.escape / count,
     };
-    ff__table_cells(table, "mean", "", "", NULL);
-    show_score(table, &mean);
+    ff__table_cells(&results->table, "mean", "", "", NULL);
+    show_score(&results->table, &mean);
 }
 
 static int learn_online(const struct training_plan *plan, const struct ff__corpus *corpus,
-                        const char *subject, struct ff__table *table, struct ff__score *score) {
+                        const char *subject, struct results *results) {
     struct ff__features features = {0};
     struct ff__dataset dataset = {0};
+    struct ff__score score;
     int status = ff__dataset_build(&dataset, &features, corpus, plan->data.distance,
                                    plan->data.split, plan->data.seed);
     if (!status)
         status = ff__online_score(plan->online, corpus, &dataset, plan->tunes, FF__TEST_SAMPLES_MAX,
-                                  score);
+                                  &score);
     if (!status)
-        show(table, subject, features.classes.size, 0, score);
+        add(results, subject, plan->online->name, features.classes.size, 0, &score);
     ff__dataset_fini(&dataset);
     ff__features_fini(&features);
     return status ? ff__complain(FF__EXIT_FAILURE, "%s", strerror(-status)) : 0;
 }
 
 static int train_net(const struct training_plan *plan, const struct ff__corpus *corpus,
-                     const char *subject, struct ff__table *table, struct ff__score *score) {
+                     const char *subject, struct results *results) {
     struct ff__progress progress;
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
+    struct ff__score score;
     struct ff_error error;
     const struct ff__training_job job = {
         .data = &plan->data,
@@ -184,67 +203,67 @@ static int train_net(const struct training_plan *plan, const struct ff__corpus *
     if (status)
         status = ff__complain(status == -EINTR ? FF__EXIT_SIGNAL + SIGINT : FF__EXIT_FAILURE, "%s",
                               error.message);
-    else if (plan->tunes ? ff__finetune_score(&model, corpus, FF__TEST_SAMPLES_MAX, score)
-                         : ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, score))
+    else if (plan->tunes ? ff__finetune_score(&model, corpus, FF__TEST_SAMPLES_MAX, &score)
+                         : ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
-        show(table, model.subject, model.net.shape.classes, model.net.param_count, score);
+        add(results, model.subject, model.net.type->name, model.net.shape.classes,
+            model.net.param_count, &score);
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
     return status;
 }
 
-static int train_on_corpus(const struct training_plan *plan, const struct ff__corpus *corpus,
-                           const char *subject, struct ff__table *table, struct ff__score *sum) {
-    struct ff__score score;
-    int status = plan->online ? learn_online(plan, corpus, subject, table, &score)
-                              : train_net(plan, corpus, subject, table, &score);
-    if (status)
-        return status;
-    sum->top1 += score.top1;
-    sum->f1 += score.f1;
-    sum->top10 += score.top10;
-    sum->majority += score.majority;
-    sum->escape += score.escape;
-    return 0;
-}
-
 static int train_on(const struct training_plan *plan, unsigned first, unsigned count,
-                    const char *subject, struct ff__table *table, struct ff__score *sum) {
+                    const char *subject, struct results *results) {
     struct ff__corpus corpus;
     int status = ff__training_data_record(&plan->data, first, count, &corpus);
     if (status)
         return status;
-    status = train_on_corpus(plan, &corpus, subject, table, sum);
+    status = plan->online ? learn_online(plan, &corpus, subject, results)
+                          : train_net(plan, &corpus, subject, results);
     ff__corpus_fini(&corpus);
     return status;
 }
 
 /* ---- the command ---- */
 
+static int train_all(const struct training_plan *plan, const char *subject,
+                     struct results *results) {
+    unsigned all = plan->data.workloads.count;
+    int status = 0;
+    if (plan->together)
+        return train_on(plan, 0, all, subject, results);
+    for (unsigned i = 0; i < all && !status; i++)
+        status = train_on(plan, i, 1, plan->data.workloads.items[i], results);
+    if (!status && all > 1)
+        show_mean(results, all);
+    return status;
+}
+
 static int train(const struct ff__options *options) {
     struct training_plan plan = {0};
-    struct ff__table table;
-    struct ff__score sum = {0};
-    if (options->word_count != 1)
-        return ff__complain(FF__EXIT_USAGE,
-                            "name the workloads, such as: farfault train hotspot,nw");
-    int status = ff__training_data_read(options, options->words[0], &plan.data);
+    struct results results = {.runs = ff__must(json_array())};
+    struct ff__outputs outputs = {NULL, NULL};
+    int status = options->word_count == 1
+                     ? ff__training_data_read(options, options->words[0], &plan.data)
+                     : ff__complain(FF__EXIT_USAGE,
+                                    "name the workloads, such as: farfault train hotspot,nw");
     if (!status)
         status = read_plan(options, &plan);
-    ff__table_init(&table, "lrrrrrrr");
-    ff__table_cells(&table, "", "classes", "parameters", "top-1", "F1", "top-10", "majority",
-                    "unknown", NULL);
-    unsigned all = plan.data.workloads.count;
-    if (!status && plan.together)
-        status = train_on(&plan, 0, all, options->words[0], &table, &sum);
-    for (unsigned i = 0; i < all && !plan.together && !status; i++)
-        status = train_on(&plan, i, 1, plan.data.workloads.items[i], &table, &sum);
-    if (!status && !plan.together && all > 1)
-        show_mean(&table, &sum, all);
     if (!status)
-        ff__table_print(&table, stdout, 0);
-    ff__table_fini(&table);
+        status = ff__outputs_read(options, &outputs);
+    ff__table_init(&results.table, "lrrrrrrr");
+    ff__table_cells(&results.table, "", "classes", "parameters", "top-1", "F1", "top-10",
+                    "majority", "unknown", NULL);
+    if (!status)
+        status = train_all(&plan, options->words[0], &results);
+    if (!status && ff__outputs_leave_tables(&outputs))
+        ff__table_print(&results.table, stdout, 0);
+    if (!status)
+        status = ff__scores_write(&outputs, "train", results.runs);
+    ff__table_fini(&results.table);
+    json_decref(results.runs);
     ff__training_data_free(&plan.data);
     return status;
 }

@@ -33,15 +33,22 @@ static void capture_close(const struct capture *capture) {
         close(capture->errors);
 }
 
+static FILE *open_copy(int fd) {
+    int copy = dup(fd);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
+    if (!file && copy >= 0)
+        close(copy);
+    if (file)
+        rewind(file);
+    return file;
+}
+
 /* Copies the last line that begins with `start`, if there is one. */
 static bool last_line(int fd, const char *start, char out[FF__REASON]) {
     char *line = NULL;
     size_t room = 0;
     bool found = false;
-    int copy = dup(fd);
-    FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
-    if (file)
-        rewind(file);
+    FILE *file = open_copy(fd);
     while (file && getline(&line, &room, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0] == '\0' || strncmp(line, start, strlen(start)) != 0)
@@ -53,6 +60,29 @@ static bool last_line(int fd, const char *start, char out[FF__REASON]) {
     if (file)
         fclose(file);
     return found;
+}
+
+/* The number of the first line in which two files differ, from 1; 0: they are equal. */
+static unsigned long first_difference(int one, int other) {
+    FILE *files[] = {open_copy(one), open_copy(other)};
+    char *lines[] = {NULL, NULL};
+    size_t rooms[] = {0, 0};
+    ssize_t lengths[] = {0, 0};
+    unsigned long number = 0;
+    bool same = files[0] && files[1];
+    while (same && lengths[0] >= 0) {
+        number++;
+        for (int i = 0; i < 2; i++)
+            lengths[i] = getline(&lines[i], &rooms[i], files[i]);
+        same = lengths[0] == lengths[1] &&
+               (lengths[0] < 0 || memcmp(lines[0], lines[1], (size_t)lengths[0]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        free(lines[i]);
+        if (files[i])
+            fclose(files[i]);
+    }
+    return same ? 0 : number;
 }
 
 /* ---- how it ended ---- */
@@ -88,6 +118,11 @@ static void judge_end(const struct ff__trial_plan *plan, const struct capture *c
         fail(trial, "did not say whether its results are right");
     else
         trial->good = true;
+    if (!trial->good || plan->expected_output < 0)
+        return;
+    unsigned long number = first_difference(plan->expected_output, capture->output);
+    if (number)
+        fail(trial, "its output differs from that of the first run in line %lu", number);
 }
 
 static void judge_summary(const char *path, struct ff__trial *trial) {
@@ -141,7 +176,7 @@ static void run(const struct ff__trial_plan *plan, const struct capture *capture
 }
 
 void ff__trial_run(const struct ff__trial_plan *plan, struct ff__trial *out) {
-    *out = (struct ff__trial){0};
+    *out = (struct ff__trial){.output = -1};
     char summary[PATH_MAX];
     struct capture capture;
     int status = ff__summary_place(summary);
@@ -149,11 +184,16 @@ void ff__trial_run(const struct ff__trial_plan *plan, struct ff__trial *out) {
         fail(out, "cannot make a temporary file: %s", strerror(-status));
         return;
     }
-    status = capture_open(&capture, plan->program->bundled);
+    status = capture_open(&capture, plan->program->bundled || plan->keeps_output ||
+                                        plan->expected_output >= 0);
     if (status)
         fail(out, "cannot make files in memory: %s", strerror(-status));
     else
         run(plan, &capture, summary, out);
+    if (plan->keeps_output) {
+        out->output = capture.output;
+        capture.output = -1;
+    }
     capture_close(&capture);
     unlink(summary);
 }

@@ -15,6 +15,9 @@ struct ff__trial_plan {
     const char *system; /* NULL: plain OpenCL, only measured */
     uint64_t memory;
     uint64_t limit_ns; /* 0: none */
+    /* Where the standard output of another run is kept: it must be the same; -1: it need not */
+    int expected_output;
+    bool keeps_output;
 };
 
 struct ff__trial {
@@ -23,9 +26,10 @@ struct ff__trial {
     int start_status;        /* 0, or the negative errno for which it could not start */
     struct ff__child_end end;
     struct ff__summary summary; /* empty if there is none */
+    int output;                 /* with keeps_output, a file with its standard output; else -1 */
 };
 
-/* The caller frees the summary. */
+/* The caller frees the summary and closes the output. */
 void ff__trial_run(const struct ff__trial_plan *plan, struct ff__trial *out);
 
 #endif

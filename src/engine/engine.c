@@ -234,9 +234,10 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
         return 0;
     if (engine->launches.given > given)
         ff__totals_forget_launch(engine, id);
-    if (begins)
+    if (begins) {
         engine->launch[tier] = id;
-    else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */
+        engine->kernel_of_launch[ff_launch_slot(id)] = (uint16_t)launch->kernel;
+    } else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */
         engine->launch[tier] = FF_NONE;
     engine->space.stats.launches += begins;
     struct ff_event event = {.kind = begins ? FF_EVENT_LAUNCH : FF_EVENT_LAUNCH_END,

@@ -171,6 +171,8 @@ struct ff__engine {
     struct ff_link_cost *links;         /* [from * tier_count + to] */
     struct ff_totals *range_totals;     /* [range] */
     struct ff_totals *launch_totals;    /* [slot of an execution ID] */
+    struct ff_totals *kernel_totals;    /* [number of a kernel] */
+    uint16_t *kernel_of_launch;         /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */
@@ -321,11 +323,15 @@ void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const st
  * forgotten: replay the blocks afterwards. */
 void ff__engine_range_remove(struct ff__engine *engine, uint32_t range);
 
+/* Kernels whose totals are kept apart. */
+#define FF__KERNELS_MAX 1024u
+
 /* A kernel starts on, or has left, a device. */
 struct ff__launch {
     uint32_t tier;
     bool begins;
     uint64_t identity;
+    uint32_t kernel; /* of a begin: the caller's number for its code, below FF__KERNELS_MAX */
     const struct ff_operand *operands; /* of a begin, NULL if not known */
     uint32_t operand_count;
 };

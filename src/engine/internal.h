@@ -75,7 +75,7 @@ void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_li
 int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config);
 void ff__totals_fini(struct ff__engine *engine);
 
-/* To those of the block's range, and of the execution ID (FF_NONE: of none). */
+/* To those of the block's range, and of the execution ID and its kernel (FF_NONE: of none). */
 void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
                     const struct ff_totals *more);
 

@@ -1,4 +1,5 @@
-/* What was gained and lost by range and by execution ID, and what moving costs: what policies see of it. */
+/* What was gained and lost by range, by execution ID and by kernel, and what moving costs: policies see it, but for the
+ * totals of kernels, which reports read. */
 #include "engine/internal.h"
 
 #include "base/lazy.h"
@@ -18,12 +19,23 @@ static size_t launches_size(void) {
     return FF_LAUNCH_SLOTS * sizeof(struct ff_totals);
 }
 
+static size_t kernels_size(void) {
+    return FF__KERNELS_MAX * sizeof(struct ff_totals);
+}
+
+static size_t kernel_numbers_size(void) {
+    return FF_LAUNCH_SLOTS * sizeof(uint16_t);
+}
+
 int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config) {
     uint32_t tiers = engine->space.tier_count;
     engine->links = ff__lazy_map(links_size(engine));
     engine->range_totals = ff__lazy_map(ranges_size(engine));
     engine->launch_totals = ff__lazy_map(launches_size());
-    if (!engine->links || !engine->range_totals || !engine->launch_totals)
+    engine->kernel_totals = ff__lazy_map(kernels_size());
+    engine->kernel_of_launch = ff__lazy_map(kernel_numbers_size());
+    if (!engine->links || !engine->range_totals || !engine->launch_totals ||
+        !engine->kernel_totals || !engine->kernel_of_launch)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
@@ -42,6 +54,10 @@ void ff__totals_fini(struct ff__engine *engine) {
         ff__lazy_unmap(engine->range_totals, ranges_size(engine));
     if (engine->launch_totals)
         ff__lazy_unmap(engine->launch_totals, launches_size());
+    if (engine->kernel_totals)
+        ff__lazy_unmap(engine->kernel_totals, kernels_size());
+    if (engine->kernel_of_launch)
+        ff__lazy_unmap(engine->kernel_of_launch, kernel_numbers_size());
 }
 
 static void add(struct ff_totals *to, const struct ff_totals *more) {
@@ -57,8 +73,11 @@ static void add(struct ff_totals *to, const struct ff_totals *more) {
 void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
                     const struct ff_totals *more) {
     add(&engine->range_totals[engine->space.blocks[block].range], more);
-    if (launch != FF_NONE)
-        add(&engine->launch_totals[ff_launch_slot(launch)], more);
+    if (launch == FF_NONE)
+        return;
+    uint32_t slot = ff_launch_slot(launch);
+    add(&engine->launch_totals[slot], more);
+    add(&engine->kernel_totals[engine->kernel_of_launch[slot]], more);
 }
 
 void ff__totals_forget_range(struct ff__engine *engine, uint32_t range) {

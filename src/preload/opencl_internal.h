@@ -244,9 +244,9 @@ struct ff__uses {
     size_t count;
 };
 
-/* What a launch of the kernel with its arguments as they are now uses. The caller frees uses->operands; NULL: no memory.
- * False if the kernel is not known. */
-bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, struct ff__uses *uses);
+/* What a launch of the kernel with its arguments as they are now uses. The caller frees *name and uses->operands; NULL: no
+ * memory. False if the kernel is not known. */
+bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, char **name, struct ff__uses *uses);
 
 /* The name of its function, which the caller frees; or NULL. */
 char *ff__kernel_name(cl_kernel kernel);

@@ -14,7 +14,7 @@ struct argument {
 
 struct kernel {
     struct ff__node node;
-    uint64_t name_hash;
+    char *name;          /* of its function; NULL: no memory for it */
     unsigned references; /* the program's */
     cl_uint argument_count;
     const void **pointers; /* CL_KERNEL_EXEC_INFO_SVM_PTRS */
@@ -50,22 +50,9 @@ uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size) {
 /* ---- from creation to release ---- */
 
 static void destroy(struct kernel *kernel) {
+    free(kernel->name);
     free(kernel->pointers);
     free(kernel);
-}
-
-static uint64_t hash_name(cl_kernel handle) {
-    char name[256] = ""; /* a longer one is told apart by its arguments */
-    size_t length = 0;
-    REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &length);
-    char *text = length <= sizeof name ? name : malloc(length);
-    if (!text)
-        return length;
-    REAL(clGetKernelInfo)(handle, CL_KERNEL_FUNCTION_NAME, length, text, NULL);
-    uint64_t hash = ff__mix_bytes(0, text, length);
-    if (text != name)
-        free(text);
-    return hash;
 }
 
 char *ff__kernel_name(cl_kernel handle) {
@@ -105,7 +92,7 @@ static struct kernel *make(cl_kernel handle) {
     struct kernel *kernel = calloc(1, sizeof *kernel + count * sizeof kernel->arguments[0]);
     if (!kernel)
         return NULL;
-    kernel->name_hash = hash_name(handle);
+    kernel->name = ff__kernel_name(handle);
     kernel->references = 1;
     kernel->argument_count = count;
     for (cl_uint i = 0; i < count; i++)
@@ -164,6 +151,7 @@ static struct kernel *copy_of(const struct kernel *from) {
         return NULL;
     memcpy(kernel, from, size);
     kernel->references = 1;
+    kernel->name = from->name ? strdup(from->name) : NULL;
     /* OpenCL copies arguments, and nothing that clSetKernelExecInfo has set */
     kernel->pointers = NULL;
     kernel->pointer_count = 0;
@@ -299,17 +287,18 @@ static void add_operand(struct ff__uses *uses, const void *operand, bool is_stri
 }
 
 static uint64_t identify(const struct kernel *kernel) {
-    uint64_t hash = kernel->name_hash;
+    uint64_t hash = kernel->name ? ff__mix_bytes(0, kernel->name, strlen(kernel->name) + 1) : 0;
     for (cl_uint i = 0; i < kernel->argument_count; i++)
         hash = ff__mix(hash, kernel->arguments[i].hash);
     return ff__mix_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
 }
 
-bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, struct ff__uses *uses) {
+bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, char **name, struct ff__uses *uses) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return false;
     *identity = identify(kernel);
+    *name = kernel->name ? strdup(kernel->name) : NULL;
     size_t most = kernel->argument_count + kernel->pointer_count + 1;
     *uses = (struct ff__uses){.operands = calloc(most, sizeof *uses->operands + 1)};
     if (uses->operands)

@@ -8,7 +8,7 @@ struct launch {
     struct ff__watch watch;
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint64_t identity;
-    char *name; /* only for a recording, or to explain */
+    char *name;
     uint32_t device;
     struct ff__uses uses;
 };
@@ -67,7 +67,7 @@ static struct launch *prepare(const struct request *request) {
     if (launch)
         launch->watch = (struct ff__watch){on_begin, on_end, forget, 0};
     if (!launch || !ff__device_of_queue(request->queue, &launch->device) ||
-        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->uses)) {
+        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->name, &launch->uses)) {
         free(launch);
         return NULL;
     }
@@ -75,8 +75,6 @@ static struct launch *prepare(const struct request *request) {
     launch->identity = mix_sizes(launch->identity, dimensions, request->offset);
     launch->identity = mix_sizes(launch->identity, dimensions, request->global);
     launch->identity = mix_sizes(launch->identity, dimensions, request->local);
-    if (ff__config()->record || ff__config()->explain)
-        launch->name = ff__kernel_name(request->kernel);
     return launch;
 }
 

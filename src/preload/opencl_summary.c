@@ -19,6 +19,9 @@
 #define BEAT_NS                                                                                    \
     50000000 /* how old the statistics in an account may be that another process reads */
 
+/* What moved is read from every block of every buffer: this many times as long as that took, it is not read again. */
+#define MOVED_PAUSE 100
+
 static struct ff__account own, *account = &own;
 static bool shared; /* the account is in our parent's book */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
@@ -50,11 +53,24 @@ static void raise_to(uint64_t *value, uint64_t candidate) {
 
 /* ---- what farfault counts ---- */
 
+/* When what moved is read again. */
+static uint64_t moved_due_ns;
+
+static void publish_moved(struct ff_context *context) {
+    uint64_t begun = now_ns();
+    ff_moved_read(context, FF_MOVED_BY_KERNEL, &account->kernels);
+    ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &account->buffers);
+    uint64_t done = now_ns(), pause = MOVED_PAUSE * (done - begun);
+    moved_due_ns = done + (pause > BEAT_NS ? pause : BEAT_NS);
+}
+
 /* Copies it into the account, and what is wrong, if that is looked for. The lock is held. */
-static void publish_locked(struct ff_context *context) {
+static void publish_locked(struct ff_context *context, bool ends) {
     struct ff_error broken;
     ff_stats_read(context, &account->stats);
     account->seen_ns = now_ns();
+    if (ends || account->seen_ns >= moved_due_ns)
+        publish_moved(context);
     if (ff__config()->check && !account->broken[0] && ff_check(context, &broken))
         memcpy(account->broken, broken.message, sizeof account->broken);
 }
@@ -64,7 +80,7 @@ static void publish(void) {
     struct ff_context *context = ff__context_if_open();
     if (!context || pthread_mutex_trylock(&publishing))
         return;
-    publish_locked(context);
+    publish_locked(context, false);
     pthread_mutex_unlock(&publishing);
 }
 
@@ -77,7 +93,7 @@ static void publish_at_exit(void) {
     until.tv_sec++;
     if (!context || pthread_mutex_timedlock(&publishing, &until))
         return;
-    publish_locked(context);
+    publish_locked(context, true);
 }
 
 static void *beat(void *unused) {

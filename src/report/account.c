@@ -61,3 +61,27 @@ uint32_t ff__book_count(const struct ff__book *book) {
     uint32_t opened = __atomic_load_n(&book->opened, __ATOMIC_RELAXED);
     return opened < FF__BOOK_ACCOUNTS ? opened : FF__BOOK_ACCOUNTS;
 }
+
+/* ---- what it says ---- */
+
+const char *ff__mode_name(uint32_t mode) {
+    static const char *const names[] = {
+        [FF__MANAGED] = "managed", [FF__PASSIVE] = "passive", [FF__UNMANAGED] = "unmanaged"};
+    return names[mode];
+}
+
+bool ff__account_has_context(const struct ff__account *account) {
+    return account->memory > 0;
+}
+
+uint64_t ff__account_fallbacks(const struct ff__account *account, unsigned which) {
+    return __atomic_load_n(&account->fallbacks[which], __ATOMIC_RELAXED);
+}
+
+double ff__account_seconds(const struct ff__account *account) {
+    uint64_t first = __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED);
+    uint64_t last = __atomic_load_n(&account->last_ns, __ATOMIC_RELAXED);
+    if (!account->reported && account->seen_ns > last)
+        last = account->seen_ns;
+    return first && last > first ? (double)(last - first) * 1e-9 : 0;
+}

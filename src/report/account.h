@@ -36,6 +36,7 @@ struct ff__account {
     uint64_t fallbacks[FF__ACCOUNT_FALLBACKS];
     char fallback_names[FF__ACCOUNT_FALLBACKS][40];
     struct ff_stats stats; /* zeros where nothing was managed */
+    struct ff_moved_list kernels, buffers;
 };
 
 /* ---- the book ---- */
@@ -59,6 +60,14 @@ struct ff__account *ff__account_open(const char *path);
 uint32_t ff__book_count(const struct ff__book *book);
 
 /* ---- reports ---- */
+
+const char *ff__mode_name(uint32_t mode); /* enum ff__mode */
+
+/* Whether a context was opened; nothing need have been put into it. */
+bool ff__account_has_context(const struct ff__account *account);
+
+/* How often calls of this kind were left to plain OpenCL. */
+uint64_t ff__account_fallbacks(const struct ff__account *account, unsigned which);
 
 /* From the first command to the last completion; of a process that was killed, to when it was seen last. */
 double ff__account_seconds(const struct ff__account *account);

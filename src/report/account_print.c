@@ -1,39 +1,13 @@
-/* Accounts for people and for programs. */
+/* Accounts for people. */
 #include "report/account.h"
 
+#include "report/advice.h"
+#include "report/moved.h"
 #include "report/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PAGE UINT64_C(4096)
-
-static const char *const modes[] = {
-    [FF__MANAGED] = "managed", [FF__PASSIVE] = "passive", [FF__UNMANAGED] = "unmanaged"};
-
-/* A context was opened; nothing need have been put into it. */
-static bool has_context(const struct ff__account *account) {
-    return account->memory > 0;
-}
-
-static uint64_t fallbacks(const struct ff__account *account, unsigned which) {
-    return __atomic_load_n(&account->fallbacks[which], __ATOMIC_RELAXED);
-}
-
-double ff__account_seconds(const struct ff__account *account) {
-    uint64_t first = __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED);
-    uint64_t last = __atomic_load_n(&account->last_ns, __ATOMIC_RELAXED);
-    if (!account->reported && account->seen_ns > last)
-        last = account->seen_ns;
-    return first && last > first ? (double)(last - first) * 1e-9 : 0;
-}
-
-/* ---- for people ---- */
 
 /* Of what launches named, what was there already. More faults than that means that pages came again and again, and a
  * rate would say nothing. */
@@ -82,12 +56,20 @@ static void print_managed(FILE *file, const struct ff__account *account) {
 
 static void print_plain(FILE *file, const struct ff__account *account) {
     char size[FF__QUANTITY];
-    fprintf(file, "farfault: %s%s%s\n", modes[account->mode], account->reason[0] ? ": " : "",
-            account->reason);
+    fprintf(file, "farfault: %s%s%s\n", ff__mode_name(account->mode),
+            account->reason[0] ? ": " : "", account->reason);
     fprintf(file, "  time       %.3f s in %" PRIu64 " launches\n", ff__account_seconds(account),
             account->launches);
     fprintf(file, "  memory     at most %s of buffers at a time\n",
             ff__size_text(size, account->footprint));
+}
+
+/* What moved, for which kernels and of which buffers, and what would help. */
+static void print_moved(const struct ff__account *account, FILE *file) {
+    char advice[FF__ADVICE];
+    ff__moved_print(&account->kernels, &account->buffers, file);
+    if (ff__advice_find(account, advice))
+        fprintf(file, "  advice     %s\n", advice);
 }
 
 static void print_findings(FILE *file, struct ff_context *explained) {
@@ -103,16 +85,18 @@ static void print_findings(FILE *file, struct ff_context *explained) {
 
 void ff__account_print(const struct ff__account *account, struct ff_context *explained,
                        FILE *file) {
-    if (has_context(account))
+    if (ff__account_has_context(account))
         print_managed(file, account);
     else
         print_plain(file, account);
-    if (has_context(account) && account->reason[0])
+    if (ff__account_has_context(account) && account->reason[0])
         fprintf(file, "  not all    %s\n", account->reason);
     for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++)
-        if (fallbacks(account, i))
+        if (ff__account_fallbacks(account, i))
             fprintf(file, "  not ours   %s, %" PRIu64 " times\n", account->fallback_names[i],
-                    fallbacks(account, i));
+                    ff__account_fallbacks(account, i));
+    if (ff__account_has_context(account))
+        print_moved(account, file);
     print_findings(file, explained);
 }
 
@@ -120,9 +104,9 @@ void ff__account_print(const struct ff__account *account, struct ff_context *exp
 static void list_fallbacks(const struct ff__account *account, FILE *file) {
     const char *separator = "";
     for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++) {
-        if (fallbacks(account, i) == 0)
+        if (ff__account_fallbacks(account, i) == 0)
             continue;
-        uint64_t count = fallbacks(account, i);
+        uint64_t count = ff__account_fallbacks(account, i);
         fprintf(file, "%s%s (%" PRIu64 " call%s)", separator, account->fallback_names[i], count,
                 count == 1 ? "" : "s");
         separator = ", ";
@@ -136,7 +120,7 @@ void ff__account_excuse(const struct ff__account *account, char *out, size_t siz
     if (!file)
         return;
     for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++)
-        others = others || fallbacks(account, i) > 0;
+        others = others || ff__account_fallbacks(account, i) > 0;
     if (others) {
         fputs("used only what farfault does not manage: ", file);
         list_fallbacks(account, file);
@@ -149,167 +133,4 @@ void ff__account_excuse(const struct ff__account *account, char *out, size_t siz
         fputs("looked at OpenCL devices, but made no buffers", file);
     }
     fclose(file);
-}
-
-/* ---- as JSON ---- */
-
-static void print_text(FILE *file, const char *value) {
-    fputc('"', file);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(file, "\\%c", *c);
-        else if (*c < ' ')
-            fprintf(file, "\\u%04x", *c);
-        else
-            fputc(*c, file);
-    }
-    fputc('"', file);
-}
-
-static void print_string(FILE *file, const char *name, const char *value) {
-    fprintf(file, "  \"%s\": ", name);
-    print_text(file, value);
-    fputs(",\n", file);
-}
-
-static void print_number(FILE *file, const char *name, uint64_t value) {
-    fprintf(file, "  \"%s\": %" PRIu64 ",\n", name, value);
-}
-
-/* Not with printf: a program may have set a locale whose decimal point is a comma. */
-static void print_real(FILE *file, const char *name, double value) {
-    uint64_t billionths = (uint64_t)((value < 0 ? -value : value) * 1e9 + 0.5);
-    fprintf(file, "  \"%s\": %s%" PRIu64 ".%09" PRIu64 ",\n", name, value < 0 ? "-" : "",
-            billionths / 1000000000u, billionths % 1000000000u);
-}
-
-static void print_fallbacks(FILE *file, const struct ff__account *account) {
-    const char *separator = "";
-    fputs("  \"fallbacks\": {", file);
-    for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++) {
-        if (fallbacks(account, i) == 0)
-            continue;
-        fprintf(file, "%s\"%s\": %" PRIu64, separator, account->fallback_names[i],
-                fallbacks(account, i));
-        separator = ", ";
-    }
-    fputs("}\n", file);
-}
-
-static void print_found(FILE *file, const struct ff_found *found) {
-    char range[32];
-    snprintf(range, sizeof range, "buffer %" PRIu32, found->range);
-    fputs("{\"kernel\": ", file);
-    found->kernel[0] ? print_text(file, found->kernel) : (void)fputs("null", file);
-    fputs(", \"range\": ", file);
-    found->has_range ? print_text(file, range) : (void)fputs("null", file);
-    fputs(", \"text\": ", file);
-    print_text(file, found->text);
-    fputc('}', file);
-}
-
-/* The member that `farfault sim` has in its runs, too. */
-static void print_found_list(FILE *file, struct ff_context *explained) {
-    struct ff_found found;
-    fputs("  \"findings\": [", file);
-    for (uint32_t i = 0; ff_finding_read(explained, i, &found); i++) {
-        fputs(i > 0 ? ",\n    " : "\n    ", file);
-        print_found(file, &found);
-    }
-    fputs("],\n", file);
-}
-
-static void print_json(FILE *file, const struct ff__account *account,
-                       struct ff_context *explained) {
-    const struct ff_stats *stats = &account->stats;
-    fputs("{\n", file);
-    print_string(file, "mode", modes[account->mode]);
-    print_string(file, "reason", account->reason);
-    print_string(file, "broken", account->broken);
-    print_string(file, "system", has_context(account) ? account->system : "none");
-    print_number(file, "memory", account->memory);
-    print_number(file, "devices", account->devices);
-    print_string(file, "description", has_context(account) ? account->description : "plain OpenCL");
-    print_real(file, "seconds", ff__account_seconds(account));
-    print_number(file, "footprint", account->footprint);
-    print_number(file, "faults", stats->faults);
-    print_number(file, "batches", stats->batches);
-    print_number(file, "bytes_in", stats->pages_in * PAGE);
-    print_number(file, "bytes_out", stats->pages_out * PAGE);
-    print_number(file, "bytes_dropped", stats->pages_dropped * PAGE);
-    print_number(file, "borrowed_peak", stats->borrowed_peak);
-    print_number(file, "lent_peak", stats->lent_peak);
-    print_number(file, "bytes_lent", stats->pages_lent * PAGE);
-    print_number(file, "bytes_fetched", stats->pages_fetched * PAGE);
-    print_number(file, "populated_bytes", stats->populated * PAGE);
-    print_number(file, "prefetched_bytes", stats->prefetched * PAGE);
-    print_number(file, "refaults", stats->refaults);
-    print_number(file, "evictions", stats->evictions);
-    print_number(file, "launches", account->launches);
-    print_number(file, "demanded_bytes", stats->demanded * PAGE);
-    print_real(file, "hit_rate", ff_stats_hit_rate(stats));
-    print_number(file, "advice_dropped", stats->advice_dropped);
-    print_real(file, "fault_seconds", (double)stats->fault_ns * 1e-9);
-    print_number(file, "resident_peak", stats->resident_peak);
-    if (explained)
-        print_found_list(file, explained);
-    print_fallbacks(file, account);
-    fputs("}\n", file);
-}
-
-/* 0 if all of it is written and the file is closed. */
-static int finish_file(FILE *file) {
-    bool failed = ferror(file) != 0;
-    errno = 0;
-    failed = fclose(file) != 0 || failed;
-    return !failed ? 0 : errno ? -errno : -EIO;
-}
-
-/* Written beside its place and renamed, so that a reader sees all of it or nothing. */
-static int write_new_file(const struct ff__account *account, struct ff_context *explained,
-                          const char *target) {
-    char path[PATH_MAX + 8];
-    snprintf(path, sizeof path, "%s.XXXXXX", target);
-    int fd = mkstemp(path);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        int status = -errno;
-        if (fd >= 0) {
-            close(fd);
-            unlink(path);
-        }
-        return status;
-    }
-    print_json(file, account, explained);
-    fchmod(fd, 0644);
-    int status = finish_file(file);
-    if (!status && rename(path, target) != 0)
-        status = -errno;
-    if (status)
-        unlink(path);
-    return status;
-}
-
-/* Devices, terminals and pipes are written to. A pipe that nobody reads is an error, no reason to
- * wait. */
-static int write_in_place(const struct ff__account *account, struct ff_context *explained,
-                          const char *target) {
-    int fd = open(target, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        int status = -errno;
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    print_json(file, account, explained);
-    return finish_file(file);
-}
-
-int ff__account_write(const struct ff__account *account, struct ff_context *explained,
-                      const char *path) {
-    struct stat there;
-    bool special = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
-    return special ? write_in_place(account, explained, path)
-                   : write_new_file(account, explained, path);
 }

@@ -128,10 +128,15 @@ int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_e
     context->config = *config;
     context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
+    if (ff__moved_init(&context->moved)) {
+        free(context);
+        return ff__fail(error, -ENOMEM, "no memory for a context");
+    }
     status = join(context, error);
     if (!status)
         status = open_parts(context, error);
     if (status) {
+        ff__moved_fini(&context->moved);
         ff__share_leave(&context->share);
         free(context);
         return status;
@@ -153,7 +158,6 @@ void ff_close(struct ff_context *context) {
     ff__engine_fini(&context->engine);
     context->backend->close(context->self);
     pthread_mutex_destroy(&context->making_workers);
-    free(context->names.kernels);
-    free(context->names.sizes);
+    ff__moved_fini(&context->moved);
     free(context);
 }

@@ -3,17 +3,11 @@
 #define FF_RUNTIME_CONTEXT_H
 
 #include "engine/pipeline.h"
+#include "runtime/moved.h"
 #include "runtime/share.h"
 #include "trace/record.h"
 
 struct ff__workers;
-
-/* What findings are told by. */
-struct ff__names {
-    char (*kernels)[64]; /* [slot of an execution ID] */
-    uint64_t *sizes;     /* [range] bytes */
-    uint32_t kernel_count, size_count;
-};
 
 struct ff_context {
     const struct ff__backend *backend;
@@ -24,7 +18,7 @@ struct ff_context {
     struct ff__share share;
     struct ff__recorder *recorder; /* NULL: nothing is recorded */
     struct ff_config config;
-    struct ff__names names;                    /* with config.explain */
+    struct ff__moved moved;
     struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
     pthread_mutex_t making_workers;
 };
@@ -44,12 +38,6 @@ void ff__context_record_launch(struct ff_context *context, uint32_t device, uint
 /* The program has written to the host's copies of these pages of the block. */
 void ff__context_record_host_write(struct ff_context *context, uint32_t block,
                                    const struct ff_mask *pages);
-
-/* ---- explain.c ---- */
-
-/* Notes the kernel's name and its operands' sizes. The engine knows the launch by now. */
-void ff__explain_launch(struct ff_context *context, const struct ff__launch *launch,
-                        const char *name);
 
 /* ---- stream.c ---- */
 

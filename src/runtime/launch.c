@@ -37,9 +37,9 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
     uint64_t demanded;
     launch.operand_count =
         find_operands(context, launch.tier, operands, strides, operand_count, ranges, &demanded);
+    launch.kernel = ff__moved_launch(context, &launch, name, demanded * FF_PAGE_SIZE);
     ff__context_record_launch(context, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);
-    ff__explain_launch(context, &launch, name);
     free(ranges);
 }
 

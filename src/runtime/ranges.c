@@ -104,6 +104,7 @@ int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
         forget_range(context, range.id);
         return status;
     }
+    ff__moved_add_range(context, range.id);
     if (context->recorder)
         ff__record_range(context->recorder, range.id, (uint64_t)range.first_block << FF_BLOCK_SHIFT,
                          range.page_count * FF_PAGE_SIZE, 0);
@@ -121,7 +122,8 @@ static void remove_range(void *argument) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES), none = {{0}};
     for (uint32_t i = 0; i < count; i++)
         ff__pipeline_evict(&context->pipeline, first + i, &all, true);
-    if (context->recorder) /* before the number can be used again */
+    ff__moved_drop_range(context, it->range.id); /* now that nothing of it is under way */
+    if (context->recorder)                       /* before the number can be used again */
         ff__record_free(context->recorder, (uint64_t)first << FF_BLOCK_SHIFT,
                         (uint64_t)count << FF_BLOCK_SHIFT);
     if (context->backend->close_range(context->self, first, it->range.page_count) == 0)

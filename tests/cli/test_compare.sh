@@ -6,7 +6,7 @@ export STUB_LOG="$scratch/log"
 
 # ---- everything is well. The footprint is 100 MiB; plain and nvidia-1 take 1 s, nvidia 2 s, demand 4 s.
 
-status 0 compare --size 1M --memory 50% --runs 2 --json all.json --devices 2 atax
+status 0 compare --size 1M --memory 50% --runs 2 --json=all.json --devices 2 atax
 cat >expected <<END
 passive|-|-|pthread pthread| --size 1048576 --check
 passive|-|-|pthread pthread| --size 1048576 --check
@@ -39,15 +39,18 @@ has out 'nvidia            50%               2.00x                     50 %  3 M
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
 json all.json '[9]' runs
-for name in cpu cpus memory kernel architecture os farfault opencl device; do
+for name in cpu cpus memory kernel architecture os; do
     "$json_get" all.json machine $name >/dev/null || fail "machine has no $name"
 done
+for name in farfault command opencl; do
+    "$json_get" all.json $name >/dev/null || fail "no $name: $(cat all.json)"
+done
 json all.json plain runs 0 system
-json all.json 0 runs 0 memory
+json all.json null runs 0 memory
 json all.json null runs 0 hit_rate
 json all.json in-memory runs 1 system
 json all.json 163577856 runs 1 memory
-json all.json atax runs 3 program
+json all.json atax runs 3 subject
 json all.json nvidia runs 3 system
 json all.json 52428800 runs 3 memory
 json all.json 50% runs 3 share
@@ -59,35 +62,47 @@ json all.json 2097152 runs 3 bytes_in
 json all.json 1048576 runs 3 bytes_out
 json all.json 0.25 runs 3 hit_rate
 json all.json true runs 3 verified
-json all.json '{7}' geomean
-json all.json 1 geomean demand
-json all.json 2 geomean nvidia
-json all.json 4 geomean nvidia-1
+json all.json '[7]' means
+json all.json demand means 0 system
+json all.json 1 means 0 faster
+json all.json 4 means 0 slowdown
+json all.json 2 means 1 faster
+json all.json 4 means 2 faster
 
 # ---- sweeps, systems with parameters, several programs, JSON alone
 
 status 0 compare --runs 1 --memory 50%,64M --systems nvidia:threshold=25,thrashing=0,demand \
-    --programs atax,srad --json - "$scratch/programs/hotspot --own"
+    --programs atax,srad --json "$scratch/programs/hotspot --own"
 json out '[18]' runs
 json out nvidia:threshold=25,thrashing=0 runs 2 system
 json out 67108864 runs 4 memory
-json out srad runs 6 program
-json out "$scratch/programs/hotspot --own" runs 12 program
+json out srad runs 6 subject
+json out "$scratch/programs/hotspot --own" runs 12 subject
 json out true runs 6 verified
 json out null runs 12 verified
 json out true runs 12 good
-json out 4 geomean nvidia:threshold=25,thrashing=0
-json out 1 geomean_by_memory 64M demand
+json out nvidia:threshold=25,thrashing=0 means 0 system
+json out 4 means 0 faster
+json out 64M means 3 share
+json out 1 means 3 faster
 has log "demand|67108864|pthread| --own"
+status 0 compare --runs 1 --systems demand --memory 64M atax,srad bicg
+for name in atax srad bicg; do has out "$name, footprint"; done
 status 0 compare --runs 1 --systems demand --memory 64M atax "$scratch/programs/hotspot --own"
 [ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
+status 0 compare --runs 1 --systems demand --memory 64M --same-output --json=same.json atax "$scratch/programs/hotspot --own"
+[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  same output$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
+json same.json true runs 5 verified
+status 1 compare --runs 1 --systems demand --memory 64M --same-output "$scratch/programs/hotspot; echo \${FARFAULT_SYSTEM:-plain}"
+[ "$(grep -c '  same output$' out)" -eq 1 ] || fail "verdicts: $(cat out)"
+has out 'no: its output differs from that of the first run in line 3'
 
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'
 
 # ---- failures do not stop it, and are told
 
-status 1 compare --runs 1 --json bad.json bicg bfs cg mvt "$scratch/missing x" 'true /' atax
+status 1 compare --runs 1 --json=bad.json bicg bfs cg mvt "$scratch/missing x" 'true /' atax
 has out 'no: wrong results: verified: no (max error 1 at 2)'
 has out 'no: killed by signal 9'
 has out 'cg: failed: status 3: something broke'
@@ -99,7 +114,8 @@ json bad.json false runs 3 verified
 json bad.json null runs 3 seconds
 json bad.json 'wrong results: verified: no (max error 1 at 2)' runs 3 reason
 json bad.json true runs 2 verified
-json bad.json 2 geomean nvidia
+json bad.json nvidia means 1 system
+json bad.json 2 means 1 faster
 status 1 compare --runs 1 --timeout 300ms nw
 has out 'nw: failed: ran longer than 0.3 s'
 
@@ -114,7 +130,7 @@ unset STUB_FALLBACKS
 
 FARFAULT_SYSTEMS=demand FARFAULT_RUNS=1 FARFAULT_PROGRAMS=atax FARFAULT_MEMORY=25%
 export FARFAULT_SYSTEMS FARFAULT_RUNS FARFAULT_PROGRAMS FARFAULT_MEMORY
-status 0 compare --json env.json
+status 0 compare --json=env.json
 json env.json '[3]' runs
 json env.json 27262976 runs 2 memory
 : >log

@@ -22,7 +22,7 @@ if ! "$farfault" run --quiet -- true 2>"$1/err" && grep userfaultfd "$1/err"; th
 fi
 "$1/shared" | grep 'verified: yes'
 "$1/static" | grep 'verified: yes'
-"$farfault" run --json "$1/summary" --memory 8M -- "$library/farfault/programs/streamtriad" --size 12M --check |
+"$farfault" run --json="$1/summary" --memory 8M -- "$library/farfault/programs/streamtriad" --size 12M --check |
     grep 'verified: yes'
 grep -q '"mode": "managed"' "$1/summary"
 "$farfault" compare --systems nvidia --size 12M --runs 1 streamtriad

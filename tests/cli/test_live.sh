@@ -28,13 +28,27 @@ summaries 1
 status 0 run --system demand --memory 16M -- ./client buffer # 1024 pages, 1024 faults
 has err 'hit rate   none: launches named 4 MiB, and faulted 1.0 times on each page'
 
+status 0 run --memory 16M --json=moved.json -- ./client turns
+json moved.json add runs 0 kernels 0 name
+json moved.json 10 runs 0 kernels 0 launches
+json moved.json 4194304 runs 0 kernels 0 operand_bytes
+json moved.json '[10]' runs 0 buffers
+json moved.json add runs 0 buffers 9 first_kernel
+json moved.json 4194304 runs 0 buffers 9 size
+json moved.json 4194304 runs 0 buffers 9 touched_bytes
+json moved.json 1 runs 0 buffers 9 launches
+json moved.json null runs 0 advice
+status 0 run --memory 16M -- ./client turns
+has err '    add                           10     4 MiB '
+has err '    5 more                    20 MiB    20 MiB '
+
 status 0 run --system specforest --explain --memory 16M -- ./client buffer
 has err '  found      1 ranges of launches: profiled 0, declared by sources 1'
-status 0 run --system specforest --explain --memory 16M --json found.json -- ./client buffer
-json found.json add findings 0 kernel
-json found.json 'buffer 0' findings 0 range
-json found.json null findings 1 kernel
-json found.json '1 ranges of launches: profiled 0, declared by sources 1' findings 1 text
+status 0 run --system specforest --explain --memory 16M --json=found.json -- ./client buffer
+json found.json add runs 0 findings 0 kernel
+json found.json 'buffer 0' runs 0 findings 0 range
+json found.json null runs 0 findings 1 kernel
+json found.json '1 ranges of launches: profiled 0, declared by sources 1' runs 0 findings 1 text
 status 0 run --system nvidia --explain --memory 16M -- ./client buffer
 ! grep -q '  found  ' err || fail "found without being asked: $(cat err)"
 
@@ -62,17 +76,18 @@ signal TERM 7 handler
 summaries 1
 signal TERM 143 wait --quiet
 [ "$(wc -l <err)" -eq 1 ] || fail "not quiet: $(cat err)"
-signal TERM 143 wait --json killed.json
-json killed.json keep system
-json killed.json 1 launches
-json killed.json 4194304 footprint
-status 137 run --memory 16M --json crash.json -- ./client crash
-json crash.json 4194304 footprint
-[ "$("$json_get" crash.json faults)" -gt 0 ] || fail "no faults: $(cat crash.json)"
+signal TERM 143 wait --json=killed.json
+json killed.json keep runs 0 system
+json killed.json 1 runs 0 launches
+json killed.json 4194304 runs 0 footprint
+json killed.json add runs 0 kernels 0 name
+status 137 run --memory 16M --json=crash.json -- ./client crash
+json crash.json 4194304 runs 0 footprint
+[ "$("$json_get" crash.json runs 0 faults)" -gt 0 ] || fail "no faults: $(cat crash.json)"
 status 0 run --memory 16M -- sh -c './client crash; ./client buffer'
 summaries 2
-status 0 run --memory 16M --json fork.json -- ./client fork
-json fork.json '{0}' fallbacks
+status 0 run --memory 16M --json=fork.json -- ./client fork
+json fork.json '{0}' runs 0 fallbacks
 
 # ---- nothing managed
 
@@ -134,11 +149,11 @@ farfault=$scratch/farfault
 
 # ---- the footprint
 
-status 0 run --memory 16M --json turns.json -- ./client turns
-json turns.json 4194304 footprint
+status 0 run --memory 16M --json=turns.json -- ./client turns
+json turns.json 4194304 runs 0 footprint
 for kept in references parts; do
-    status 0 run --memory 16M --json kept.json -- ./client $kept
-    json kept.json 41943040 footprint
+    status 0 run --memory 16M --json=kept.json -- ./client $kept
+    json kept.json 41943040 runs 0 footprint
     FARFAULT_MODE=passive FARFAULT_SUMMARY=kept.json LD_PRELOAD=$preload ./client $kept
     json kept.json 41943040 footprint
 done
@@ -150,9 +165,9 @@ has err 'footprint 4 MiB, memory 8 MiB'
 status 0 record --touches --quiet --memory 16M --output touches.trace -- ./client buffer
 status 0 probe --output soft.json
 has out '2048 KiB'
-status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory 16M --json touches.json
+status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory 16M --json=touches.json
 has out 'recorded: what each launch touched first, and again after 16 MiB of other pages'
-json touches.json soft runs 1 gpu
+json touches.json soft runs 1 device
 json touches.json 1024 runs 1 faults
 FARFAULT_TOUCHES=on
 export FARFAULT_TOUCHES

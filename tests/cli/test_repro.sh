@@ -31,6 +31,9 @@ json tables uvmsmart name
 json tables prefetchers.faults tables 1 id
 json tables 3072 tables 1 rows 0 ours
 json tables 6144 tables 1 rows 1 paper
+json tables prefetchers.time runs 0 table
+status 0 repro uvmsmart --jobs 1 --csv
+grep -q '^prefetchers.faults,OnDemand hotspot,3072\(\.0*\)*,3072' out || fail "no row of OnDemand: $(cat out)"
 
 publish Nonesuch
 mistake 1 "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of 'hotspot'" repro uvmsmart

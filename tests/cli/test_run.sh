@@ -53,10 +53,18 @@ status 0 run -- programs/atax
 has err '"system": "keep"'
 status 0 run --quiet -- programs/atax
 [ ! -s err ] || fail "not quiet: $(cat err)"
-status 0 run --json run.json -- sh -c 'cd / && exec "$0"' "$scratch/programs/atax"
-json run.json keep system
-mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json none.json -- true
-[ ! -e none.json ] || fail 'an empty summary was left behind'
+status 0 run --json=run.json -- sh -c 'cd / && exec "$0"' "$scratch/programs/atax"
+json run.json run command
+json run.json keep runs 0 system
+json run.json sh runs 0 subject
+json run.json true runs 0 good
+status 0 run --json --csv=run.csv -- programs/atax
+sed -n '/^{/,$p' out >printed.json # after what the program printed
+json printed.json 1000 runs 0 faults
+[ "$(wc -l <run.csv)" -eq 2 ] || fail "CSV: $(cat run.csv)"
+has run.csv 'programs/atax,keep,,'
+mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json=none.json -- true
+[ ! -s none.json ] || fail "written of nothing: $(cat none.json)"
 
 # ---- programs that farfault has no part in
 

@@ -50,18 +50,18 @@ done
 says 1 'farfaultd: *: a broker listens there already' "$farfaultd" --socket "$socket" --device a:8M
 says 1 'farfault run: --share *: there is no such device' "$farfault" run --share "$socket" --share-device gpu9 -- true
 
-says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check --json run.json -- \
+says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check --json=run.json -- \
     "$program" --size 24M --check
 grep -q 'verified: yes' out || fail "not verified: $(cat out err)"
 
-borrowed=$("$json_get" run.json borrowed_peak)
+borrowed=$("$json_get" run.json runs 0 borrowed_peak)
 [ "$borrowed" -gt 0 ] && [ "$borrowed" -le $((12 << 20)) ] || fail "borrowed: $borrowed"
-[ "$("$json_get" run.json bytes_lent)" -gt 0 ] || fail 'nothing was evicted to the neighbour'
-[ "$("$json_get" run.json lent_peak)" = 0 ] || fail 'somebody else has borrowed'
+[ "$("$json_get" run.json runs 0 bytes_lent)" -gt 0 ] || fail 'nothing was evicted to the neighbour'
+[ "$("$json_get" run.json runs 0 lent_peak)" = 0 ] || fail 'somebody else has borrowed'
 says 0 '*lending    at most * borrowed, * evicted there, * back; at most 0 B lent*' "$farfault" run --share "$socket" \
     --memory 16M --system memharvester -- "$program" --size 24M
 
-"$farfault" top --socket "$socket" --json - >top.json || fail 'top --json'
+"$farfault" top --socket "$socket" --json >top.json || fail 'top --json'
 [ "$("$json_get" top.json devices 1 name)" = gpu1 ] || fail "top: $(cat top.json)"
 "$farfault" top --socket "$socket" --once >out || fail 'top --once'
 grep -q 'gpu0' out || fail "top: $(cat out)"

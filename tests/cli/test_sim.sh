@@ -13,14 +13,15 @@ has out 'geometric means of modelled times'
 
 for jobs in 1 3; do
     status 0 sim "$small,$small,steps=2" --systems demand,nvidia:threshold=25,quirk=0,nvidia-1 \
-        --gpu gtx1080ti,v100-16g --memory 50% --oversubscribe 110% --jobs $jobs --json -
+        --gpu gtx1080ti,v100-16g --memory 50% --oversubscribe 110% --jobs $jobs --json
     mv out jobs$jobs
 done
 cmp jobs1 jobs3 || fail 'not the same with three threads'
-json jobs1 true modelled
+json jobs1 sim command
+json jobs1 1 seed
 json jobs1 '[28]' runs
-json jobs1 $small runs 0 workload
-json jobs1 gtx1080ti runs 0 gpu
+json jobs1 $small runs 0 subject
+json jobs1 gtx1080ti runs 0 device
 json jobs1 in-memory runs 0 system
 json jobs1 null runs 0 memory
 json jobs1 1 runs 0 slowdown
@@ -28,31 +29,44 @@ json jobs1 nvidia:threshold=25,quirk=0 runs 2 system
 json jobs1 50% runs 2 share
 json jobs1 '110% over' runs 4 share
 json jobs1 true runs 27 good
-json jobs1 '[12]' geomean
-json jobs1 2 geomean 0 workloads
+json jobs1 '[12]' means
+json jobs1 2 means 0 subjects
+json jobs1 null runs 0 share
+json jobs1 null runs 0 verified
+json jobs1 null runs 0 reason
 
-status 0 sim $small --systems demand --memory 50% --json out.json
+status 0 sim $small --systems demand --json=default.json
+json default.json 66% runs 1 share
+status 0 sim $small --systems demand --memory 50% --csv --json=all.json
+[ "$(wc -l <out)" -eq 3 ] || fail "CSV: $(cat out)"
+case $(head -n 1 out) in
+subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdown,faults,bytes_in,bytes_out,hit_rate,time_ns,*) ;;
+*) fail "CSV: $(head -n 1 out)" ;;
+esac
+has out "$small,demand,v100-16g,$("$json_get" all.json runs 1 memory),50%,"
+mistake 2 'farfault sim: --json and --csv cannot both go to standard output: *' sim $small --json --csv
+status 0 sim $small --systems demand --memory 50% --json=out.json
 has out 'in-memory'
 json out.json '[2]' runs
 
-status 0 compare --gpu v100-32g --systems nvidia --json - $small
+status 0 compare --gpu v100-32g --systems nvidia --json $small
 json out 66% runs 1 share
-status 0 compare --modelled --systems nvidia --json - $small
-json out v100-16g runs 1 gpu
+status 0 compare --modelled --systems nvidia --json $small
+json out v100-16g runs 1 device
 
 # ---- the same bytes for any number of threads, with and without time
 
 for untimed in '' --untimed; do
     for jobs in 1 4; do
         status 0 sim "$small,hotspot:n=128" --systems demand,nvidia,oracle \
-            --gpu gtx1080ti,v100-16g --memory 50%,75% --seed 7 --jobs $jobs $untimed --json all.json
+            --gpu gtx1080ti,v100-16g --memory 50%,75% --seed 7 --jobs $jobs $untimed --json=all.json
         cat out all.json >bytes$jobs
     done
     cmp bytes1 bytes4 || fail "not the same with four threads $untimed"
 done
 
 status 0 sim zipf:pages=2000,accesses=9000 --untimed --gpu gtx1080ti --memory 25% \
-    --systems demand:evict=lru-4k,belady --json out.json
+    --systems demand:evict=lru-4k,belady --json=out.json
 has out 'untimed on 1 x gtx1080ti'
 has out 'accesses'
 json out.json true untimed
@@ -65,15 +79,15 @@ mistake 2 'farfault sim: --trace t: a trace has times: leave out --untimed' \
 
 FARFAULT_GPU=a100-40g FARFAULT_MEMORY=50%
 export FARFAULT_GPU FARFAULT_MEMORY
-status 0 sim $small --systems nvidia --json -
-json out a100-40g runs 1 gpu
+status 0 sim $small --systems nvidia --json
+json out a100-40g runs 1 device
 json out 50% runs 1 share
 unset FARFAULT_GPU FARFAULT_MEMORY
 
 cp "$source/data/gpus/v100-16g.json" own.json
 sed -i 's/"name": "v100-16g"/"name": "own"/' own.json
-status 0 sim $small --systems nvidia --gpu own.json --json -
-json out own runs 1 gpu
+status 0 sim $small --systems nvidia --gpu own.json --json
+json out own runs 1 device
 
 # ---- the bound: the oracle moves no more than the others, misses less and takes no longer
 
@@ -87,7 +101,7 @@ bound() { # FILE, whose runs are in-memory, demand, nvidia, oracle
     done
 }
 for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=24M,v100-16g; do
-    status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json bound.json
+    status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json=bound.json
     bound bound.json
 done
 status 0 compare --modelled hotspot:n=256
@@ -95,13 +109,13 @@ for system in in-memory demand nvidia nvidia-1 oracle; do has out "  $system "; 
 
 # ---- a trace of a run, and the run again
 
-status 0 sim $small --systems nvidia --memory 50% --trace run.trace --json run.json
-status 0 replay run.trace --systems nvidia --memory 50% --json replay.json
+status 0 sim $small --systems nvidia --memory 50% --trace run.trace --json=run.json
+status 0 replay run.trace --systems nvidia --memory 50% --json=replay.json
 # a trace has the accesses but not how wide they are, so that times differ a little
 for name in accesses demanded pages_in; do
     json replay.json "$("$json_get" run.json runs 1 $name)" runs 1 $name
 done
-status 0 replay run.trace --systems demand,nvidia,oracle --memory 50% --gpu gtx1080ti --json bound.json
+status 0 replay run.trace --systems demand,nvidia,oracle --memory 50% --gpu gtx1080ti --json=bound.json
 bound bound.json
 status 0 export run.trace --output run-perfetto.json
 "$json_get" run-perfetto.json >out || fail 'the export is not JSON'
@@ -118,7 +132,7 @@ mistake 2 'farfault replay: faults.trace: has only the faults of a run under one
 mistake 2 'farfault replay: faults.trace: has only the faults *' replay run.trace faults.trace
 status 0 replay faults.trace --systems nvidia
 has out 'recorded: the faults of one run'
-status 0 replay faults.trace --systems demand,nvidia --anyway --json out.json
+status 0 replay faults.trace --systems demand,nvidia --anyway --json=out.json
 json out.json '[3]' runs
 mistake 2 "farfault import: unknown format 'x'; *" import x run.json --output t
 head -c 500 run.trace >cut.trace
@@ -130,13 +144,13 @@ has out 'missing/run.trace'
 
 work=pagerank:size=48M,iterations=4
 for beside in idle wcc:size=8M,iterations=2; do
-    status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems nvidia,memharvester --json beside.json
+    status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems nvidia,memharvester --json=beside.json
     json beside.json '[2]' runs 2 beside
     [ "$("$json_get" beside.json runs 2 bytes_peer)" -gt 0 ] || fail "nothing was lent beside $beside"
     json beside.json 0 runs 1 bytes_peer
 done
 [ "$("$json_get" beside.json runs 2 beside 0 laps)" -gt 0 ] || fail 'the neighbour did nothing'
-json beside.json idle runs 2 beside 1 workload
+json beside.json idle runs 2 beside 1 subject
 has out 'beside: wcc:size=8M,iterations=2 '
 mistake 2 "farfault sim: --beside *" sim $work --beside none
 mistake 2 "farfault sim: --beside *8 devices*" sim $work --devices 8 --beside idle
@@ -147,11 +161,11 @@ mistake 2 "farfault sim: --machine *" sim $work --machine none
 # ---- a predictor, trained and at work
 
 status 0 train hotspot:n=256 --distance 4 --steps 20 --output little.model
-status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json learned.json
+status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=learned.json
 for line in 1 2; do
     [ "$("$json_get" learned.json runs $line prefetched)" -gt 0 ] || fail 'nothing was prefetched'
 done
-status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json again.json
+status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=again.json
 cmp learned.json again.json || fail 'not the same twice'
 head -c 3000 little.model >cut.model
 for file in missing.model cut.model learned.json; do
@@ -164,7 +178,7 @@ done
 status 0 sim addvectors:size=6M --systems demand,forest --gpu gtx1080ti --memory 66% --explain
 has out 'forest, 4.0 MiB:'
 has out ': linear; launches: profiled 1 (1 rounds)'
-status 0 sim addvectors:size=6M --systems forest --gpu gtx1080ti --memory 66% --explain --json found.json
+status 0 sim addvectors:size=6M --systems forest --gpu gtx1080ti --memory 66% --explain --json=found.json
 json found.json '[0]' runs 0 findings
 kernel=$("$json_get" found.json runs 1 findings 0 kernel)
 range=$("$json_get" found.json runs 1 findings 0 range)

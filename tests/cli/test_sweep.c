@@ -211,7 +211,7 @@ static char *run_sweep(unsigned jobs, int *status) {
     char name[] = "/tmp/farfault-sweep-XXXXXX", *text = NULL;
     close(mkstemp(name));
     make_sweep(&sweep, jobs);
-    sweep.json = name;
+    sweep.outputs.json = name;
     *status = ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);
     size_t size = 0;

@@ -24,6 +24,15 @@ status 0 train $nw --output broken.model
 cmp -s straight.model broken.model || fail "another model than without the interruption"
 status 0 predict straight.model nw:n=256 --bench
 has out 'one prediction'
+status 0 predict straight.model nw:n=256 --json
+json out predict command
+json out nw:n=256 runs 0 subject
+"$json_get" out runs 0 top1 >/dev/null || fail "no top1: $(cat out)"
+mistake 2 'farfault predict: --bench shows times on standard output: *' predict straight.model nw:n=256 --bench --csv
+status 0 train nw:n=256,hotspot:n=128 --steps 20 --csv
+[ "$(wc -l <out)" -eq 3 ] || fail "CSV: $(cat out)"
+has out 'nw:n=256,'
+has out ',hlsh,'
 
 mistake 1 '*none.model: No such file or directory' predict none.model nw:n=256
 head -c 2000 straight.model >short.model

@@ -10,6 +10,23 @@ for command in '' run compare list sim replay repro record probe import export t
     has out 'Examples:'
     [ ! -s err ] || fail "help of '$command' wrote to standard error"
 done
+for command in run compare list sim replay repro record probe import export top train predict; do
+    status 0 $command --help
+    mv out long
+    for words in "$command -h" "$command -?" "help $command"; do
+        status 0 $words
+        cmp -s out long || fail "$words is not $command --help"
+    done
+done
+status 0 --help
+mv out long
+for words in -h help; do
+    status 0 $words
+    cmp -s out long || fail "$words is not --help"
+done
+! grep -q '.\{80\}' long || fail "lines longer than 79: $(cat long)"
+mistake 2 "farfault: there is no command 'rnu'; the nearest is run" help rnu
+mistake 2 'farfault: help describes one command, such as: help run' help run sim
 status 0 --version
 case $(cat out) in
 "farfault "[0-9]*) ;;
@@ -18,7 +35,7 @@ esac
 
 # ---- commands and options
 
-commands='compare, export, import, list, predict, probe, record, replay, repro, run, sim, top and train'
+commands='compare, export, help, import, list, predict, probe, record, replay, repro, run, sim, top and train'
 mistake 2 "farfault: no command; there are: $commands"
 mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
 mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre
@@ -51,8 +68,12 @@ mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --h
 mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
 mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x -- true
 mistake 2 'farfault run: --seed x: must be a number' run --seed x -- true
-mistake 2 'farfault run: --json missing/x: No such file or directory' run --json missing/x -- true
-mistake 2 'farfault run: --json /dev/null: must be a regular file' run --json /dev/null -- true
+mistake 2 'farfault run: --csv missing/x: No such file or directory' run --csv=missing/x -- true
+mistake 2 'farfault run: --memory 12Q: must be *' run -m 12Q -- true
+mistake 2 "farfault run: unknown system 'x'; *" run -s x -- true
+mistake 2 "farfault sim: unknown system 'x'; *" sim -s x bfs
+mistake 2 'farfault compare: --runs 0: *' compare -n 0 atax
+mistake 2 'farfault run: --json missing/x: No such file or directory' run --json=missing/x -- true
 
 # ---- systems and policies
 
@@ -116,28 +137,41 @@ mistake 2 'farfault compare: --systems nvidia,: a name is missing at a comma' co
 mistake 2 "farfault compare: --systems threshold=1: 'threshold=1' must follow *" compare --systems threshold=1 atax
 mistake 2 "farfault compare: --systems demand,demand: 'demand' is given twice" compare --systems demand,demand atax
 mistake 2 'farfault compare: threshold=101: must be 0 to 100' compare --systems demand,nvidia:quirk=0,threshold=101 atax
-mistake 2 'farfault compare: --json missing/x: *' compare --json missing/x atax
+mistake 2 'farfault compare: --json missing/x: *' compare --json=missing/x atax
 
 # ---- lists
 
 mistake 2 "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" list cpus
+mistake 2 "farfault list: there is no workload 'bsf'; the nearest is bfs" list workloads bsf
+mistake 2 "farfault list: there is no device 'quite-another'; see farfault list gpus" list systems keep gpus quite-another
 status 0 list
-for text in demand nvidia-1 threshold 'consecutive migrations' addvectors lrm; do
+for text in demand nvidia-1 addvectors lrm v100-16g; do
     has out "$text"
 done
+[ "$(wc -l <out)" -le 24 ] || fail "list fits no screen: $(cat out)"
+! grep -q '.\{80\}' out || fail "list fits no screen: $(cat out)"
+status 0 list policies tree,lrm workloads,bfs
+for text in threshold 'consecutive migrations' 'lrm: ' 'bfs: ' seed; do
+    has out "$text"
+done
+! grep -q random out || fail "not asked for: $(cat out)"
 status 0 list programs
 [ "$(wc -l <out)" -eq $(($(grep -c "^FF_PROGRAM" "$source/examples/opencl/programs.def") + 1)) ] || fail "list programs: $(cat out)"
 status 0 list --json
-json out '{5}'
+json out '{8}'
 json out demand systems 0 name
 json out none systems 0 policies prefetch
 json out prefetch policies 0 kind
-json out threshold policies 1 parameters 0 name
-json out 51 policies 1 parameters 0 default
-json out 100 policies 1 parameters 0 max
+[ "$("$json_get" out policies 2 name)" = tree ] || fail 'policy 2 is not tree'
+json out threshold policies 2 parameters 0 name
+json out 51 policies 2 parameters 0 default
+json out 100 policies 2 parameters 0 max
 json out 2dconv programs 0 name
 status 0 list --json policies
-json out '{1}'
+json out '{4}'
+status 0 list --json=list.json programs
+[ ! -s out ] || fail "to a file and here: $(cat out)"
+json list.json 2dconv programs 0 name
 
 status 0 list gpus
 has out v100-16g
@@ -169,7 +203,7 @@ mistake 2 'farfault sim: --devices 9: must be a whole number, 1 to 8' sim --devi
 mistake 2 'farfault sim: --jobs 0: must be a whole number, 1 to 1024' sim --jobs 0 bfs
 mistake 2 'farfault sim: --seed x: must be a number' sim --seed x bfs
 mistake 2 'farfault sim: --trace t: a trace is of one run: *' sim --trace t --systems demand,nvidia bfs
-mistake 2 'farfault sim: --json missing/x: *' sim --json missing/x bfs
+mistake 2 'farfault sim: --json missing/x: *' sim --json=missing/x bfs
 mistake 2 'farfault sim: a name is missing at a comma' sim bfs,
 mistake 2 "farfault sim: 'bfs' is given twice" sim bfs bfs
 mistake 2 "farfault sim: *'no-such-workload'*" sim no-such-workload
@@ -205,7 +239,10 @@ described() { # LISTED...
 status 0 list systems
 described $(awk 'NR > 1 { print $1 }' out)
 status 0 list policies
-described $(sed -n 's/^  \([a-z0-9-]*\):.*/\1/p; s/^    \([a-z_]*\)  .*/\1/p' out | grep -vx parameter)
+policies=$(sed -n 's/^  \([a-z0-9-]*\):.*/\1/p' out)
+described $policies
+status 0 list policies $policies
+described $(sed -n 's/^    \([a-z_]*\)  .*/\1/p' out | grep -vx parameter)
 
 # ---- an incomplete farfault
 

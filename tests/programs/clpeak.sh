@@ -24,7 +24,7 @@ compare() {
     system=$1 memory=$2
     shift 2
     clpeak "$@" >plain
-    "$farfault" run --system "$system" --memory "$memory" --json summary -- clpeak "$@" >managed || bad=1
+    "$farfault" run --system "$system" --memory "$memory" --json=summary -- clpeak "$@" >managed || bad=1
     figures plain >expected
     figures managed >got
     echo "clpeak $*, $system: $(wc -l <got) figures, plainly $(wc -l <expected)," \

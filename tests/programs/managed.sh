@@ -7,7 +7,7 @@ shift 2
 summary=$(mktemp)
 trap 'rm -f "$summary"' EXIT
 fail() { echo "$*:" >&2; cat "$summary" >&2; exit 1; }
-field() { "$json_get" "$summary" "$@" || fail "no $* in the summary"; }
+field() { "$json_get" "$summary" runs 0 "$@" || fail "no $* in the summary"; }
 
 # The status of a program that farfault ran is farfault's; 77 from here would count as a skip.
 "$(dirname "$0")/verified.sh" "$farfault" run --json="$summary" "$@" || fail "farfault run $*"

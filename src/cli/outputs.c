@@ -1,0 +1,105 @@
+#include "cli/outputs.h"
+
+#include "cli/cli.h"
+#include "report/csv.h"
+#include "report/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- where ---- */
+
+static bool is_stdout(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
+static int check_path(const struct ff__options *options, enum ff__option option) {
+    const char *path = options->text[option];
+    if (!path || is_stdout(path))
+        return 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return ff__options_complain(options, option, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out) {
+    *out = (struct ff__outputs){options->text[FF__OPTION_JSON], options->text[FF__OPTION_CSV]};
+    if (is_stdout(out->json) && is_stdout(out->csv))
+        return ff__complain(FF__EXIT_USAGE,
+                            "--json and --csv cannot both go to standard output: give one a file, "
+                            "such as --csv=FILE");
+    int status = check_path(options, FF__OPTION_JSON);
+    return status ? status : check_path(options, FF__OPTION_CSV);
+}
+
+bool ff__outputs_leave_tables(const struct ff__outputs *outputs) {
+    return !is_stdout(outputs->json) && !is_stdout(outputs->csv);
+}
+
+static int complain_write(const char *path, int status) {
+    return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s",
+                        is_stdout(path) ? "to standard output" : path, strerror(-status));
+}
+
+int ff__outputs_write(const struct ff__outputs *outputs, const json_t *all) {
+    int status = outputs->json ? ff__json_write(all, outputs->json) : 0;
+    if (status)
+        return complain_write(outputs->json, status);
+    status = outputs->csv ? ff__csv_write(json_object_get(all, "runs"), outputs->csv) : 0;
+    return status ? complain_write(outputs->csv, status) : 0;
+}
+
+/* ---- what ---- */
+
+json_t *ff__results_new(const char *command) {
+    json_t *all = ff__must(json_object());
+    ff__json_set(all, "farfault", ff__json_text(FARFAULT_VERSION));
+    ff__json_set(all, "command", ff__json_text(command));
+    ff__json_set(all, "machine", ff__machine_facts());
+    return all;
+}
+
+static json_t *text_or_null(const char *text) {
+    return text ? ff__json_text(text) : json_null();
+}
+
+json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_measures *measures,
+                    const char *reason, json_t *verified) {
+    static const struct ff__run_measures unknown = {
+        .seconds = (double)NAN, .slowdown = (double)NAN, .hit_rate = (double)NAN};
+    const struct ff__run_measures *known = measures ? measures : &unknown;
+    json_t *run = ff__must(json_object());
+    ff__json_set(run, "subject", ff__json_text(subject->subject));
+    ff__json_set(run, "system", text_or_null(subject->system));
+    ff__json_set(run, "device", text_or_null(subject->device));
+    ff__json_set(run, "memory", subject->memory ? ff__json_count(subject->memory) : json_null());
+    ff__json_set(run, "share", text_or_null(subject->share));
+    ff__json_set(run, "footprint", ff__json_count(subject->footprint));
+    ff__json_set(run, "good", json_boolean(measures != NULL));
+    ff__json_set(run, "reason", text_or_null(measures ? NULL : reason));
+    ff__json_set(run, "verified", verified);
+    ff__json_set(run, "seconds", ff__json_number(known->seconds));
+    ff__json_set(run, "slowdown", ff__json_number(known->slowdown));
+    ff__json_set(run, "faults", measures ? ff__json_count(known->faults) : json_null());
+    ff__json_set(run, "bytes_in", measures ? ff__json_count(known->bytes_in) : json_null());
+    ff__json_set(run, "bytes_out", measures ? ff__json_count(known->bytes_out) : json_null());
+    ff__json_set(run, "hit_rate", ff__json_number(known->hit_rate));
+    return run;
+}
+
+json_t *ff__mean_new(const struct ff__run_subject *subject, double faster, double slowdown,
+                     unsigned count) {
+    json_t *mean = ff__must(json_object());
+    ff__json_set(mean, "system", text_or_null(subject->system));
+    ff__json_set(mean, "device", text_or_null(subject->device));
+    ff__json_set(mean, "share", text_or_null(subject->share));
+    ff__json_set(mean, "faster", ff__json_number(faster));
+    ff__json_set(mean, "slowdown", ff__json_number(slowdown));
+    ff__json_set(mean, "subjects", ff__json_count(count));
+    return mean;
+}

@@ -1,0 +1,52 @@
+/* Results for programs, the same for all commands: `runs`, an object a run, and what they have in common. docs/running.md
+ * describes them. */
+#ifndef FF_CLI_OUTPUTS_H
+#define FF_CLI_OUTPUTS_H
+
+#include "cli/options.h"
+#include "report/json.h"
+
+/* Where they go: files, "-" for standard output, or NULL for nowhere. */
+struct ff__outputs {
+    const char *json, *csv;
+};
+
+/* What --json and --csv say. Files are opened once, so that a path that cannot be written is found before hours of work.
+ * Returns 0 or an exit status. */
+int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out);
+
+/* Whether standard output is for people, too. */
+bool ff__outputs_leave_tables(const struct ff__outputs *outputs);
+
+/* Writes all of it as JSON, and its `runs` as CSV. Returns 0 or an exit status. */
+int ff__outputs_write(const struct ff__outputs *outputs, const json_t *all);
+
+/* ---- what is written; the caller owns it ---- */
+
+/* {"farfault", "command", "machine"}, to which the command adds "runs" and what else it has. */
+json_t *ff__results_new(const char *command);
+
+/* What was run. */
+struct ff__run_subject {
+    const char *subject, *system, *device, *share; /* NULL: null */
+    uint64_t memory;                               /* bytes of each device; 0: null */
+    uint64_t footprint;                            /* bytes */
+};
+
+/* What is known of every good run. NaN: null. */
+struct ff__run_measures {
+    double seconds, slowdown; /* x in-memory */
+    uint64_t faults, bytes_in, bytes_out;
+    double hit_rate;
+};
+
+/* A run, to which the command adds what only it knows. `measures`: NULL if it failed, for this reason. `verified`: takes
+ * it over. */
+json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_measures *measures,
+                    const char *reason, json_t *verified);
+
+/* A system's geometric means over several subjects: times of the baseline, and of the system, NaN: null. */
+json_t *ff__mean_new(const struct ff__run_subject *subject, double faster, double slowdown,
+                     unsigned count);
+
+#endif

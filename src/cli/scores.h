@@ -1,0 +1,14 @@
+/* Scores of predictors, for programs. */
+#ifndef FF_CLI_SCORES_H
+#define FF_CLI_SCORES_H
+
+#include "cli/outputs.h"
+#include "learn/train.h"
+
+/* {"subject", "top1", "f1", "top10", "majority", "unknown"}; the caller owns it. */
+json_t *ff__score_json(const char *subject, const struct ff__score *score);
+
+/* Writes them as the runs of a command. Returns 0 or an exit status. */
+int ff__scores_write(const struct ff__outputs *outputs, const char *command, json_t *runs);
+
+#endif
