@@ -23,8 +23,8 @@ static const struct argp_option options_of_sweeps[] = {
                  "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
     SHORT_OPTION(
         "memory", 'm', "SIZE|SHARE%|device[,..]",
-        "memory of each device, in bytes, as a share of the footprint, or what the device has "
-        "(the default); several are all tried"),
+        "memory of each device, in bytes, as a share of the footprint (default: 66%), or what the "
+        "device has; several are all tried"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
            "memory as papers give it: the footprint as a share of the memory, such as 110%"),
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]",

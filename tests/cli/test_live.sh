@@ -59,6 +59,7 @@ signal() {
     : >out
     env --default-signal="$name" "$farfault" run --memory 16M "$@" -- ./client "$what" >out 2>err &
     wait_for out
+    sleep 0.3 # what moved may be 50 ms old in the summary of a killed program
     kill "-$name" $!
     wait $!
     got=$?

@@ -65,6 +65,12 @@ WEAK int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *w
     return 0;
 }
 
+WEAK int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs,
+                          uint32_t count, struct ff__sim_result *all, struct ff_error *error) {
+    (void)config, (void)jobs, (void)count, (void)all;
+    return ff__fail(error, -ENOSYS, "nothing runs beside a workload here");
+}
+
 WEAK double ff__sim_hit_rate(const struct ff__sim_result *result) {
     return (double)result->hits;
 }
