@@ -125,7 +125,7 @@ static void time_waking(struct bench *bench, const struct ff_config *config,
 
 static int measure_size(const struct ff_config *config, unsigned size, struct ff__costs *out,
                         struct ff_error *error) {
-    struct bench bench = {NULL};
+    struct bench bench = {.context = NULL};
     out->clean_ns = out->dirty_ns = 0; /* what counts is the last size's */
     int status = open_bench(config, ff__cost_sizes[size], &bench, error);
     for (unsigned round = 0; round < ROUNDS && !status; round++) {
@@ -147,7 +147,7 @@ static void no_kernel(const struct ff_work *work, void *arguments) {
 
 static int measure_launches(const struct ff_config *like, struct ff__costs *out,
                             struct ff_error *error) {
-    struct bench bench = {NULL};
+    struct bench bench = {.context = NULL};
     struct ff_stream *stream = NULL;
     int status = open_bench(like, FF_PAGE_SIZE, &bench, error);
     if (!status && ff_stream_create(bench.context, 0, &stream))

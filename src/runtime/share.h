@@ -1,7 +1,8 @@
 /* A context that shares devices with other programs through a broker (share/protocol.h).
  *
  * A thread of its own talks to the broker. It lowers the device's capacity when the program uses less than that for a while,
- * raises it when it uses more, and borrows others' memory for what does not fit. When the broker is gone, the program has
+ * raises it when it uses more, and borrows others' memory for what does not fit. While nothing is seen of the program, it lends what
+ * others lack of what the program has allocated, too. When the broker is gone, the program has
  * its own device for itself, and no other. */
 #ifndef FF_RUNTIME_SHARE_H
 #define FF_RUNTIME_SHARE_H

@@ -1,6 +1,6 @@
 /* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
  *
- * What a fault brings is decided by forest with whole blocks (pairs of blocks where a range is linear, leaves of 64 KiB where
+ * What a fault brings is decided by forest with whole blocks and `density` (pairs of blocks where a range is linear, leaves of 64 KiB where
  * it is used sparsely). Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses, which evictors
  * ask for. Whether to bring blocks ahead of faults, too, is a question of the machine: where the host's processors compute,
  * they are needed for that. So both are tried in turns on launches that recur, by execution ID, and compared by the time that the
@@ -55,8 +55,9 @@ struct auto_prefetch {
     struct device devices[FF_TIERS_MAX];
 };
 
-static const struct ff__rival_param of_forest[] = {{"record", 1}, {"declared", 1},   {"similar", 1},
-                                                   {"whole", 1},  {"threshold", 45}, {NULL, 0}};
+static const struct ff__rival_param of_forest[] = {
+    {"record", 1},  {"declared", 1},   {"similar", 1}, {"whole", 1},
+    {"density", 1}, {"threshold", 45}, {NULL, 0}};
 static const struct ff__rival_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
 
 static size_t arena_size(const int64_t *values) {

@@ -9,8 +9,8 @@
 
 struct forest {
     struct ff__profile profile;
-    struct ff__density density; /* only with `whole` */
-    bool whole;
+    struct ff__density density;
+    bool whole, by_density;
 };
 
 struct range {
@@ -18,18 +18,21 @@ struct range {
     struct ff__density_range density;
 };
 
-enum param { WHOLE = FF__PROFILE_PARAMS, PARAMS };
+enum param { WHOLE = FF__PROFILE_PARAMS, DENSITY, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
     [WHOLE] =
         {"whole", FF_PARAM_BOOL, 0, 0, 1,
-         "a fault migrates its whole block, whatever the tree; 64 KiB where use is sparse (ours)"},
+         "a fault migrates its whole block, the device's best transfer, whatever the tree (ours)"},
+    [DENSITY] = {"density", FF_PARAM_BOOL, 0, 0, 1,
+                 "only 64 KiB of ranges of which little is used while it is on the device (ours)"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct forest *forest = state;
     forest->whole = env->params[WHOLE] != 0;
+    forest->by_density = env->params[DENSITY] != 0;
     struct range *ranges = env->range_state;
     ff__density_start(&forest->density, env->block_state, sizeof(struct ff__density_block),
                       &ranges->density, sizeof *ranges);
@@ -95,7 +98,7 @@ static struct ff_mask absent_of(const struct ff_view *view, uint32_t tier, uint3
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct forest *forest = state;
-    if (forest->whole && ff__density_fault(&forest->density, view, group, advice))
+    if (forest->by_density && ff__density_fault(&forest->density, view, group, advice))
         return;
     struct ff__tree_shape shape =
         ff__profile_shape(&forest->profile, view->blocks[group->block].range);
@@ -165,7 +168,7 @@ static const struct ff_sample_hooks samples = {.on_samples = on_samples};
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct forest *forest = state;
-    if (forest->whole)
+    if (forest->by_density)
         ff__density_leave(&forest->density, view, leave);
 }
 
@@ -176,7 +179,7 @@ static void range_freed(void *state, uint32_t range) {
 
 static void block_freed(void *state, uint32_t block) {
     struct forest *forest = state;
-    if (forest->whole) /* otherwise what was never written stays unallocated */
+    if (forest->by_density) /* otherwise what was never written stays unallocated */
         ff__density_block_freed(&forest->density, block);
 }
 
