@@ -43,7 +43,8 @@ static void launch(struct ff_context *context, const char *name, void *data, siz
     ff_stream_destroy(stream);
 }
 
-static void check_sums(struct ff_context *context, const struct ff_moved_list *list) {
+/* `rest`: bytes may have moved for nobody in the list, as what is prefetched after its launch has ended. */
+static void check_sums(struct ff_context *context, const struct ff_moved_list *list, bool rest) {
     struct ff_stats stats;
     struct ff_moved all = list->rest;
     ff_stats_read(context, &stats);
@@ -55,8 +56,9 @@ static void check_sums(struct ff_context *context, const struct ff_moved_list *l
     }
     assert_int_equal(all.faults, stats.faults);
     assert_int_equal(all.refaults, stats.refaults);
-    assert_int_equal(all.bytes_in, stats.pages_in * 4096);
-    assert_int_equal(all.bytes_out, stats.pages_out * 4096);
+    assert_true(all.bytes_in <= stats.pages_in * 4096 && all.bytes_out <= stats.pages_out * 4096);
+    assert_true(rest || all.bytes_in == stats.pages_in * 4096);
+    assert_true(rest || all.bytes_out == stats.pages_out * 4096);
 }
 
 static void test_kernels_and_allocations(void **state) {
@@ -93,8 +95,8 @@ static void test_kernels_and_allocations(void **state) {
     assert_int_equal(buffers.worst[1].size, MB);
     assert_int_equal(buffers.worst[1].touched, MB);
     assert_false(buffers.worst[1].is_strided);
-    check_sums(context, &kernels);
-    check_sums(context, &buffers);
+    check_sums(context, &kernels, true);
+    check_sums(context, &buffers, false);
     ff_close(context);
 }
 
@@ -148,7 +150,7 @@ static void test_freed_allocations(void **state) {
     assert_int_equal(__builtin_popcountll(seen), FF_MOVED_MAX);
     assert_int_equal(size, (FF_MOVED_MAX + 4) * (FF_MOVED_MAX + 5) / 2 * MB + 32 * MB);
     assert_int_equal(list.rest.launches, 5);
-    check_sums(context, &list);
+    check_sums(context, &list, false);
     ff_close(context);
 }
 
