@@ -273,12 +273,13 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         ff__engine_init(&live->engine, &config, &error))
         fail_msg("%s", error.message);
     fake_open(&live->fake, &live->engine.space, 1);
-    struct ff__pipeline_config pipeline = {.engine = &live->engine,
-                                           .backend = &live_backend,
-                                           .self = live,
-                                           .log = {live_log, live},
-                                           .observer = {live, live_see_faults, live_see_moves},
-                                           .fault_workers = shape->fault_workers};
+    struct ff__pipeline_config pipeline = {
+        .engine = &live->engine,
+        .backend = &live_backend,
+        .self = live,
+        .log = {live_log, live},
+        .observer = {live, live_see_faults, live_see_moves, NULL},
+        .fault_workers = shape->fault_workers};
     if (ff__pipeline_start(&live->pipeline, &pipeline, &error))
         fail_msg("%s", error.message);
 }
