@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* Ours, all of them. */
-#define WORTH          8u  /* without costs from the backend: what the software device measures */
+#define WORTH          8u /* without costs from the backend: what the software device measures */
+#define OFTEN          4u /* times that a block comes back during a launch before it can be a witness */
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
 #define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
 #define PART           4u  /* of its memory that is taken into account, for the reason below */
@@ -90,7 +91,15 @@ static bool would_be_there(const struct ff__density *density, const struct ff_vi
     return block->stamp > 0 && density->clock[tier] + 1 - block->stamp < holds;
 }
 
-/* Of a dense range, a block that comes back. */
+/* A block comes back; counts how often it has. */
+static bool comes_often(const struct ff__density *density, struct ff__density_block *block) {
+    block->times = block->launch == density->launches ? block->times : 0;
+    block->launch = density->launches;
+    block->times = (uint8_t)(block->times + (block->times < UINT8_MAX));
+    return block->times >= OFTEN;
+}
+
+/* Of a dense range, a block that comes back often. */
 static bool is_next_witness(struct ff__density_range *range) {
     if (range->interval == 0)
         range->interval = range->countdown = INTERVAL_FIRST;
@@ -123,12 +132,14 @@ static void bring_leaves(const struct ff_view *view, const struct ff_fault_group
 }
 
 /* What the block that is faulted on comes in. */
-static bool comes_in_leaves(struct ff__density_range *range, const struct ff_view *view,
-                            const struct ff_fault_group *group, struct ff__density_block *block) {
+static bool comes_in_leaves(const struct ff__density *density, struct ff__density_range *range,
+                            const struct ff_view *view, const struct ff_fault_group *group,
+                            struct ff__density_block *block) {
     if (ff_view_holds(view, group->tier, group->block))
         return block->in_leaves;
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
-    block->is_witness = !range->is_sparse && back && is_next_witness(range);
+    bool often = back && comes_often(density, block);
+    block->is_witness = !range->is_sparse && often && is_next_witness(range);
     if (block->is_witness)
         block->leaves = 0;
     return block->in_leaves = range->is_sparse || block->is_witness;
@@ -154,7 +165,7 @@ bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
     struct ff__density_block *block = block_of(density, group->block);
     struct ff__density_range *range = range_of(density, view->blocks[group->block].range);
     uint32_t worth = worth_of(density, view, group->tier), leaves = leaves_of(&group->faulted);
-    if (!comes_in_leaves(range, view, group, block)) {
+    if (!comes_in_leaves(density, range, view, group, block)) {
         has_come(density, group->tier, block);
         return false;
     }

@@ -164,7 +164,13 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 
 static const struct ff_sample_hooks samples = {.on_samples = on_samples};
 
-/* ---- what leaves ---- */
+/* ---- launches, and what leaves ---- */
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    ff__density_launch(&((struct forest *)state)->density, event);
+    ff__profile_on_launch(state, view, event, advice);
+}
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct forest *forest = state;
@@ -199,7 +205,7 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .params = params,
             .init = init,
             .report = ff__profile_report,
-            .on_launch = ff__profile_on_launch,
+            .on_launch = on_launch,
             .range_added = ff__profile_range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,

@@ -24,6 +24,12 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
+    ff__density_launch(&((struct whole *)state)->density, event);
+}
+
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct whole *whole = state;
@@ -64,6 +70,7 @@ const struct ff_prefetch_policy ff__prefetch_whole = {
             .range_state_size = sizeof(struct ff__density_range),
             .params = params,
             .init = init,
+            .on_launch = on_launch,
             .on_leave = on_leave,
             .range_freed = range_freed,
             .block_freed = block_freed,
