@@ -253,7 +253,7 @@ static void test_nothing_is_lost(void **state) {
     (void)state;
     static const uint32_t granules[] = {1, FF_BLOCK_PAGES};
     for (uint32_t seed = 0; seed < 20; seed++)
-        live(granules[seed % 2], seed, (uint32_t)scaled_cases(4000, 500));
+        live(granules[seed % 2], seed, (uint32_t)scaled_cases(4000, 1000));
 }
 
 /* A device that needs what it lends gets the guests out first, and those that the host has a copy of without one. */

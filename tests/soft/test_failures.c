@@ -86,6 +86,13 @@ WRAP(void *, aligned_alloc, size_t alignment, size_t size) {
     return memory;
 }
 
+WRAP(void *, realloc, void *memory, size_t size) {
+    FAIL_IF("realloc", ENOMEM, NULL)
+    void *grown = __real_realloc(memory, size);
+    count(&shim.blocks, memory == NULL && grown != NULL);
+    return grown;
+}
+
 WRAP(void, free, void *memory) {
     count(&shim.blocks, -(memory != NULL));
     __real_free(memory);
