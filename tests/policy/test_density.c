@@ -111,7 +111,7 @@ static void expect(struct bench *bench, uint32_t faults, uint32_t pages) {
 }
 
 /* Single pages here and there: as whole blocks, a third of 3000 accesses misses, and each brings 512 pages; in leaves as many
- * miss, and bring an eighth of that, most of it before the range is found sparse. */
+ * miss, and bring a quarter of that, most of it before the range is found sparse. */
 static void test_sparse(void **state) {
     (void)state;
     struct bench bench;
