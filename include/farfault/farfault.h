@@ -312,6 +312,9 @@ enum ff_moved_by {
 FF_API void ff_moved_read(struct ff_context *context, enum ff_moved_by by,
                           struct ff_moved_list *out);
 
+/* For tables of fewer lines: adds all but names and numbers. */
+FF_API void ff_moved_add(struct ff_moved *to, const struct ff_moved *more);
+
 /* The choices made at run time, for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */
 FF_API const char *ff_context_describe(struct ff_context *context);

@@ -39,22 +39,11 @@ static void print_buffer(FILE *file, const char *name, const struct ff_moved *bu
     fprintf(file, "%s%s\n", buffer->kernel[0] ? "  " : "", buffer->kernel);
 }
 
-static void add(struct ff_moved *to, const struct ff_moved *more, bool sizes) {
-    to->size += sizes ? more->size : 0;
-    to->touched += more->touched;
-    to->launches += more->launches;
-    to->faults += more->faults;
-    to->refaults += more->refaults;
-    to->bytes_in += more->bytes_in;
-    to->bytes_out += more->bytes_out;
-    to->stall_ns += more->stall_ns;
-}
-
 /* All that have no line of their own. Returns how many they are. */
-static uint32_t sum_others(const struct ff_moved_list *list, bool sizes, struct ff_moved *others) {
+static uint32_t sum_others(const struct ff_moved_list *list, struct ff_moved *others) {
     *others = list->rest;
     for (uint32_t i = SHOWN; i < list->count; i++)
-        add(others, &list->worst[i], sizes);
+        ff_moved_add(others, &list->worst[i]);
     return list->rest_count + (list->count > SHOWN ? list->count - SHOWN : 0);
 }
 
@@ -66,7 +55,8 @@ static void print_kernels(const struct ff_moved_list *list, FILE *file) {
     for (uint32_t i = 0; i < list->count && i < SHOWN; i++)
         print_kernel(file, list->worst[i].kernel[0] ? list->worst[i].kernel : "(without a name)",
                      &list->worst[i]);
-    uint32_t count = sum_others(list, false, &others);
+    uint32_t count = sum_others(list, &others);
+    others.size = 0; /* operands that kernels share are counted by each */
     snprintf(name, sizeof name, "%" PRIu32 " more", count);
     if (count)
         print_kernel(file, name, &others);
@@ -79,7 +69,7 @@ static void print_buffers(const struct ff_moved_list *list, FILE *file) {
             "touched", "faults", "refaults", "in", "out", "stall, s", "first used by");
     for (uint32_t i = 0; i < list->count && i < SHOWN; i++)
         print_buffer(file, ff__moved_buffer_name(name, &list->worst[i]), &list->worst[i]);
-    uint32_t count = sum_others(list, true, &others);
+    uint32_t count = sum_others(list, &others);
     snprintf(name, sizeof name, "%" PRIu32 " more", count);
     if (count)
         print_buffer(file, name, &others);

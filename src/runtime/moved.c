@@ -32,7 +32,7 @@ static bool is_worse(const struct ff_moved *a, const struct ff_moved *b) {
     return a->bytes_in + a->bytes_out > b->bytes_in + b->bytes_out;
 }
 
-static void add(struct ff_moved *to, const struct ff_moved *more) {
+void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {
     to->size += more->size;
     to->touched += more->touched;
     to->launches += more->launches;
@@ -50,7 +50,7 @@ static void insert(struct ff_moved_list *list, const struct ff_moved *item) {
     while (place > 0 && is_worse(item, &list->worst[place - 1]))
         place--;
     if (list->count == FF_MOVED_MAX) {
-        add(&list->rest, place == FF_MOVED_MAX ? item : &list->worst[FF_MOVED_MAX - 1]);
+        ff_moved_add(&list->rest, place == FF_MOVED_MAX ? item : &list->worst[FF_MOVED_MAX - 1]);
         list->rest_count++;
     } else {
         list->count++;

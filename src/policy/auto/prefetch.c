@@ -1,11 +1,11 @@
 /* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
  *
- * What a fault brings is decided by forest with whole blocks and `density` (pairs of blocks where a range is linear, leaves of 64 KiB where
- * it is used sparsely). Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses, which evictors
- * ask for. Whether to bring blocks ahead of faults, too, is a question of the machine: where the host's processors compute,
- * they are needed for that. So both are tried in turns on launches that recur, by execution ID, and compared by the time that the
- * same launches took. */
-#include "policy/auto/rival.h"
+ * What a fault brings is decided by forest with whole blocks and `density`: pairs of blocks where a range is linear, leaves
+ * of 64 KiB where it is used sparsely. Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses.
+ * Whether to follow it and bring blocks ahead of faults, too, depends on the machine: where the host's processors compute,
+ * prefetching takes them from that. So both ways are tried in turns on launches that recur, and compared by the time that
+ * launches with the same execution IDs took. */
+#include "policy/auto/inner.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
@@ -22,6 +22,7 @@
 #define WEIGHT       0.5  /* of the latest launch in a mean */
 
 enum way { REACT, AHEAD, WAYS };
+enum inner { FOREST, CORRELATION, INNER };
 
 enum param { PARAM_WAY, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -29,9 +30,9 @@ static const struct ff_param params[PARAMS + 1] = {
                    "0: whichever is faster; 1: only react to faults; 2: always prefetch ahead"},
 };
 
-/* By slot of an execution ID: how long its launches took, each way. */
+/* By device and slot of an execution ID: how long its launches took, each way. */
 struct timing {
-    uint32_t id;    /* plus one */
+    uint32_t id;    /* plus one; 0: none */
     float ns[WAYS]; /* a mean of the latest; 0: not known */
 };
 
@@ -49,26 +50,26 @@ struct device {
 };
 
 struct auto_prefetch {
-    struct ff__rival forest, correlation;
-    struct timing *timings;
-    bool fixed; /* there is only one way */
+    struct ff__inner inner[INNER];
+    struct timing *timings; /* [device][FF_LAUNCH_SLOTS] */
+    bool fixed;             /* there is only one way */
     struct device devices[FF_TIERS_MAX];
 };
 
-static const struct ff__rival_param of_forest[] = {
+static const struct ff__inner_param of_forest[] = {
     {"record", 1},  {"declared", 1},   {"similar", 1}, {"whole", 1},
     {"density", 1}, {"threshold", 45}, {NULL, 0}};
-static const struct ff__rival_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
+static const struct ff__inner_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
 
 static size_t arena_size(const int64_t *values) {
     (void)values;
-    return FF_LAUNCH_SLOTS * sizeof(struct timing);
+    return (FF_TIERS_MAX - 1) * (size_t)FF_LAUNCH_SLOTS * sizeof(struct timing);
 }
 
 static void fini(void *state) {
     struct auto_prefetch *self = state;
-    ff__rival_stop(&self->forest);
-    ff__rival_stop(&self->correlation);
+    for (unsigned i = 0; i < INNER; i++)
+        ff__inner_stop(&self->inner[i]);
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -80,9 +81,9 @@ static int init(void *state, const struct ff_policy_env *env) {
                                               .wait = 1,
                                               .patience = PATIENCE,
                                               .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
-    int status = ff__rival_start(&self->forest, &ff__prefetch_forest.base, of_forest, env);
+    int status = ff__inner_start(&self->inner[FOREST], &ff__prefetch_forest.base, of_forest, env);
     if (!status)
-        status = ff__rival_start(&self->correlation, &ff__prefetch_correlation_plus.base,
+        status = ff__inner_start(&self->inner[CORRELATION], &ff__prefetch_correlation_plus.base,
                                  of_correlation, env);
     if (status)
         fini(state);
@@ -119,12 +120,18 @@ static double both(const struct timing *timing, enum way way) {
     return timing->ns[REACT] > 0 && timing->ns[AHEAD] > 0 ? (double)timing->ns[way] : 0;
 }
 
-static void note_time(struct auto_prefetch *self, struct device *device, uint32_t id, double ns) {
-    struct timing *timing = &self->timings[ff_launch_slot(id)];
-    device->ids += timing->id == 0;
-    if (timing->id != id + 1)
+static struct timing *timing_of(const struct auto_prefetch *self, const struct device *device,
+                                uint32_t id) {
+    size_t number = (size_t)(device - self->devices) - 1;
+    return &self->timings[number * FF_LAUNCH_SLOTS + ff_launch_slot(id)];
+}
+
+/* An ID that takes another's slot takes it out of the totals. */
+static void note_time(struct device *device, struct timing *timing, uint32_t id, double ns) {
+    const struct timing before = *timing;
+    device->ids += before.id == 0;
+    if (before.id != id + 1)
         *timing = (struct timing){.id = id + 1};
-    struct timing before = *timing;
     float *mean = &timing->ns[device->way];
     *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
     for (enum way way = REACT; way < WAYS; way++)
@@ -142,11 +149,12 @@ static bool is_over(const struct device *device) {
 
 static void end_launch(struct auto_prefetch *self, struct device *device, uint64_t now_ns) {
     uint32_t id = device->launch;
+    struct timing *timing = timing_of(self, device, id);
     device->launch = FF_NONE;
     device->launches[device->way]++;
-    device->turn += self->timings[ff_launch_slot(id)].id == id + 1;
+    device->turn += timing->id == id + 1;
     if (device->since++ >= SETTLING || device->changes == 0)
-        note_time(self, device, id, (double)(now_ns - device->begun_ns));
+        note_time(device, timing, id, (double)(now_ns - device->begun_ns));
     if (self->fixed || !is_over(device))
         return;
     device->turn = 0;
@@ -163,8 +171,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     } else if (device->launch == event->launch) {
         end_launch(self, device, view->now_ns);
     }
-    ff__rival_on_launch(&self->forest, view, event, advice);
-    ff__rival_on_launch(&self->correlation, view, event, advice);
+    ff__inner_on_launch(self->inner, INNER, view, event, advice);
 }
 
 /* ---- what comes ---- */
@@ -172,24 +179,24 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
-    ff__prefetch_forest.on_batch(self->forest.state, view, groups, count, advice);
+    ff__prefetch_forest.on_batch(self->inner[FOREST].state, view, groups, count, advice);
 }
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct auto_prefetch *self = state;
-    ff__prefetch_forest.on_fault(self->forest.state, view, group, advice);
+    ff__prefetch_forest.on_fault(self->inner[FOREST].state, view, group, advice);
 }
 
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct auto_prefetch *self = state;
-    ff__prefetch_correlation_plus.learning->publish(self->correlation.state, events, count);
+    ff__prefetch_correlation_plus.learning->publish(self->inner[CORRELATION].state, events, count);
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
     uint32_t count = advice->count, kept = count;
-    ff__prefetch_correlation_plus.learning->plan(self->correlation.state, view, advice);
+    ff__prefetch_correlation_plus.learning->plan(self->inner[CORRELATION].state, view, advice);
     for (uint32_t i = count; i < advice->count; i++)
         if (self->devices[advice->items[i].tier].way == AHEAD)
             advice->items[kept++] = advice->items[i];
@@ -202,8 +209,8 @@ static void next_uses(const void *state, const struct ff_view *view, uint32_t ti
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
     const struct auto_prefetch *self = state;
     if (self->devices[tier].way == AHEAD)
-        ff__prefetch_correlation_plus.forecast->next_uses(self->correlation.state, view, tier,
-                                                          blocks, count, launches_only, uses);
+        ff__prefetch_correlation_plus.forecast->next_uses(self->inner[CORRELATION].state, view,
+                                                          tier, blocks, count, launches_only, uses);
     else
         for (uint32_t i = 0; i < count; i++)
             uses[i] = FF_NO_USE;
@@ -213,50 +220,46 @@ static uint64_t now(const void *state, uint32_t tier) {
     const struct auto_prefetch *self = state;
     return self->devices[tier].way == REACT
                ? 0
-               : ff__prefetch_correlation_plus.forecast->now(self->correlation.state, tier);
+               : ff__prefetch_correlation_plus.forecast->now(self->inner[CORRELATION].state, tier);
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
     const struct auto_prefetch *self = state;
-    return ff__prefetch_correlation_plus.forecast->retractions(self->correlation.state, tier);
+    return ff__prefetch_correlation_plus.forecast->retractions(self->inner[CORRELATION].state,
+                                                               tier);
 }
 
 /* ---- what happens ---- */
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct auto_prefetch *self = state;
-    ff__rival_on_arrival(&self->forest, view, arrival);
-    ff__rival_on_arrival(&self->correlation, view, arrival);
+    ff__inner_on_arrival(self->inner, INNER, view, arrival);
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct auto_prefetch *self = state;
-    ff__rival_on_leave(&self->forest, view, leave);
-    ff__rival_on_leave(&self->correlation, view, leave);
+    ff__inner_on_leave(self->inner, INNER, view, leave);
 }
 
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
-    ff__rival_on_samples(&self->forest, view, round, advice);
+    ff__inner_on_samples(self->inner, INNER, view, round, advice);
 }
 
 static void range_added(void *state, const struct ff_view *view, uint32_t range) {
     struct auto_prefetch *self = state;
-    ff__rival_range_added(&self->forest, view, range);
-    ff__rival_range_added(&self->correlation, view, range);
+    ff__inner_range_added(self->inner, INNER, view, range);
 }
 
 static void range_freed(void *state, uint32_t range) {
     struct auto_prefetch *self = state;
-    ff__rival_range_freed(&self->forest, range);
-    ff__rival_range_freed(&self->correlation, range);
+    ff__inner_range_freed(self->inner, INNER, range);
 }
 
 static void block_freed(void *state, uint32_t block) {
     struct auto_prefetch *self = state;
-    ff__rival_block_freed(&self->forest, block);
-    ff__rival_block_freed(&self->correlation, block);
+    ff__inner_block_freed(self->inner, INNER, block);
 }
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {

@@ -164,11 +164,11 @@ bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
                        const struct ff_fault_group *group, struct ff_fault_advice *advice) {
     struct ff__density_block *block = block_of(density, group->block);
     struct ff__density_range *range = range_of(density, view->blocks[group->block].range);
-    uint32_t worth = worth_of(density, view, group->tier), leaves = leaves_of(&group->faulted);
     if (!comes_in_leaves(density, range, view, group, block)) {
         has_come(density, group->tier, block);
         return false;
     }
+    uint32_t worth = worth_of(density, view, group->tier), leaves = leaves_of(&group->faulted);
     bool missed = !block->is_witness && would_miss(density, view, group, block, leaves);
     block->leaves |= leaves;
     if (!block->is_witness) {

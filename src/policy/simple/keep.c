@@ -3,19 +3,15 @@
  * Faults alone do not tell whether a resident block is used. If a program iterates over more data than fits, the oldest
  * block is the next one to be used, and evicting the newest keeps a part of the data; once the program works on other
  * data, what was kept is dead, and the oldest must go. So blocks are evicted from both ends of the order, at shares that
- * follow regret, as in LeCaR (Vietri et al., HotStorage 2018): when a block comes back, the end from which it was
- * evicted gets a smaller share, the more so the sooner the block comes back. As in EXP3 (Auer et al., 2002), regret counts
- * by how rarely its end is chosen; in LeCaR it does not, and the shares stay near a half. */
+ * follow regret (common/regret.h). */
 #include "policy/common/migration_order.h"
+#include "policy/common/regret.h"
 #include "policy/registry.h"
 
-#include <math.h>
 #include <stdio.h>
 
-#define STEP     0.30 /* change of a weight by a regret of 1, at even shares; as a logarithm */
-#define STEP_MAX 1.0  /* by one block */
-#define HALF     0.25 /* evictions by which regret halves, as a share of the device's blocks */
-#define EASE     0.25 /* evictions of the newest after which one block fewer is spared, likewise */
+/* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks */
+#define EASE 0.25
 
 enum param { PARAM_SPARE, PARAM_PROBE, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -41,9 +37,7 @@ struct keep {
     struct record *records;
     uint32_t evictions, by_end[ENDS], back_by_end[ENDS];
     uint32_t spare_least, spare;
-    double probe;
-    double newest; /* share of evictions that the newest get */
-    double owed;   /* evictions of the newest that are still to be made */
+    struct ff__regret regret; /* the second way is to evict one of the newest */
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -51,27 +45,12 @@ static int init(void *state, const struct ff_policy_env *env) {
     ff__order_start(&keep->order, env->block_state, sizeof(struct record));
     keep->records = env->block_state;
     keep->spare = keep->spare_least = (uint32_t)env->params[PARAM_SPARE];
-    keep->probe = (double)env->params[PARAM_PROBE] / 100;
-    keep->newest = 0.5;
+    ff__regret_start(&keep->regret, env->params[PARAM_PROBE]);
     return 0;
 }
 
 static const struct ff__recency *used_of(const struct keep *keep) {
     return &keep->order.lists[FF__ORDER_USED - FF__ORDER_DISCARDED];
-}
-
-static void regret(struct keep *keep, enum end end, double amount) {
-    double share = end == END_NEWEST ? keep->newest : 1 - keep->newest;
-    double other = 1 - share;
-    share *= exp(-fmin(STEP_MAX, STEP * amount / (2 * share)));
-    share = fmin(fmax(share / (share + other), keep->probe), 1 - keep->probe);
-    keep->newest = end == END_NEWEST ? share : 1 - share;
-}
-
-/* Of an end whose block was away for so many evictions. */
-static double regret_of(uint32_t absence, uint64_t capacity) {
-    double blocks = (double)capacity / FF_BLOCK_PAGES;
-    return exp2(-(double)absence / (HALF * blocks));
 }
 
 /* An absence as short as that is of a block that was in use. */
@@ -86,7 +65,7 @@ static void has_come_back(struct keep *keep, uint64_t capacity, struct record *r
     if (soon && record->gone == END_NEWEST && keep->spare < used_of(keep)->count / 2)
         keep->spare++;
     else
-        regret(keep, record->gone, regret_of(absence, capacity));
+        ff__regret_came_back(&keep->regret, record->gone == END_NEWEST, absence, capacity);
     record->hot = soon;
     record->gone = END_NONE;
 }
@@ -103,8 +82,7 @@ static void has_left(struct keep *keep, uint64_t capacity, struct record *record
     uint32_t ease = (uint32_t)(EASE * (double)capacity / FF_BLOCK_PAGES) + 1;
     enum end end = record->named;
     keep->by_end[end]++;
-    keep->owed += keep->newest - (end == END_NEWEST);
-    keep->owed = fmin(fmax(keep->owed, -1), 1); /* one end may have had no victim for long */
+    ff__regret_evicted(&keep->regret, end == END_NEWEST);
     if (end == END_NEWEST && keep->by_end[end] % ease == 0 && keep->spare > keep->spare_least)
         keep->spare--;
     record->left = ++keep->evictions;
@@ -156,8 +134,7 @@ static bool name_newest(struct keep *keep, const struct ff_view *view,
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct keep *keep = state;
-    bool newest = keep->owed + keep->newest >= 1;
-    if (newest && !name_newest(keep, view, request, victims))
+    if (ff__regret_is_second(&keep->regret) && !name_newest(keep, view, request, victims))
         return;
     for (uint32_t block = ff__order_next(&keep->order, FF_NONE); block != FF_NONE;
          block = ff__order_next(&keep->order, block))

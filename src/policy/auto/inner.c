@@ -1,0 +1,65 @@
+#include "policy/auto/inner.h"
+
+#include "base/lazy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t value_of(const struct ff_param *param, const struct ff__inner_param *params) {
+    for (; params->name; params++)
+        if (strcmp(params->name, param->name) == 0)
+            return params->value;
+    return param->initial;
+}
+
+static int allocate(struct ff__inner *inner, const struct ff_policy_env *env,
+                    const int64_t *params) {
+    const struct ff_policy *policy = inner->policy;
+    inner->block_size = policy->block_state_size * env->block_limit;
+    inner->range_size = policy->range_state_size * env->range_limit;
+    inner->arena_size = policy->arena_size ? policy->arena_size(params) : 0;
+    inner->block_state = ff__lazy_map(inner->block_size);
+    inner->range_state = ff__lazy_map(inner->range_size);
+    inner->arena = ff__lazy_map(inner->arena_size);
+    inner->state = calloc(1, policy->state_size ? policy->state_size : 1);
+    return inner->block_state && inner->range_state && inner->arena && inner->state ? 0 : -ENOMEM;
+}
+
+static void release(struct ff__inner *inner) {
+    if (inner->block_state)
+        ff__lazy_unmap(inner->block_state, inner->block_size);
+    if (inner->range_state)
+        ff__lazy_unmap(inner->range_state, inner->range_size);
+    if (inner->arena)
+        ff__lazy_unmap(inner->arena, inner->arena_size);
+    free(inner->state);
+    *inner = (struct ff__inner){0};
+}
+
+int ff__inner_start(struct ff__inner *inner, const struct ff_policy *policy,
+                    const struct ff__inner_param *params, const struct ff_policy_env *env) {
+    int64_t values[FF_PARAMS_MAX] = {0};
+    *inner = (struct ff__inner){.policy = policy};
+    for (uint32_t i = 0; policy->params && policy->params[i].name; i++)
+        values[i] = value_of(&policy->params[i], params);
+    int status = allocate(inner, env, values);
+    if (!status && policy->init) {
+        struct ff_policy_env own = *env;
+        own.block_state = inner->block_state;
+        own.range_state = inner->range_state;
+        own.arena = inner->arena;
+        own.arena_size = inner->arena_size;
+        own.params = values;
+        status = policy->init(inner->state, &own);
+    }
+    if (status)
+        release(inner);
+    return status;
+}
+
+void ff__inner_stop(struct ff__inner *inner) {
+    if (inner->state && inner->policy->fini)
+        inner->policy->fini(inner->state);
+    release(inner);
+}
