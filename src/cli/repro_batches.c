@@ -18,14 +18,17 @@
 /* What a run's batches are like. */
 struct seen {
     struct ff__batch *batches;
-    size_t count;
+    size_t count, capacity;
     struct ff__batches reader;
     int status;
 };
 
 static void keep(void *self, const struct ff__batch *batch) {
     struct seen *seen = self;
-    seen->batches = ff__must(realloc(seen->batches, (seen->count + 1) * sizeof *seen->batches));
+    if (seen->count == seen->capacity) {
+        seen->capacity = seen->capacity ? 2 * seen->capacity : 1024;
+        seen->batches = ff__must(realloc(seen->batches, seen->capacity * sizeof *seen->batches));
+    }
     seen->batches[seen->count++] = *batch;
 }
 
