@@ -38,6 +38,7 @@ struct ff_access_hooks {
     /* What it advises is carried out at once; evictors get no list (NULL). */
     void (*on_access)(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice);
+    bool remote_only; /* it is interested in remote accesses alone, and may be shown others */
 };
 
 /* ---- samples of use, in rounds ---- */

@@ -153,8 +153,8 @@ struct ff_fault_advice {
     /* Faulted pages not to serve before throttle_until_ns. */
     struct ff_mask throttle;
     uint64_t throttle_until_ns;
-    /* Faulted pages to leave where they are and to use from there, until advice brings them. A
-     * backend that cannot map remotely migrates them like the others. */
+    /* Pages of the block to leave where they are and to use from there, until advice brings them. A
+     * backend that cannot map remotely migrates the faulted ones like the others. */
     struct ff_mask remote;
     uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
     /* Allocate the block's memory in units of so many pages: see struct ff_advice. */

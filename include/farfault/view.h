@@ -97,6 +97,7 @@ static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tie
 struct ff_link_cost {
     uint64_t latency_ns;       /* of a transfer, before its first byte */
     uint64_t bytes_per_second; /* of large transfers */
+    uint64_t access_ps; /* for which a remote access occupies it; 0: there is no remote access */
 };
 
 /* Totals of a range or an execution ID since it began: a policy's reward. In pages; time in ns. Not kept on

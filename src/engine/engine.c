@@ -77,7 +77,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
         for (uint32_t to = 0; to < backend->tier_count; to++)
             config->links[from][to] =
                 (struct ff_link_cost){backend->link[from][to].latency_ns,
-                                      (uint64_t)backend->link[from][to].bytes_per_second};
+                                      (uint64_t)backend->link[from][to].bytes_per_second, 0};
 }
 
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,

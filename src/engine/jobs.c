@@ -200,8 +200,10 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     wanted = ff_mask_minus(&wanted, present);
     ff__job_leave_out(engine, absent->block, &wanted);
     wanted = ff_mask_or(&wanted, &absent->faulted);
-    if (engine->maps_remotely)
-        job->remote = ff_mask_and(&answer->remote, &absent->faulted);
+    if (engine->maps_remotely) {
+        job->remote = ff_mask_and(&answer->remote, &block);
+        job->remote = ff_mask_minus(&job->remote, present);
+    }
     if (answer->throttle_until_ns > engine->view.now_ns) {
         job->throttled = ff_mask_and(&answer->throttle, &absent->faulted);
         job->throttled = ff_mask_minus(&job->throttled, &job->remote);

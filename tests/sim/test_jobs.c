@@ -121,8 +121,8 @@ static void test_devices_of_jobs(void **state) {
 
 /* Ends of transfers of a MiB at time 0, in turn. */
 static uint64_t hold(struct links *links, uint32_t from, uint32_t to) {
-    uint64_t ns;
-    return ff__link_hold(links, ff__link_between(links, from, to), MIB, 0, &ns);
+    const struct link *link = ff__link_between(links, from, to);
+    return ff__link_hold(links, link, ff__link_transfer_ns(link, MIB) * 1000, 0);
 }
 
 static void test_links(void **state) {

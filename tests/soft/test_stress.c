@@ -3,7 +3,7 @@
  * Every byte is known, nothing is lost, and no more is resident than the budgets. Then the same while
  * the kernel's answers to the library fail at random.
  *
- * FARFAULT_STRESS_SECONDS sets how long each configuration runs (default: 0.5; `make stress`: 60). */
+ * FARFAULT_STRESS_SECONDS sets how long each configuration runs (default: 0.3; `make stress`: 60). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -299,7 +299,7 @@ static void *work(void *argument) {
 static double stress_seconds(void) {
     const char *text = getenv("FARFAULT_STRESS_SECONDS");
     double seconds = text ? atof(text) : 0;
-    return seconds > 0 ? seconds : 0.5;
+    return seconds > 0 ? seconds : 0.3;
 }
 
 static int open_file(int flags) {

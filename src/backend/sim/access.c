@@ -33,11 +33,26 @@ static struct ff_access describe(const struct device *device, const struct sm *s
     };
 }
 
-void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
-                     const struct touch *touch) {
-    device->accesses[device->access_count++] = describe(device, sm, touch);
+static void gather(struct sim *sim, struct device *device, const struct ff_access *access) {
+    device->accesses[device->access_count++] = *access;
     if (device->access_count == FF__ACCESSES_MAX)
         ff__sms_show(sim, device);
+}
+
+void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
+                     const struct touch *touch) {
+    struct ff_access access = describe(device, sm, touch);
+    gather(sim, device, &access);
+}
+
+void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, bool write) {
+    struct ff_access access = {
+        .block = (uint32_t)(page / FF_BLOCK_PAGES),
+        .page = (uint16_t)(page % FF_BLOCK_PAGES),
+        .tier = (uint8_t)device->tier,
+        .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE | (write ? FF_ACCESS_WRITE : 0),
+    };
+    gather(sim, device, &access);
 }
 
 /* Tells the observer. Of several pages of one instruction, the first one has the

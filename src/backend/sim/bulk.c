@@ -227,7 +227,7 @@ static uint64_t reach(const struct bulk *bulk, uint64_t until) {
     return bulk->step + (steps < (double)far ? (uint64_t)steps : far);
 }
 
-/* At a step that looked short of pages: faults, or on with it if rounding had stopped it too early. */
+/* At a step that looked short of pages: faults, or on with it if pages are remote, or if rounding had stopped it too early. */
 static void stop(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
     if (bulk->faulted && bulk->raised) { /* something came that the step has no use for */
@@ -239,7 +239,9 @@ static void stop(struct sim *sim, struct device *device) {
     if (missing == 0) {
         if (device->tracker)
             ff__bulk_track(sim, device, bulk->step + 1);
+        uint64_t end = sim->engine.uses_remote ? ff__bulk_use_remotely(sim, device) : 0;
         bulk->time += (uint64_t)bulk->ps_per_step;
+        bulk->time = end > bulk->time ? end : bulk->time;
         bulk->step++;
         bulk->faulted = bulk->raised = false;
         return;

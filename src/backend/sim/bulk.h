@@ -43,6 +43,7 @@ struct bulk {
     uint32_t room;        /* for entries, in the driver's next batch */
     struct front *fronts; /* [operand] */
     uint32_t front_capacity;
+    uint64_t remote_end; /* of the step's accesses over the link */
 };
 
 /* Where an operand's step begins. Signed, as converting unsigned numbers of 64 bits takes a branch. */
@@ -66,5 +67,7 @@ uint64_t ff__bulk_track(struct sim *sim, struct device *device, uint64_t last);
 /* Raises the faults of the step that the kernel has come to. Returns how many pages the step is short of;
  * once they have been counted, at least one. */
 uint64_t ff__bulk_raise(struct sim *sim, struct device *device);
+/* Makes the step's accesses to remote pages, for a step that misses no page. Returns when they end. */
+uint64_t ff__bulk_use_remotely(struct sim *sim, struct device *device);
 
 #endif

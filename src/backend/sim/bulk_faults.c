@@ -231,6 +231,62 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
     return missing_count;
 }
 
+/* ---- remote use ---- */
+
+static void use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t bytes,
+                     bool write) {
+    struct bulk *bulk = &device->bulk;
+    for (uint64_t used = 0; used < bytes; used += FF__ACCESS_BYTES) {
+        bulk->remote_end = ff__sm_use_remotely(sim, device, bulk->time);
+        if (sim->shows_accesses)
+            ff__access_show_remote(sim, device, page, write);
+    }
+}
+
+/* The step's accesses to the remote ones of a block's pages, of each of which it loads so many bytes. */
+static void use_in_block(struct sim *sim, struct device *device, uint32_t block, uint32_t first,
+                         uint32_t end, uint64_t bytes, bool write) {
+    const struct ff_tier_pages *there = &ff__facts(&sim->engine.space, block)->tier[device->tier];
+    struct ff_mask pages;
+    ff_mask_clear(&pages);
+    FOR_EACH_WORD(i, word, first, end) {
+        pages.word[i] = word & ~there->resident.word[i] & there->remote.word[i];
+    }
+    if (ff_mask_empty(&pages))
+        return;
+    count_misses(device, block, &pages);
+    for (uint32_t page = first; page < end; page++)
+        if (ff_mask_test(&pages, page))
+            use_page(sim, device, (uint64_t)block * FF_BLOCK_PAGES + page, bytes, write);
+}
+
+static void use_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+    struct cursor cursor = ff__nest_cursor(device->bulk.arrays, slice->operand, slice->from);
+    while (cursor.position < slice->to) {
+        struct piece piece =
+            ff__nest_piece_at(&cursor, slice->operand, slice->to - cursor.position);
+        uint64_t bytes = piece.bytes / (piece.end - piece.first);
+        for (uint64_t page = piece.first; page < piece.end;) {
+            uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+            uint32_t end = ff__end_in_block(&piece, page, first);
+            use_in_block(sim, device, block, first, end, bytes, slice->operand->write);
+            page += end - first;
+        }
+        ff__nest_move_behind(&cursor, slice->operand, &piece);
+    }
+}
+
+uint64_t ff__bulk_use_remotely(struct sim *sim, struct device *device) {
+    struct bulk *bulk = &device->bulk;
+    const struct ff__kernel *kernel = &device->current.kernel;
+    bulk->remote_end = bulk->time;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i], &bulk->fronts[i]);
+        use_in_slice(sim, device, &slice);
+    }
+    return bulk->remote_end;
+}
+
 /* Returns how many pages the step is short of; once they have been counted, at least one. */
 uint64_t ff__bulk_raise(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;

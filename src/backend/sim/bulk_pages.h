@@ -22,8 +22,7 @@ static inline struct words ff__words_of(uint32_t first, uint32_t end) {
 
 static inline bool ff__word_absent(const struct ff_tier_pages *there, uint32_t word,
                                    uint64_t pages) {
-    uint64_t missing = pages & ~there->resident.word[word];
-    return missing && missing & ~there->remote.word[word]; /* mostly none is remote */
+    return pages & ~there->resident.word[word];
 }
 
 static inline bool ff__pages_in_place(const struct sim *sim, const struct device *device,

@@ -169,6 +169,8 @@ struct touch {
 /* Gathers an access for the policies; tells whoever runs the simulation. */
 void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
                      const struct touch *touch);
+/* Gathers an access of a kernel in bulk over the link. */
+void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, bool write);
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
                         const struct touch *touch);
 /* Shows the accesses so far to the policies. */

@@ -65,7 +65,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(evict_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(replay_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(remote_ns, WHOLE, 0, SECOND, ANY),
-    NUMBER(remote_bytes, WHOLE, 0, 0x1p21, ANY),
+    NUMBER(remote_link_ns, REAL, 0, SECOND, ANY),
     NUMBER(sample_interval, COUNT, 1, 1 << 24, ANY),
     NUMBER(sample_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(sample_page_ns, WHOLE, 0, SECOND, ANY),

@@ -61,13 +61,14 @@ void ff__links_fini(struct links *links) {
     free(links->free_at);
 }
 
-uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t bytes, uint64_t time,
-                       uint64_t *ns) {
+uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes) {
+    uint64_t ns = ff__link_ns(link->model, bytes);
+    return link->rate == 1 ? ns : (uint64_t)((double)ns / link->rate);
+}
+
+uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time) {
     uint64_t free_at = ff__link_free_at(links, link), start = free_at > time ? free_at : time;
-    *ns = ff__link_ns(link->model, bytes);
-    if (link->rate != 1)
-        *ns = (uint64_t)((double)*ns / link->rate);
     for (uint32_t i = 0; i < link->port_count; i++)
-        links->free_at[link->ports[i]] = start + *ns * PS_PER_NS;
-    return start + *ns * PS_PER_NS;
+        links->free_at[link->ports[i]] = start + ps;
+    return start + ps;
 }

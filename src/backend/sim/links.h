@@ -45,9 +45,11 @@ static inline uint64_t ff__link_free_at(const struct links *links, const struct 
     return last;
 }
 
-/* Holds the link for so many bytes, from `time` on or when it is free. Returns when it is free again (ps);
- * *ns is how long it was held. The last byte arrives the link's latency later. */
-uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t bytes, uint64_t time,
-                       uint64_t *ns);
+/* How long a transfer of so many bytes holds the link, in ns. */
+uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes);
+
+/* Holds the link for so long, from `time` on or when it is free. Returns when it is free again (all in ps). The last
+ * byte arrives the link's latency later. */
+uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time);
 
 #endif

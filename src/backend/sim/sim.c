@@ -41,10 +41,15 @@ static uint64_t address_space(const struct ff__sim_job *jobs, uint32_t count) {
     return (count > 1 ? 2 * blocks : blocks) * FF_BLOCK_SIZE;
 }
 
-static bool policy_watches(const struct ff__system *system) {
+/* The policies that watch accesses, or only those that watch more than remote ones. */
+static bool policy_watches(const struct ff__system *system, bool local) {
     const struct ff_prefetch_policy *prefetch = (const void *)system->policy[FF__PREFETCH];
     const struct ff_evict_policy *evict = (const void *)system->policy[FF__EVICT];
-    return prefetch->base.accesses || evict->base.accesses;
+    const struct ff_access_hooks *hooks[] = {prefetch->base.accesses, evict->base.accesses};
+    for (unsigned i = 0; i < 2; i++)
+        if (hooks[i] && !(local && hooks[i]->remote_only))
+            return true;
+    return false;
 }
 
 /* What its policies must see. */
@@ -58,7 +63,7 @@ static uint32_t needs(const struct ff__system *system) {
 static struct ff_link_cost cost_of(const struct ff__link_model *link) {
     uint64_t ns = ff__link_ns(link, FF_BLOCK_SIZE);
     return (struct ff_link_cost){(uint64_t)link->latency_ns,
-                                 ns ? FF_BLOCK_SIZE * UINT64_C(1000000000) / ns : 0};
+                                 ns ? FF_BLOCK_SIZE * UINT64_C(1000000000) / ns : 0, 0};
 }
 
 /* What policies see of the preset. */
@@ -74,6 +79,8 @@ static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *
                 engine->links[from][to] = cost_of(from == FF_TIER_HOST ? &gpu->in
                                                   : to == FF_TIER_HOST ? &gpu->out
                                                                        : &gpu->peer);
+    for (uint32_t to = 1; to <= engine->devices; to++)
+        engine->links[FF_TIER_HOST][to].access_ps = (uint64_t)(gpu->remote_link_ns * PS_PER_NS);
     for (uint32_t from = 1; from <= engine->devices && machine; from++)
         for (uint32_t to = 1; to <= engine->devices; to++)
             engine->links[from][to].bytes_per_second =
@@ -148,7 +155,8 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
         return status;
     size_t blocks = sim->engine.space.block_limit, devices = sim->config->devices;
     ff__devices_set_times(sim);
-    sim->shows_accesses = policy_watches(&sim->config->system);
+    sim->shows_accesses = policy_watches(&sim->config->system, false);
+    sim->shows_local = policy_watches(&sim->config->system, true);
     sim->samples = needs(&sim->config->system) & FF_SEES_SAMPLES;
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);

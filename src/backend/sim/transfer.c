@@ -35,10 +35,11 @@ static uint64_t *busy_ns(struct ff__sim_result *result, uint32_t from, uint32_t 
 static uint64_t send_pages(struct sim *sim, uint32_t from, uint32_t to, const struct ff_mask *pages,
                            uint64_t time) {
     const struct link *link = ff__link_between(&sim->links, from, to);
-    uint64_t bytes = (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE, ns;
+    uint64_t bytes = (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE;
     if (bytes == 0 || !sim->model->takes_time)
         return time;
-    uint64_t free_at = ff__link_hold(&sim->links, link, bytes, time, &ns);
+    uint64_t ns = ff__link_transfer_ns(link, bytes),
+             free_at = ff__link_hold(&sim->links, link, ns * PS_PER_NS, time);
     *busy_ns(counters_at(sim, to == FF_TIER_HOST ? from : to), from, to) += ns;
     return free_at + (uint64_t)(link->model->latency_ns * (double)PS_PER_NS);
 }

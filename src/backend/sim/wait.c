@@ -16,8 +16,8 @@ static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, 
 
 uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint64_t start) {
     const struct link *link = ff__link_between(&sim->links, FF_TIER_HOST, device->tier);
-    uint64_t held_ns,
-        free_at = ff__link_hold(&sim->links, link, sim->gpu->remote_bytes, start, &held_ns);
+    uint64_t ps = (uint64_t)(sim->gpu->remote_link_ns * PS_PER_NS),
+             free_at = ff__link_hold(&sim->links, link, ps, start);
     device->counters->remote++;
     return free_at + sim->gpu->remote_ns * PS_PER_NS;
 }

@@ -64,7 +64,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__tracker_use(sim, device, page, 1, 0, time);
         if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
-        if (sim->shows_accesses)
+        if (touch.remote ? sim->shows_accesses : sim->shows_local)
             ff__access_show(sim, device, sm, &touch);
         if (sim->config->observe)
             ff__access_observe(sim, device, sm, &touch);

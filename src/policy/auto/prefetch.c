@@ -1,11 +1,12 @@
 /* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
  *
- * What a fault brings is decided by forest with whole blocks and `density`: pairs of blocks where a range is linear, leaves
- * of 64 KiB where it is used sparsely. Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses.
+ * What a fault brings is decided by forest with whole blocks: pairs of blocks where a range is linear; and by common/sparse.h
+ * where little of a range is used. Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses.
  * Whether to follow it and bring blocks ahead of faults, too, depends on the machine: where the host's processors compute,
  * prefetching takes them from that. So both ways are tried in turns on launches that recur, and compared by the time that
  * launches with the same execution IDs took. */
 #include "policy/auto/inner.h"
+#include "policy/common/sparse.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
@@ -24,8 +25,9 @@
 enum way { REACT, AHEAD, WAYS };
 enum inner { FOREST, CORRELATION, INNER };
 
-enum param { PARAM_WAY, PARAMS };
+enum param { PARAM_WAY = FF__SPARSE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
+    FF__SPARSE_ROWS,
     [PARAM_WAY] = {"way", FF_PARAM_INT, 0, 0, WAYS,
                    "0: whichever is faster; 1: only react to faults; 2: always prefetch ahead"},
 };
@@ -50,15 +52,15 @@ struct device {
 };
 
 struct auto_prefetch {
+    struct ff__sparse sparse;
     struct ff__inner inner[INNER];
     struct timing *timings; /* [device][FF_LAUNCH_SLOTS] */
     bool fixed;             /* there is only one way */
     struct device devices[FF_TIERS_MAX];
 };
 
-static const struct ff__inner_param of_forest[] = {
-    {"record", 1},  {"declared", 1},   {"similar", 1}, {"whole", 1},
-    {"density", 1}, {"threshold", 45}, {NULL, 0}};
+static const struct ff__inner_param of_forest[] = {{"record", 1}, {"declared", 1},   {"similar", 1},
+                                                   {"whole", 1},  {"threshold", 45}, {NULL, 0}};
 static const struct ff__inner_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
 
 static size_t arena_size(const int64_t *values) {
@@ -74,6 +76,7 @@ static void fini(void *state) {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct auto_prefetch *self = state;
+    ff__sparse_start(&self->sparse, env);
     self->timings = env->arena;
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
@@ -165,6 +168,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
                       struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
     struct device *device = &self->devices[event->tier];
+    ff__sparse_launch(&self->sparse, event);
     if (event->begins) {
         device->launch = event->launch;
         device->begun_ns = view->now_ns;
@@ -176,16 +180,28 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 /* ---- what comes ---- */
 
+/* Forest advises on the other blocks of its trees; not of ranges that are used sparsely. */
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
+    uint32_t first = advice->count, kept = first;
     ff__prefetch_forest.on_batch(self->inner[FOREST].state, view, groups, count, advice);
+    for (uint32_t i = first; i < advice->count; i++)
+        if (!ff__sparse_is(&self->sparse, view->blocks[advice->items[i].block].range))
+            advice->items[kept++] = advice->items[i];
+    advice->count = kept;
 }
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct auto_prefetch *self = state;
-    ff__prefetch_forest.on_fault(self->inner[FOREST].state, view, group, advice);
+    if (!ff__sparse_fault(&self->sparse, view, group, advice))
+        ff__prefetch_forest.on_fault(self->inner[FOREST].state, view, group, advice);
+}
+
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    ff__sparse_access(&((struct auto_prefetch *)state)->sparse, view, batch, advice);
 }
 
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
@@ -238,6 +254,7 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct auto_prefetch *self = state;
+    ff__sparse_leave(&self->sparse, view, leave);
     ff__inner_on_leave(self->inner, INNER, view, leave);
 }
 
@@ -254,11 +271,13 @@ static void range_added(void *state, const struct ff_view *view, uint32_t range)
 
 static void range_freed(void *state, uint32_t range) {
     struct auto_prefetch *self = state;
+    ff__sparse_range_freed(&self->sparse, range);
     ff__inner_range_freed(self->inner, INNER, range);
 }
 
 static void block_freed(void *state, uint32_t block) {
     struct auto_prefetch *self = state;
+    ff__sparse_block_freed(&self->sparse, block);
     ff__inner_block_freed(self->inner, INNER, block);
 }
 
@@ -266,7 +285,7 @@ static bool report(const void *state, uint32_t index, struct ff_finding *finding
     const struct auto_prefetch *self = state;
     const struct device *device = &self->devices[1];
     if (index > 0 || device->launches[REACT] == 0)
-        return false;
+        return ff__sparse_report(&self->sparse, index - (device->launches[REACT] > 0), finding);
     finding->launch = finding->range = FF_NONE;
     snprintf(finding->text, sizeof finding->text,
              "%u launches with prefetching ahead, %u without; changed %u times",
@@ -277,6 +296,7 @@ static bool report(const void *state, uint32_t index, struct ff_finding *finding
 static const struct ff_forecast_hooks forecast_hooks = {
     .next_uses = next_uses, .now = now, .retractions = retractions};
 static const struct ff_learn_hooks learning = {.publish = publish, .plan = plan};
+static const struct ff_access_hooks accesses = {.on_access = on_access, .remote_only = true};
 static const struct ff_sample_hooks samples = {.on_samples = on_samples};
 
 const struct ff_prefetch_policy ff__prefetch_auto = {
@@ -288,6 +308,8 @@ const struct ff_prefetch_policy ff__prefetch_auto = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_SAMPLING,
             .state_size = sizeof(struct auto_prefetch),
+            .block_state_size = sizeof(struct ff__sparse_block),
+            .range_state_size = sizeof(struct ff__sparse_range),
             .arena_size = arena_size,
             .params = params,
             .init = init,
@@ -299,6 +321,7 @@ const struct ff_prefetch_policy ff__prefetch_auto = {
             .range_added = range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
+            .accesses = &accesses,
             .samples = &samples,
         },
     .on_batch = on_batch,

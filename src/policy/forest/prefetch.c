@@ -3,40 +3,27 @@
  *
  * Trees of 4 MiB lie in two blocks. What such a tree wants of a block that has no fault itself is advised, as an answer to a
  * fault is about one block. A range whose first block is cut off has trees of 2 MiB there at most (ours). */
-#include "policy/common/density.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
 struct forest {
     struct ff__profile profile;
-    struct ff__density density;
-    bool whole, by_density;
+    bool whole;
 };
 
-struct range {
-    struct ff__profile_range profile; /* has to be first */
-    struct ff__density_range density;
-};
-
-enum param { WHOLE = FF__PROFILE_PARAMS, DENSITY, PARAMS };
+enum param { WHOLE = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
     [WHOLE] =
         {"whole", FF_PARAM_BOOL, 0, 0, 1,
          "a fault migrates its whole block, the device's best transfer, whatever the tree (ours)"},
-    [DENSITY] = {"density", FF_PARAM_BOOL, 0, 0, 1,
-                 "only 64 KiB of ranges of which little is used while it is on the device (ours)"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct forest *forest = state;
     forest->whole = env->params[WHOLE] != 0;
-    forest->by_density = env->params[DENSITY] != 0;
-    struct range *ranges = env->range_state;
-    ff__density_start(&forest->density, env->block_state, sizeof(struct ff__density_block),
-                      &ranges->density, sizeof *ranges);
-    return ff__profile_start(&forest->profile, env, sizeof *ranges);
+    return ff__profile_start(&forest->profile, env, sizeof(struct ff__profile_range));
 }
 
 /* ---- faults ---- */
@@ -97,9 +84,7 @@ static struct ff_mask absent_of(const struct ff_view *view, uint32_t tier, uint3
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    struct forest *forest = state;
-    if (forest->by_density && ff__density_fault(&forest->density, view, group, advice))
-        return;
+    const struct forest *forest = state;
     struct ff__tree_shape shape =
         ff__profile_shape(&forest->profile, view->blocks[group->block].range);
     struct span span = span_of(view, &shape, group->block);
@@ -127,8 +112,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
             ff__profile_shape(&forest->profile, view->blocks[group->block].range);
         struct span span = span_of(view, &shape, group->block);
         struct ff_mask wanted[FF__TREE_MASKS];
-        if (span.count == 1 ||
-            ff__density_is_sparse(&forest->density, view->blocks[group->block].range))
+        if (span.count == 1)
             continue;
         grow(forest, view, &shape, &span, group, wanted);
         uint32_t other = span.first + (group->block == span.first);
@@ -164,31 +148,6 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 
 static const struct ff_sample_hooks samples = {.on_samples = on_samples};
 
-/* ---- launches, and what leaves ---- */
-
-static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
-                      struct ff_advice_list *advice) {
-    ff__density_launch(&((struct forest *)state)->density, event);
-    ff__profile_on_launch(state, view, event, advice);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    struct forest *forest = state;
-    if (forest->by_density)
-        ff__density_leave(&forest->density, view, leave);
-}
-
-static void range_freed(void *state, uint32_t range) {
-    ff__profile_range_freed(state, range);
-    ff__density_range_freed(&((struct forest *)state)->density, range);
-}
-
-static void block_freed(void *state, uint32_t block) {
-    struct forest *forest = state;
-    if (forest->by_density) /* otherwise what was never written stays unallocated */
-        ff__density_block_freed(&forest->density, block);
-}
-
 const struct ff_prefetch_policy ff__prefetch_forest = {
     .base =
         {
@@ -199,17 +158,14 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_SAMPLING,
             .state_size = sizeof(struct forest),
-            .block_state_size = sizeof(struct ff__density_block),
-            .range_state_size = sizeof(struct range),
+            .range_state_size = sizeof(struct ff__profile_range),
             .arena_size = ff__profile_arena_size,
             .params = params,
             .init = init,
             .report = ff__profile_report,
-            .on_launch = on_launch,
+            .on_launch = ff__profile_on_launch,
             .range_added = ff__profile_range_added,
-            .range_freed = range_freed,
-            .block_freed = block_freed,
-            .on_leave = on_leave,
+            .range_freed = ff__profile_range_freed,
             .samples = &samples,
         },
     .on_batch = on_batch,

@@ -1,0 +1,54 @@
+/* What comes for a fault in a range of which little is used: nothing, because it is used from the host (remote_use.h), or 64 KiB
+ * (density.h). For prefetchers that bring whole blocks otherwise. Ours. */
+#ifndef FF_POLICY_COMMON_SPARSE_H
+#define FF_POLICY_COMMON_SPARSE_H
+
+#include "policy/common/density.h"
+#include "policy/common/remote_use.h"
+
+/* The prefetcher's state by block and range. */
+struct ff__sparse_block {
+    struct ff__density_block density;
+    struct ff__remote_block remote;
+};
+struct ff__sparse_range {
+    struct ff__density_range density;
+    struct ff__remote_range remote;
+};
+
+struct ff__sparse {
+    struct ff__density density;
+    struct ff__remote_use remote_use;
+    bool by_density, may_be_remote;
+};
+
+/* Its rows in a table of parameters, the first two. */
+enum { FF__SPARSE_DENSITY, FF__SPARSE_REMOTE, FF__SPARSE_PARAMS };
+#define FF__SPARSE_ROWS                                                                            \
+    [FF__SPARSE_DENSITY] = {"density",                                                             \
+                            FF_PARAM_BOOL,                                                         \
+                            1,                                                                     \
+                            0,                                                                     \
+                            1,                                                                     \
+                            "only 64 KiB of ranges of which little is used on the device"},        \
+    [FF__SPARSE_REMOTE] = {                                                                        \
+        "remote", FF_PARAM_BOOL, 1, 0, 1, "ranges are used from the host where that costs less"}
+
+void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env);
+/* A launch begins or ends. */
+void ff__sparse_launch(struct ff__sparse *sparse, const struct ff_launch_event *event);
+/* Before the faults of a group are served. True: `advice` says what comes; false: this has no say in it. */
+bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
+                      const struct ff_fault_group *group, struct ff_fault_advice *advice);
+/* Whether it has a say in most faults of the range. */
+bool ff__sparse_is(const struct ff__sparse *sparse, uint32_t range);
+void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
+                       const struct ff_access_batch *batch, struct ff_advice_list *advice);
+void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
+                      const struct ff_leave *leave);
+void ff__sparse_range_freed(struct ff__sparse *sparse, uint32_t range);
+void ff__sparse_block_freed(struct ff__sparse *sparse, uint32_t block);
+/* For a policy's `report`. */
+bool ff__sparse_report(const struct ff__sparse *sparse, uint32_t index, struct ff_finding *finding);
+
+#endif

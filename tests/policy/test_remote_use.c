@@ -1,0 +1,200 @@
+/* Ranges that are used from the host, where that costs less: what a device with room for ROOM blocks, which leave in the order
+ * in which they came, is advised. */
+#include "policy/registry.h"
+#include "view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TIER   1u
+#define BLOCKS 48u
+#define ROOM   32u
+#define WORTH  1000u /* accesses */
+
+struct bench {
+    struct fake fake;
+    struct instance instance;
+    uint32_t order[BLOCKS], resident; /* oldest first */
+    uint32_t migrations, mappings, accesses;
+};
+
+static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
+
+/* A fault and a block cost a millisecond each; an access costs two microseconds. */
+#define ACCESS_PS 2000000u
+static struct ff_link_cost links[4];
+
+static void bench_open(struct bench *bench, uint64_t access_ps) {
+    *bench = (struct bench){.migrations = 0};
+    fake_open(&bench->fake, 2, BLOCKS);
+    links[TIER] = (struct ff_link_cost){0, FF_BLOCK_SIZE * UINT64_C(1000), access_ps};
+    bench->fake.view.links = links;
+    bench->fake.view.fault_ns = 1000000;
+    bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        *fake_resident(&bench->fake, FF_TIER_HOST, block) = ff_view_pages(&bench->fake.view, block);
+    instance_init(&bench->instance, &policy->base);
+    instance_open(&bench->instance, &bench->fake.view, FF_NONE);
+}
+
+static void bench_close(struct bench *bench) {
+    instance_close(&bench->instance);
+    fake_close(&bench->fake);
+}
+
+static struct ff_tier_pages *there(struct bench *bench, uint32_t block) {
+    return &fake_facts(&bench->fake, block)->tier[TIER];
+}
+
+static void leave_oldest(struct bench *bench) {
+    uint32_t block = bench->order[0];
+    fake_facts(&bench->fake, block)->evicted = there(bench, block)->resident;
+    *fake_resident(&bench->fake, FF_TIER_HOST, block) = there(bench, block)->resident;
+    ff_mask_clear(&there(bench, block)->resident);
+    fake_set_frame(&bench->fake, TIER, block, FF_NONE);
+    bench->resident--;
+    for (uint32_t i = 0; i < bench->resident; i++)
+        bench->order[i] = bench->order[i + 1];
+    const struct ff_leave released = {.kind = FF_LEAVE_RELEASED, .block = block, .tier = TIER};
+    policy->base.on_leave(bench->instance.state, &bench->fake.view, &released);
+}
+
+static void migrate(struct bench *bench, uint32_t block) {
+    if (bench->resident == ROOM)
+        leave_oldest(bench);
+    fake_set_frame(&bench->fake, TIER, block, block);
+    there(bench, block)->resident = ff_view_pages(&bench->fake.view, block);
+    ff_mask_clear(&there(bench, block)->remote);
+    ff_mask_clear(fake_resident(&bench->fake, FF_TIER_HOST, block));
+    bench->order[bench->resident++] = block;
+    bench->migrations++;
+}
+
+static void fault(struct bench *bench, uint32_t block) {
+    struct ff_fault_group group = {.block = block, .tier = TIER, .launch = FF_NONE};
+    struct ff_fault_advice advice = {.granule = 0};
+    ff_mask_set(&group.faulted, 0);
+    policy->on_fault(bench->instance.state, &bench->fake.view, &group, &advice);
+    if (ff_mask_empty(&advice.remote)) {
+        migrate(bench, block);
+        return;
+    }
+    assert_int_equal(ff_mask_count(&advice.remote), FF_BLOCK_PAGES);
+    assert_int_equal(advice.remote_tier, FF_TIER_HOST);
+    there(bench, block)->remote = advice.remote;
+    bench->mappings++;
+}
+
+static void use_remotely(struct bench *bench, uint32_t block) {
+    const struct ff_access access = {
+        .block = block, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
+    const struct ff_access_batch batch = {.items = &access, .count = 1};
+    struct ff_advice items[4];
+    struct ff_advice_list list = {items, 0, 4, 0};
+    policy->base.accesses->on_access(bench->instance.state, &bench->fake.view, &batch, &list);
+    bench->accesses++;
+    if (list.count == 0)
+        return;
+    assert_int_equal(list.count, 1);
+    assert_int_equal(items[0].action, FF_BRING);
+    assert_int_equal(items[0].block, block);
+    migrate(bench, block);
+}
+
+static void use(struct bench *bench, uint32_t block, uint32_t times) {
+    const struct ff_tier_pages *pages = there(bench, block);
+    if (ff_mask_empty(&pages->resident) && ff_mask_empty(&pages->remote))
+        fault(bench, block);
+    for (uint32_t i = 0; i < times && !ff_mask_empty(&pages->remote); i++)
+        use_remotely(bench, block);
+}
+
+static void pass(struct bench *bench, uint32_t rounds, uint32_t times) {
+    for (uint32_t i = 0; i < rounds * BLOCKS; i++)
+        use(bench, i % BLOCKS, times);
+}
+
+static const char *found(const struct bench *bench) {
+    static struct ff_finding finding;
+    return policy->base.report(bench->instance.state, 0, &finding) ? finding.text : "";
+}
+
+/* After three witnesses all is used from the host, but what is on the device. */
+static void test_few_accesses(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    pass(&bench, 1, 10);
+    assert_int_equal(bench.migrations, BLOCKS);
+    assert_int_equal(bench.mappings, 0);
+    pass(&bench, 10, 10);
+    assert_int_equal(bench.migrations, 57);
+    assert_int_equal(bench.mappings, 16);
+    assert_string_equal(
+        found(&bench),
+        "1 times a range was used from the host, where that costs less; 0 times it moved again");
+    bench_close(&bench);
+}
+
+/* Witnesses are worth their migration, and become rare. */
+static void test_many_accesses(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    pass(&bench, 20, 2 * WORTH);
+    assert_int_equal(bench.migrations, 20 * BLOCKS);
+    assert_int_equal(bench.mappings, 20);
+    assert_int_equal(bench.accesses, bench.mappings * WORTH);
+    assert_string_equal(found(&bench), "");
+    bench_close(&bench);
+}
+
+/* Of a remote range one block is used often, and migrates. Then all are, and the range migrates. */
+static void test_hot_blocks(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    pass(&bench, 20, 10);
+    while (bench.resident)
+        leave_oldest(&bench);
+    uint32_t before = bench.migrations;
+    use(&bench, 5, WORTH - 1);
+    assert_int_equal(bench.migrations, before);
+    use(&bench, 5, 1);
+    assert_int_equal(bench.migrations, before + 1);
+    pass(&bench, 1, 10);
+    assert_int_equal(bench.migrations, before + 1);
+    pass(&bench, 4, 2 * WORTH);
+    before = bench.mappings;
+    pass(&bench, 4, 2 * WORTH);
+    assert_int_equal(bench.mappings - before, 3);
+    assert_string_equal(
+        found(&bench),
+        "3 times a range was used from the host, where that costs less; 2 times it moved again");
+    bench_close(&bench);
+}
+
+/* A backend without remote access. */
+static void test_no_remote_access(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 0);
+    pass(&bench, 10, 10);
+    assert_int_equal(bench.mappings, 0);
+    assert_int_equal(bench.migrations, 10 * BLOCKS);
+    bench_close(&bench);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_accesses),
+        cmocka_unit_test(test_many_accesses),
+        cmocka_unit_test(test_hot_blocks),
+        cmocka_unit_test(test_no_remote_access),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
