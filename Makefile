@@ -33,8 +33,7 @@ sanitize: setup
 stress: all
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xgemv xtrsv xgemm
-	tests/programs/clpeak.sh build/farfault all
-	tests/programs/clfft.sh build/farfault
+	for script in clfft gegl hashcat openmm pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
 	FARFAULT_TEST_REPEATS=300 build/tests/share/test_share_programs
 	for test in soft_two_devices soft_guests soft_every_call runtime_context soft_link soft_describe; do \
 	    FARFAULT_TEST_REPEATS=1 build/tests/test_$$test || exit 1; done

@@ -103,7 +103,7 @@ static void reference_search(const struct graph *graph, cl_uint source, cl_int *
     }
 }
 
-static void check_distances(struct app *app, cl_mem result, const struct graph *graph) {
+static void check_distances(struct app *app, const cl_int *got, const struct graph *graph) {
     const size_t vertices = graph->vertices;
     cl_int *levels = host_array(vertices, sizeof(cl_int));
     cl_int *distances = host_array(vertices, sizeof(cl_int));
@@ -116,10 +116,8 @@ static void check_distances(struct app *app, cl_mem result, const struct graph *
     free(queue);
     free(levels);
 
-    cl_int *got = app_download(app, result, vertices * sizeof(cl_int));
     for (size_t vertex = 0; vertex < vertices; ++vertex)
         app_expect(app, vertex, got[vertex], distances[vertex], 0);
-    free(got);
     free(distances);
 }
 
@@ -156,10 +154,11 @@ int main(int argc, char **argv) {
         run_search(&app, &search, source_of(&app, i, graph.vertices));
         app_end_iteration(&app);
     }
+    const cl_int *distances = app_download(&app, search.distances, vertex_bytes);
     app_stop_clock(&app);
 
     if (app.check)
-        check_distances(&app, search.distances, &graph);
+        check_distances(&app, distances, &graph);
     graph_free_arrays(&graph);
     return app_close(&app);
 }

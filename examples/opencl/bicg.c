@@ -13,19 +13,14 @@ static const struct program program = {
     .iteration_is = "both products once",
 };
 
-static void check_products(struct app *app, cl_mem q, cl_mem s, size_t side, uint64_t a_key,
-                           const float *host_p, const float *host_r) {
-    const size_t bytes = side * sizeof(float);
+static void check_products(struct app *app, const float *got_q, const float *got_s, size_t side,
+                           uint64_t a_key, const float *host_p, const float *host_r) {
     float *wanted_q = host_array(side, sizeof(float));
     float *wanted_s = host_array(side, sizeof(float));
     dense_reference(a_key, side, host_p, wanted_q, host_r, wanted_s);
 
-    float *got_q = app_download(app, q, bytes);
-    float *got_s = app_download(app, s, bytes);
     app_expect_floats(app, got_q, wanted_q, side, 0);
     app_expect_floats(app, got_s, wanted_s, side, 0);
-    free(got_s);
-    free(got_q);
     free(wanted_s);
     free(wanted_q);
 }
@@ -58,10 +53,12 @@ int main(int argc, char **argv) {
         app_launch(&app, column_products, over(side), ARG(a), ARG(r), ARG(s), ARG(side), ARG(keep));
         app_end_iteration(&app);
     }
+    const float *got_q = app_download(&app, q, vector_bytes);
+    const float *got_s = app_download(&app, s, vector_bytes);
     app_stop_clock(&app);
 
     if (app.check)
-        check_products(&app, q, s, side, a_key, host_p, host_r);
+        check_products(&app, got_q, got_s, side, a_key, host_p, host_r);
     free(host_r);
     free(host_p);
     return app_close(&app);

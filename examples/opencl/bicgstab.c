@@ -145,15 +145,15 @@ static void reference_solve(const struct sparse_system *system, size_t iteration
 }
 
 /* The residual is checked too: a mistake in the last product has not reached the solution yet. */
-static void check_solution(struct app *app, const struct solver *solver,
-                           const struct sparse_system *system) {
+static void check_solution(struct app *app, const struct sparse_system *system, const float *got_x,
+                           const float *got_r) {
     struct reference at;
     double **const vectors[VECTORS] = {&at.x, &at.r, &at.shadow, &at.p, &at.v, &at.t};
     for (size_t i = 0; i < VECTORS; ++i)
         *vectors[i] = host_array(system->rows, sizeof(double));
     reference_solve(system, app->iterations, &at);
-    sparse_check(app, &solver->a, solver->x, at.x);
-    sparse_check(app, &solver->a, solver->r, at.r);
+    sparse_check(app, got_x, at.x, system->rows);
+    sparse_check(app, got_r, at.r, system->rows);
     for (size_t i = 0; i < VECTORS; ++i)
         free(*vectors[i]);
 }
@@ -170,10 +170,12 @@ int main(int argc, char **argv) {
     upload(&app, &solver, &host);
     sparse_free_host(&host);
     solve(&app, &solver);
+    const float *x = app_download(&app, solver.x, system.rows * sizeof(float));
+    const float *r = app_download(&app, solver.r, system.rows * sizeof(float));
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
     if (app.check)
-        check_solution(&app, &solver, &system);
+        check_solution(&app, &system, x, r);
     return app_close(&app);
 }

@@ -116,13 +116,13 @@ static void reference_solve(const struct sparse_system *system, size_t iteration
 }
 
 /* The residual is checked too: a mistake in the last product has not reached the solution yet. */
-static void check_solution(struct app *app, const struct solver *solver,
-                           const struct sparse_system *system) {
+static void check_solution(struct app *app, const struct sparse_system *system, const float *got_x,
+                           const float *got_r) {
     double *x = host_array(system->rows, sizeof(double));
     double *r = host_array(system->rows, sizeof(double));
     reference_solve(system, app->iterations, x, r);
-    sparse_check(app, &solver->a, solver->x, x);
-    sparse_check(app, &solver->a, solver->r, r);
+    sparse_check(app, got_x, x, system->rows);
+    sparse_check(app, got_r, r, system->rows);
     free(r);
     free(x);
 }
@@ -139,10 +139,12 @@ int main(int argc, char **argv) {
     upload(&app, &solver, &host);
     sparse_free_host(&host);
     solve(&app, &solver);
+    const float *x = app_download(&app, solver.x, system.rows * sizeof(float));
+    const float *r = app_download(&app, solver.r, system.rows * sizeof(float));
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
     if (app.check)
-        check_solution(&app, &solver, &system);
+        check_solution(&app, &system, x, r);
     return app_close(&app);
 }

@@ -320,6 +320,8 @@ void app_end_iteration(struct app *app) {
 void app_stop_clock(struct app *app) {
     require(clFinish(app->queue), "clFinish");
     const double seconds = now() - app->started;
+    require(clReleaseCommandQueue(app->queue), "clReleaseCommandQueue");
+    app->queue = NULL;
     printf("footprint: %zu\ndevice_seconds: %.6f\n", app->footprint, seconds);
     fflush(stdout);
 }
@@ -360,8 +362,10 @@ int app_close(struct app *app) {
     while (app->kernel_count > 0)
         require(clReleaseKernel(app->kernels[--app->kernel_count]), "clReleaseKernel");
     require(clReleaseProgram(app->binary), "clReleaseProgram");
-    require(clReleaseCommandQueue(app->queue), "clReleaseCommandQueue");
     require(clReleaseContext(app->context), "clReleaseContext");
+    while (app->result_count > 0)
+        free(app->results[--app->result_count]);
+    free(app->results);
     free(app->buffers);
     free(app->kernels);
     return app->check ? print_verdict(app) : EXIT_SUCCESS;
@@ -408,18 +412,12 @@ void app_read(struct app *app, cl_mem buffer, size_t bytes, void *to) {
             "clEnqueueReadBuffer");
 }
 
-void *app_download(struct app *app, cl_mem buffer, size_t bytes) {
-    void *array = host_pages(bytes);
-    app_read(app, buffer, bytes, array);
-    return array;
-}
-
 void app_fill(struct app *app, cl_mem buffer, size_t bytes, const void *word) {
     require(clEnqueueFillBuffer(app->queue, buffer, word, sizeof(cl_int), 0, bytes, 0, NULL, NULL),
             "clEnqueueFillBuffer");
 }
 
-void *app_map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes) {
+static void *map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes) {
     cl_int status = CL_SUCCESS;
     void *mapped =
         clEnqueueMapBuffer(app->queue, buffer, CL_TRUE, flags, 0, bytes, 0, NULL, NULL, &status);
@@ -427,9 +425,36 @@ void *app_map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes) 
     return mapped;
 }
 
-void app_unmap(struct app *app, cl_mem buffer, void *mapped) {
+static void unmap(struct app *app, cl_mem buffer, void *mapped) {
     require(clEnqueueUnmapMemObject(app->queue, buffer, mapped, 0, NULL, NULL),
             "clEnqueueUnmapMemObject");
+}
+
+void app_write_mapped(struct app *app, cl_mem buffer, size_t bytes, const void *from) {
+    void *mapped = map(app, buffer, CL_MAP_WRITE_INVALIDATE_REGION, bytes);
+    memcpy(mapped, from, bytes);
+    unmap(app, buffer, mapped);
+}
+
+/* ---- Results ---- */
+
+void *app_result(struct app *app, size_t bytes) {
+    app->results = grow(app->results, app->result_count, sizeof(void *));
+    return app->results[app->result_count++] = host_pages(bytes);
+}
+
+void *app_download(struct app *app, cl_mem buffer, size_t bytes) {
+    void *result = app_result(app, bytes);
+    app_read(app, buffer, bytes, result);
+    return result;
+}
+
+void *app_download_mapped(struct app *app, cl_mem buffer, size_t bytes) {
+    void *result = app_result(app, bytes);
+    void *mapped = map(app, buffer, CL_MAP_READ, bytes);
+    memcpy(result, mapped, bytes);
+    unmap(app, buffer, mapped);
+    return result;
 }
 
 /* ---- Launches ---- */

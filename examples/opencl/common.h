@@ -2,8 +2,10 @@
  * What every example program shares: the command line, the OpenCL set-up and its error checks,
  * one-line kernel launches, deterministic input data, and the comparison with a CPU reference.
  *
- * A program opens an `app`, creates its buffers through it, runs between app_start_clock() and
- * app_stop_clock(), and returns app_close(), which prints the verdict and gives the exit status.
+ * A program opens an `app`, makes its input data and creates its buffers. It uploads, launches its
+ * kernels and downloads its results between app_start_clock() and app_stop_clock(). Then it checks
+ * the downloaded results, and returns app_close(), which prints the verdict and gives the exit
+ * status. So the time has the uploads, the kernels and the downloads in it, never the CPU reference.
  */
 #ifndef OPENCL_EXAMPLES_COMMON_H
 #define OPENCL_EXAMPLES_COMMON_H
@@ -48,12 +50,14 @@ struct app {
 
     cl_device_id device;
     cl_context context;
-    cl_command_queue queue;
+    cl_command_queue queue; /* NULL once the clock has stopped: no command can come after it */
     cl_program binary;
     cl_mem *buffers;
     size_t buffer_count;
     cl_kernel *kernels;
     size_t kernel_count;
+    void **results; /* host arrays of what was downloaded */
+    size_t result_count;
 
     size_t footprint;
     double started;
@@ -85,16 +89,20 @@ uint64_t parse_number(const char *option, const char *text, uint64_t smallest, u
 /* Exits with "PROGRAM: CALL: NAME (CODE)" unless the status is CL_SUCCESS. */
 void require(cl_int status, const char *call);
 
-/* Buffers. Those that app_buffer() creates count for the footprint; app_close() releases all. */
+/* Buffers. Those that app_buffer() creates count for the footprint; app_close() releases all. The
+ * calls with `mapped` copy to and from a mapping of the buffer. */
 cl_mem app_buffer(struct app *app, cl_mem_flags flags, size_t bytes, void *host);
 cl_mem app_sub_buffer(struct app *app, cl_mem parent, size_t offset, size_t bytes);
 size_t app_sub_buffer_alignment(const struct app *app);
 void app_write(struct app *app, cl_mem buffer, size_t bytes, const void *from);
 void app_read(struct app *app, cl_mem buffer, size_t bytes, void *to);
-void *app_download(struct app *app, cl_mem buffer, size_t bytes); /* to a fresh host array */
 void app_fill(struct app *app, cl_mem buffer, size_t bytes, const void *word); /* 4 bytes wide */
-void *app_map(struct app *app, cl_mem buffer, cl_map_flags flags, size_t bytes);
-void app_unmap(struct app *app, cl_mem buffer, void *mapped);
+void app_write_mapped(struct app *app, cl_mem buffer, size_t bytes, const void *from);
+
+/* Results: each is a fresh host array, which app_close() releases. */
+void *app_download(struct app *app, cl_mem buffer, size_t bytes);
+void *app_download_mapped(struct app *app, cl_mem buffer, size_t bytes);
+void *app_result(struct app *app, size_t bytes); /* to be filled by the program */
 
 /* Kernels. */
 cl_kernel app_kernel(struct app *app, const char *name);

@@ -238,8 +238,8 @@ static void reference_solve(const struct sparse_system *system, size_t iteration
     }
 }
 
-static void check_solution(struct app *app, const struct solver *solver,
-                           const struct sparse_system *system) {
+static void check_solution(struct app *app, const struct sparse_system *system,
+                           const float *got_x) {
     struct reference at = {
         .rows = system->rows,
         .x = host_array(system->rows, sizeof(double)),
@@ -248,7 +248,7 @@ static void check_solution(struct app *app, const struct solver *solver,
     for (size_t i = 0; i <= RESTART; ++i)
         at.directions[i] = host_array(system->rows, sizeof(double));
     reference_solve(system, app->iterations, &at);
-    sparse_check(app, &solver->a, solver->x, at.x);
+    sparse_check(app, got_x, at.x, system->rows);
     for (size_t i = 0; i <= RESTART; ++i)
         free(at.directions[i]);
     free(at.w);
@@ -268,10 +268,11 @@ int main(int argc, char **argv) {
     upload(&app, &solver, &host);
     sparse_free_host(&host);
     solve(&app, &solver);
+    const float *x = app_download(&app, solver.x, system.rows * sizeof(float));
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
     if (app.check)
-        check_solution(&app, &solver, &system);
+        check_solution(&app, &system, x);
     return app_close(&app);
 }

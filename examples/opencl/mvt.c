@@ -1,6 +1,6 @@
 /*
  * x1 += A y1 and x2 += A^T y2 over one dense matrix. All buffers are host-allocated by OpenCL: they
- * are filled and read where they lie, by mapping them.
+ * are written and read by mapping them.
  */
 #include "dense.h"
 
@@ -13,33 +13,26 @@ static const struct program program = {
     .iteration_is = "both products, added once to x1 and x2",
 };
 
-/* A buffer that OpenCL allocates in host memory, mapped and filled with digits. */
-struct mapped_buffer {
+/* Digits, and a buffer for them that OpenCL allocates in host memory. */
+struct input {
     cl_mem buffer;
-    float *mapped;
+    size_t bytes;
+    float *digits;
 };
 
-static struct mapped_buffer map_digits(struct app *app, size_t count, uint64_t key) {
+static struct input make_input(struct app *app, size_t count, uint64_t key) {
     const size_t bytes = count * sizeof(float);
-    struct mapped_buffer result;
-    result.buffer = app_buffer(app, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL);
-    result.mapped = app_map(app, result.buffer, CL_MAP_WRITE_INVALIDATE_REGION, bytes);
-    fill_digits(result.mapped, count, key, 0);
-    return result;
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+    return (struct input){app_buffer(app, flags, bytes, NULL), bytes, dense_digits(count, key)};
 }
 
-static void unmap(struct app *app, struct mapped_buffer buffer) {
-    app_unmap(app, buffer.buffer, buffer.mapped);
-}
-
-static void check_vector(struct app *app, cl_mem buffer, const float *wanted, size_t side) {
-    float *got = app_map(app, buffer, CL_MAP_READ, side * sizeof(float));
-    app_expect_floats(app, got, wanted, side, 0);
-    app_unmap(app, buffer, got);
+static void upload(struct app *app, struct input input) {
+    app_write_mapped(app, input.buffer, input.bytes, input.digits);
+    free(input.digits);
 }
 
 /* Whole numbers again: k iterations add exactly k times the product. */
-static void check_products(struct app *app, cl_mem x1, cl_mem x2, size_t side) {
+static void check_products(struct app *app, const float *x1, const float *x2, size_t side) {
     const uint64_t seed = app->seed;
     float *y1 = dense_digits(side, random_key(seed, 'y'));
     float *y2 = dense_digits(side, random_key(seed, 'z'));
@@ -49,12 +42,12 @@ static void check_products(struct app *app, cl_mem x1, cl_mem x2, size_t side) {
     float *wanted = dense_digits(side, random_key(seed, 'x'));
     for (size_t i = 0; i < side; ++i)
         wanted[i] += (float)app->iterations * products[i];
-    check_vector(app, x1, wanted, side);
+    app_expect_floats(app, x1, wanted, side, 0);
 
     fill_digits(wanted, side, random_key(seed, 'w'), 0);
     for (size_t i = 0; i < side; ++i)
         wanted[i] += (float)app->iterations * products[side + i];
-    check_vector(app, x2, wanted, side);
+    app_expect_floats(app, x2, wanted, side, 0);
 
     free(wanted);
     free(products);
@@ -69,19 +62,19 @@ int main(int argc, char **argv) {
     cl_kernel column_products = app_kernel(&app, "column_products");
 
     const size_t side = dense_side(app.size, 4);
-    const struct mapped_buffer a = map_digits(&app, side * side, random_key(app.seed, 'A'));
-    const struct mapped_buffer y1 = map_digits(&app, side, random_key(app.seed, 'y'));
-    const struct mapped_buffer y2 = map_digits(&app, side, random_key(app.seed, 'z'));
-    const struct mapped_buffer x1 = map_digits(&app, side, random_key(app.seed, 'x'));
-    const struct mapped_buffer x2 = map_digits(&app, side, random_key(app.seed, 'w'));
+    const struct input a = make_input(&app, side * side, random_key(app.seed, 'A'));
+    const struct input y1 = make_input(&app, side, random_key(app.seed, 'y'));
+    const struct input y2 = make_input(&app, side, random_key(app.seed, 'z'));
+    const struct input x1 = make_input(&app, side, random_key(app.seed, 'x'));
+    const struct input x2 = make_input(&app, side, random_key(app.seed, 'w'));
     const cl_uint keep = 1;
 
     app_start_clock(&app);
-    unmap(&app, a);
-    unmap(&app, y1);
-    unmap(&app, y2);
-    unmap(&app, x1);
-    unmap(&app, x2);
+    upload(&app, a);
+    upload(&app, y1);
+    upload(&app, y2);
+    upload(&app, x1);
+    upload(&app, x2);
     for (size_t i = 0; i < app.iterations; ++i) {
         app_launch(&app, row_products, over(side), ARG(a.buffer), ARG(y1.buffer), ARG(x1.buffer),
                    ARG(side), ARG(keep));
@@ -89,9 +82,11 @@ int main(int argc, char **argv) {
                    ARG(side), ARG(keep));
         app_end_iteration(&app);
     }
+    const float *got_x1 = app_download_mapped(&app, x1.buffer, x1.bytes);
+    const float *got_x2 = app_download_mapped(&app, x2.buffer, x2.bytes);
     app_stop_clock(&app);
 
     if (app.check)
-        check_products(&app, x1.buffer, x2.buffer, side);
+        check_products(&app, got_x1, got_x2, side);
     return app_close(&app);
 }

@@ -137,9 +137,8 @@ static void reference_row(const struct alignment *alignment, size_t row, const i
     }
 }
 
-static void check_scores(struct app *app, cl_mem score, const struct alignment *alignment) {
+static void check_scores(struct app *app, const cl_int *got, const struct alignment *alignment) {
     const size_t pitch = alignment->pitch;
-    cl_int *got = app_download(app, score, pitch * pitch * sizeof(cl_int));
     int *above = host_array(pitch, sizeof(int));
     int *row = host_array(pitch, sizeof(int));
     for (size_t column = 0; column < pitch; ++column)
@@ -155,7 +154,6 @@ static void check_scores(struct app *app, cl_mem score, const struct alignment *
     }
     free(row);
     free(above);
-    free(got);
 }
 
 int main(int argc, char **argv) {
@@ -168,10 +166,11 @@ int main(int argc, char **argv) {
     open_alignment(&alignment, app.size, app.seed);
     const size_t side = alignment.side;
     const size_t pitch = alignment.pitch;
+    const size_t score_bytes = pitch * pitch * sizeof(cl_int);
     const size_t similarity_bytes = side * side * sizeof(cl_int);
     cl_int *host_similarity = make_similarities(&alignment);
 
-    cl_mem score = app_buffer(&app, CL_MEM_READ_WRITE, pitch * pitch * sizeof(cl_int), NULL);
+    cl_mem score = app_buffer(&app, CL_MEM_READ_WRITE, score_bytes, NULL);
     cl_mem similarity = app_buffer(&app, CL_MEM_READ_ONLY, similarity_bytes, NULL);
 
     app_start_clock(&app);
@@ -182,10 +181,11 @@ int main(int argc, char **argv) {
         align(&app, align_tiles, score, similarity, side);
         app_end_iteration(&app);
     }
+    const cl_int *got = app_download(&app, score, score_bytes);
     app_stop_clock(&app);
 
     if (app.check)
-        check_scores(&app, score, &alignment);
+        check_scores(&app, got, &alignment);
     close_alignment(&alignment);
     return app_close(&app);
 }

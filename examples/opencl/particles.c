@@ -47,19 +47,16 @@ static void reference(float *position, float *velocity, float stiff, size_t step
     }
 }
 
-static void check_particles(struct app *app, cl_mem positions, cl_mem velocities, size_t count,
-                            uint64_t position_key, uint64_t velocity_key) {
-    cl_float4 *got_positions = app_download(app, positions, count * sizeof(cl_float4));
-    cl_float4 *got_velocities = app_download(app, velocities, count * sizeof(cl_float4));
+static void check_particles(struct app *app, const cl_float4 *positions,
+                            const cl_float4 *velocities, size_t count, uint64_t position_key,
+                            uint64_t velocity_key) {
     for (size_t i = 0; i < 4 * count; ++i) {
         float position = random_unit(position_key, i);
         float velocity = random_unit(velocity_key, i);
         reference(&position, &velocity, stiffness.s[i % 4], app->iterations);
-        app_expect(app, i, (double)got_positions[i / 4].s[i % 4], (double)position, tolerance);
-        app_expect(app, i, (double)got_velocities[i / 4].s[i % 4], (double)velocity, tolerance);
+        app_expect(app, i, (double)positions[i / 4].s[i % 4], (double)position, tolerance);
+        app_expect(app, i, (double)velocities[i / 4].s[i % 4], (double)velocity, tolerance);
     }
-    free(got_velocities);
-    free(got_positions);
 }
 
 static size_t group_count(const struct app *app) {
@@ -94,9 +91,11 @@ int main(int argc, char **argv) {
                    ARG(stiffness), ARG(count));
         app_end_iteration(&app);
     }
+    const cl_float4 *got_positions = app_download(&app, positions, bytes);
+    const cl_float4 *got_velocities = app_download(&app, velocities, bytes);
     app_stop_clock(&app);
 
     if (app.check)
-        check_particles(&app, positions, velocities, count, position_key, velocity_key);
+        check_particles(&app, got_positions, got_velocities, count, position_key, velocity_key);
     return app_close(&app);
 }

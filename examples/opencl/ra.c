@@ -55,10 +55,8 @@ static const struct program program = {
     .extras = &extras,
 };
 
-static void check_table(struct app *app, const cl_uint *got, cl_uint *wanted, size_t words,
-                        size_t items) {
-    for (size_t i = 0; i < words; ++i)
-        wanted[i] = 0;
+static void check_table(struct app *app, const cl_uint *got, size_t words, size_t items) {
+    cl_uint *wanted = host_array(words, sizeof(cl_uint));
     for (size_t iteration = 0; iteration < app->iterations; ++iteration) {
         const uint64_t key = random_key(app->seed, iteration);
         for (size_t i = 0; i < items * UPDATES; ++i) {
@@ -68,6 +66,7 @@ static void check_table(struct app *app, const cl_uint *got, cl_uint *wanted, si
     }
     for (size_t i = 0; i < words; ++i)
         app_expect(app, i, got[i], wanted[i], 0);
+    free(wanted);
 }
 
 int main(int argc, char **argv) {
@@ -86,14 +85,10 @@ int main(int argc, char **argv) {
         app_launch(&app, update, over(items), ARG(table), ARG(words), ARG(key), ARG(items));
         app_end_iteration(&app);
     }
+    const cl_uint *got = app_download(&app, table, bytes);
     app_stop_clock(&app);
 
-    if (app.check) {
-        cl_uint *got = app_download(&app, table, bytes),
-                *wanted = host_array(words, sizeof *wanted);
-        check_table(&app, got, wanted, words, items);
-        free(got);
-        free(wanted);
-    }
+    if (app.check)
+        check_table(&app, got, words, items);
     return app_close(&app);
 }

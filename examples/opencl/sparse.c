@@ -148,11 +148,8 @@ void sparse_reference_multiply(const struct sparse_system *system, const double 
     }
 }
 
-void sparse_check(struct app *app, const struct sparse_matrix *matrix, cl_mem vector,
-                  const double *wanted) {
+void sparse_check(struct app *app, const float *got, const double *wanted, size_t rows) {
     const double tolerance = 1e-5; /* the right-hand side goes from -0.5 to 0.5 */
-    float *got = app_download(app, vector, matrix->rows * sizeof(float));
-    for (size_t i = 0; i < matrix->rows; ++i)
+    for (size_t i = 0; i < rows; ++i)
         app_expect(app, i, (double)got[i], wanted[i], tolerance);
-    free(got);
 }

@@ -57,13 +57,16 @@ static void check_triad(struct app *app, const float *a, const struct streams *s
                    random_digit(streams->b_key, i) + scalar * random_digit(streams->c_key, i), 0);
 }
 
+/* A program's own memory, from which the inputs are uploaded. */
 static float *make_stream(const struct streams *streams, uint64_t key) {
     float *stream = host_pages(streams->bytes);
     fill_digits(stream, streams->count, key, 0);
     return stream;
 }
 
-static void run_with_buffers(struct app *app, cl_kernel triad, const struct streams *streams) {
+/* Both ways return the downloaded result. */
+static const float *run_with_buffers(struct app *app, cl_kernel triad,
+                                     const struct streams *streams) {
     float *host_b = make_stream(streams, streams->b_key);
     float *host_c = make_stream(streams, streams->c_key);
     cl_mem a = app_buffer(app, CL_MEM_WRITE_ONLY, streams->bytes, NULL);
@@ -80,13 +83,9 @@ static void run_with_buffers(struct app *app, cl_kernel triad, const struct stre
                    ARG(streams->count));
         app_end_iteration(app);
     }
+    const float *got = app_download(app, a, streams->bytes);
     app_stop_clock(app);
-
-    if (app->check) {
-        float *got = app_download(app, a, streams->bytes);
-        check_triad(app, got, streams);
-        free(got);
-    }
+    return got;
 }
 
 static void require_svm(const struct app *app) {
@@ -106,47 +105,37 @@ static float *svm_stream(struct app *app, const struct streams *streams) {
     return stream;
 }
 
-static void svm_map(struct app *app, float *stream, cl_map_flags flags, size_t bytes) {
-    require(clEnqueueSVMMap(app->queue, CL_TRUE, flags, stream, bytes, 0, NULL, NULL),
-            "clEnqueueSVMMap");
+static void svm_copy(struct app *app, void *to, const void *from, size_t bytes) {
+    require(clEnqueueSVMMemcpy(app->queue, CL_TRUE, to, from, bytes, 0, NULL, NULL),
+            "clEnqueueSVMMemcpy");
 }
 
-static void svm_unmap(struct app *app, float *stream) {
-    require(clEnqueueSVMUnmap(app->queue, stream, 0, NULL, NULL), "clEnqueueSVMUnmap");
-}
-
-static float *svm_input(struct app *app, const struct streams *streams, uint64_t key) {
-    float *stream = svm_stream(app, streams);
-    svm_map(app, stream, CL_MAP_WRITE_INVALIDATE_REGION, streams->bytes);
-    fill_digits(stream, streams->count, key, 0);
-    return stream;
-}
-
-static void run_with_svm(struct app *app, cl_kernel triad, const struct streams *streams) {
+static const float *run_with_svm(struct app *app, cl_kernel triad, const struct streams *streams) {
     require_svm(app);
+    float *host_b = make_stream(streams, streams->b_key);
+    float *host_c = make_stream(streams, streams->c_key);
+    float *got = app_result(app, streams->bytes);
     float *a = svm_stream(app, streams);
-    float *b = svm_input(app, streams, streams->b_key);
-    float *c = svm_input(app, streams, streams->c_key);
+    float *b = svm_stream(app, streams);
+    float *c = svm_stream(app, streams);
 
     app_start_clock(app);
-    svm_unmap(app, b);
-    svm_unmap(app, c);
+    svm_copy(app, b, host_b, streams->bytes);
+    svm_copy(app, c, host_c, streams->bytes);
+    free(host_b);
+    free(host_c);
     for (size_t i = 0; i < app->iterations; ++i) {
         app_launch(app, triad, over(streams->count), SVM_ARG(a), SVM_ARG(b), SVM_ARG(c),
                    ARG(scalar), ARG(streams->count));
         app_end_iteration(app);
     }
+    svm_copy(app, got, a, streams->bytes);
     app_stop_clock(app);
 
-    if (app->check) {
-        svm_map(app, a, CL_MAP_READ, streams->bytes);
-        check_triad(app, a, streams);
-        svm_unmap(app, a);
-        require(clFinish(app->queue), "clFinish");
-    }
     clSVMFree(app->context, a);
     clSVMFree(app->context, b);
     clSVMFree(app->context, c);
+    return got;
 }
 
 int main(int argc, char **argv) {
@@ -161,9 +150,10 @@ int main(int argc, char **argv) {
         .b_key = random_key(app.seed, 'b'),
         .c_key = random_key(app.seed, 'c'),
     };
-    if (use_svm)
-        run_with_svm(&app, triad, &streams);
-    else
-        run_with_buffers(&app, triad, &streams);
+    const float *got =
+        use_svm ? run_with_svm(&app, triad, &streams) : run_with_buffers(&app, triad, &streams);
+
+    if (app.check)
+        check_triad(&app, got, &streams);
     return app_close(&app);
 }

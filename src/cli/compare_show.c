@@ -148,5 +148,7 @@ void ff__compare_show_means(const struct ff__comparison *comparison) {
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
     puts("  Fully resident: the same programs with device memory for all of their data "
-         "(in-memory).");
+         "(in-memory).\n"
+         "  Time: from the first command to the last completion; of a bundled program its uploads, "
+         "kernels and downloads.");
 }

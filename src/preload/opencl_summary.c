@@ -1,7 +1,7 @@
 /* What is measured beside farfault's own statistics, kept in this process's account, and the report at exit.
  *
- * Seconds go from the first enqueued command to the last completion that the program observed, or a
- * kernel's, and mean the same with and without management. The report only reads: PoCL's threads
+ * Seconds go from the first enqueued command, or the first buffer that is created with data, to the last
+ * completion that the program observed, or a kernel's, and mean the same with and without management. The report only reads: PoCL's threads
  * may still run when the process exits, so the context is left to the kernel to take apart. Under
  * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
 #include "opencl_internal.h"

@@ -1,6 +1,8 @@
 /* Creating buffers and sub-buffers: contents, flags, errors, and the end of them. */
 #include "client.h"
 
+#include <time.h>
+
 #define SIZE  (3 * MIB)
 #define COUNT (SIZE / sizeof(cl_int))
 
@@ -253,9 +255,25 @@ static void test_many(const struct client *client) {
     OK(clReleaseKernel(add));
 }
 
+/* The only time that passes is after a buffer was created with data and before the only command. */
+static void create_and_wait(const struct client *client) {
+    const struct timespec tenth = {0, 100000000};
+    cl_int number = 1;
+    cl_mem buffer = client_buffer(client, CL_MEM_COPY_HOST_PTR, sizeof number, &number);
+    nanosleep(&tenth, NULL);
+    OK(clEnqueueReadBuffer(client->queue, buffer, CL_TRUE, 0, sizeof number, &number, 0, NULL,
+                           NULL));
+    OK(clReleaseMemObject(buffer));
+}
+
 int main(void) {
     struct client client;
     client_open(&client, 0);
+    if (getenv("TEST_CLOCK")) {
+        create_and_wait(&client);
+        client_close(&client);
+        return 0;
+    }
     test_flags(&client);
     test_errors(&client);
     test_copied_content(&client);

@@ -167,6 +167,17 @@ static void test_traffic(void) {
     json_decref(root);
 }
 
+/* Data that a buffer is created with are copied then: that is in the time. */
+static void test_clock(void) {
+    static const char *const modes[] = {"FARFAULT_MODE=managed", "FARFAULT_MODE=passive"};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        CHECK(RUN(client("buffers"), modes[i], "FARFAULT_SUMMARY=out.json", "TEST_CLOCK=1") == 0);
+        json_t *root = summary("out.json");
+        CHECK(real(root, "seconds") >= 0.1);
+        json_decref(root);
+    }
+}
+
 static void test_fallbacks(void) {
     CHECK(RUN(client("commands"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
@@ -249,6 +260,7 @@ static bool can_manage(void) {
 static void test_counts(void) {
     test_json();
     test_traffic();
+    test_clock();
     test_fallbacks();
     test_memory_calls();
 }

@@ -20,6 +20,6 @@ void check_step(struct check *check, const struct model *model, size_t step, dou
 void check_results(struct check *check, struct app *app, const struct shape *shape,
                    const struct text *text);
 
-void check_close(struct check *check, const struct shape *shape);
+void check_close(struct check *check);
 
 #endif

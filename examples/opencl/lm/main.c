@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     model_close(&model);
 
     check_results(&check, &app, &shape, &text);
-    check_close(&check, &shape);
+    check_close(&check);
     text_free(&text);
     return app_close(&app);
 }
