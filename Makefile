@@ -31,6 +31,7 @@ sanitize: setup
 	scripts/test.sh asan tsan
 
 stress: all
+	scripts/setup.sh scripts/packages-stress.txt
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xgemv xtrsv xgemm
 	for script in clfft gegl hashcat openmm pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages that farfault builds, runs and tests with (scripts/packages.txt), those that are
-# missing only. As root or through passwordless sudo; otherwise prints the command and stops.
+# setup.sh [LIST]: installs the Debian packages that farfault builds, runs and tests with (scripts/packages.txt), or those of
+# another list; those that are missing only. As root or through passwordless sudo; otherwise prints the command and stops.
 set -eu
 cd "$(dirname "$0")/.."
 
 missing=
-for package in $(cat scripts/packages.txt); do
+for package in $(cat "${1:-scripts/packages.txt}"); do
     status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
     [ "$status" = installed ] || missing="$missing $package"
 done
