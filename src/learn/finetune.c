@@ -139,10 +139,6 @@ static void keep_params(struct ff__net *net, const struct ff__features *now,
 
 /* ---- the whole ---- */
 
-bool ff__finetunes(const struct ff__net_type *type) {
-    return type->forward == ff__net_hlsh.forward;
-}
-
 static int study(struct ff__net *net, const struct ff__dataset *dataset, uint32_t steps) {
     struct ff__training training;
     int status = ff__training_init(&training, net, steps, net->type->rate);

@@ -12,10 +12,7 @@
 
 #define FF__FINETUNE_BATCH 128u
 
-/* Whether networks of this type can be fine-tuned: hlsh and its variants. */
-bool ff__finetunes(const struct ff__net_type *type);
-
-/* Trains `model`, a network that can be fine-tuned or an empty one (then it becomes hlsh), on a closed corpus for `steps`
+/* Trains `model`, hlsh or a variant of it (ff__is_hlsh()), or an empty one (then it becomes hlsh), on a closed corpus for `steps`
  * batches. 0; -ENODATA: too little to learn from, nothing has changed; or -ENOMEM: the model is as it
  * was. */
 int ff__finetune(struct ff__model *model, const struct ff__corpus *corpus, uint32_t steps);
