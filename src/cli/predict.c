@@ -175,8 +175,9 @@ static int predict_one(struct ff__model *model, struct ff__training_data *data, 
 static int predict_all(struct ff__model *model, struct ff__training_data *data,
                        const struct wanted *wanted) {
     int status = 0;
-    if (wanted->timed && model->net.type != &ff__net_hlsh)
-        return ff__complain(FF__EXIT_FAILURE, "only hlsh has a fast path; this model is %s",
+    if (wanted->timed && !ff__predictor_takes(model->net.type))
+        return ff__complain(FF__EXIT_FAILURE,
+                            "only hlsh of four bits has a fast path; this model is %s",
                             model->net.type->name);
     data->by = model->by;
     for (unsigned i = 0; i < data->workloads.count && !status; i++)

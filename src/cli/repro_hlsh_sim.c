@@ -49,6 +49,7 @@ enum column {
     WAITS = HLSH + 4, /* not fine-tuned: of these only the order is of interest */
     TREE = WAITS + 4,
     OWN = TREE + 4, /* not pre-trained */
+    CONTEXT,        /* ours: tables instead of a network */
     COLUMNS
 };
 
@@ -76,6 +77,7 @@ static const struct {
     [TREE + 2] = {"hlsh-tree:latency=5us", true},
     [TREE + 3] = {"hlsh-tree:latency=10us", true},
     [OWN] = {"hlsh-tree", false},
+    [CONTEXT] = {"context", false},
 };
 
 struct run {
@@ -325,6 +327,8 @@ static const struct made by_program[] = {
     {"11.unity.tree", "unity: hlsh-tree", "unity_r", TREE, unity},
     {"figure10.hlsh", "total IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, total},
     {"figure10.tree", "total IPC, uvmsmart = 1: hlsh-tree at 1 us", "ipc", TREE, total},
+    {"11.unity.context", "unity: context", NULL, CONTEXT, unity},
+    {"figure10.context", "total IPC, uvmsmart = 1: context", NULL, CONTEXT, total},
     {"figure12.hlsh", "link traffic, uvmsmart = 1: hlsh", NULL, HLSH, traffic},
     {"figure12.demand", "link traffic, uvmsmart = 1: only what is asked for", NULL, DEMAND,
      traffic},
@@ -332,6 +336,7 @@ static const struct made by_program[] = {
     {"faults.leaf", "far faults: the leaf alone", NULL, LEAF, faults},
     {"faults.hlsh", "far faults: hlsh", NULL, HLSH, faults},
     {"faults.tree", "far faults: hlsh-tree", NULL, TREE, faults},
+    {"faults.context", "far faults: context", NULL, CONTEXT, faults},
 };
 
 static void program_table(const struct work *work, const struct made *made, json_t *tables) {
@@ -397,6 +402,10 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
         {"accuracy, hlsh-tree", "accuracy_r", TREE, accuracy},
         {"coverage, hlsh-tree", "coverage_r", TREE, coverage},
         {"unity, hlsh-tree", "unity_r", TREE, unity},
+        {"hit rate, context", NULL, CONTEXT, hit_rate},
+        {"accuracy, context", NULL, CONTEXT, accuracy},
+        {"coverage, context", NULL, CONTEXT, coverage},
+        {"unity, context", NULL, CONTEXT, unity},
         {"hit rate, oracle", NULL, ORACLE, hit_rate},
     };
     const json_t *means = json_object_get(plan->published, "means");

@@ -5,6 +5,7 @@
 #include "cli/training_job.h"
 #include "learn/blas/blas.h"
 #include "learn/finetune_score.h"
+#include "learn/hlsh.h"
 #include "learn/online.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -99,8 +100,9 @@ static int read_plan(const struct ff__options *options, struct training_plan *pl
         status = ff__options_flag(options, FF__OPTION_TOGETHER, &plan->together);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_TUNE, &plan->tunes);
-    if (!status && plan->tunes && plan->type && plan->type != &ff__net_hlsh)
-        status = ff__complain(FF__EXIT_USAGE, "--tune: only hlsh is fine-tuned, not %s",
+    if (!status && plan->tunes && plan->type && !ff__is_hlsh(plan->type))
+        status = ff__complain(FF__EXIT_USAGE,
+                              "--tune: only hlsh and its variants are fine-tuned, not %s",
                               plan->type->name);
     if (!status && plan->output && !plan->together && plan->data.workloads.count > 1)
         status = ff__complain(FF__EXIT_USAGE, "one file holds one predictor: name one workload, or "

@@ -3,12 +3,15 @@
 #include "learn/hlsh.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SPREAD 0.4f /* of a new class's weights; ours */
+
 /* ---- vocabularies ---- */
 
-/* The values of `now`, then those of `before` that are not among them, `limit` numbers in all. */
+/* The values of `now`, then those of `before` that are not among them, `limit` numbers in all. Counts are those of `now`. */
 static int unite(struct ff__vocab *out, const struct ff__vocab *now, const struct ff__vocab *before,
                  uint32_t limit) {
     uint32_t size = now->size < limit ? now->size : limit;
@@ -23,6 +26,8 @@ static int unite(struct ff__vocab *out, const struct ff__vocab *now, const struc
         if (ff__vocab_number(now, before->value[i]) == FF__ESCAPE)
             values[size++] = before->value[i];
     int status = ff__vocab_of(out, values, size);
+    for (uint32_t i = 0; !status && i < size; i++)
+        out->count[i] = i < now->size ? now->count[i] : 0;
     free(values);
     return status;
 }
@@ -52,25 +57,69 @@ static uint32_t number_before(const struct ff__vocab *now, const struct ff__voca
     return number == FF__ESCAPE ? FF__ESCAPE : ff__vocab_number(before, now->value[number]);
 }
 
-/* A table has a row for padding before those of the vocabulary. */
+static bool is_new(uint32_t number, uint32_t old) {
+    return number != FF__ESCAPE && old == FF__ESCAPE;
+}
+
+/* The same numbers for a value each time it is new. */
+static struct ff__random random_of(int64_t value) {
+    return ff__random_seeded(ff__hash_word((uint64_t)value));
+}
+
+/* A table has a row for padding before those of the vocabulary. New values begin with random rows, as in a new network: with
+ * the row of the escape they would all be the same token until training has moved them by a step of four bits. */
 static void keep_rows(float *to, const float *from, const struct ff__vocab *now,
                       const struct ff__vocab *before) {
     const size_t row = FF__PART * sizeof *to;
     memcpy(to, from, row);
     for (uint32_t number = 0; number < now->size; number++) {
         uint32_t old = number_before(now, before, number);
-        memcpy(to + (number + 1) * FF__PART, from + (old + 1) * FF__PART, row);
+        float *begin = to + (size_t)(number + 1) * FF__PART;
+        struct ff__random random = random_of(now->value[number]);
+        if (is_new(number, old))
+            ff__net_uniform(begin, FF__PART, 1, &random);
+        else
+            memcpy(begin, from + (size_t)(old + 1) * FF__PART, row);
     }
+}
+
+/* The weights and the bias of one class. */
+struct class {
+    float weights[FF__HIDDEN], bias;
+};
+
+static struct class class_at(const struct ff__hlsh_weights *from, uint32_t classes,
+                             uint32_t number) {
+    struct class class = {.bias = from->of[FF__HLSH_CLASSES_BIAS][number]};
+    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+        class.weights[i] = from->of[FF__HLSH_CLASSES][(size_t)i * classes + number];
+    return class;
+}
+
+/* A new class begins near the class that was most frequent before, as much less likely as it is less frequent than the most
+ * frequent one of now. It was the escape, but training has made that the least likely of all. */
+static struct class new_class(const struct ff__hlsh_weights *from, const struct ff__vocab *now,
+                              const struct ff__vocab *before, uint32_t number) {
+    struct class class =
+        class_at(from, before->size, before->size > 1 ? FF__ESCAPE + 1 : FF__ESCAPE);
+    struct ff__random random = random_of(now->value[number]);
+    float spread[FF__HIDDEN];
+    ff__net_uniform(spread, FF__HIDDEN, SPREAD, &random);
+    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+        class.weights[i] += spread[i];
+    class.bias += logf((float)now->count[number] / (float)now->count[FF__ESCAPE + 1]);
+    return class;
 }
 
 static void keep_classes(struct ff__hlsh_weights *to, const struct ff__hlsh_weights *from,
                          const struct ff__vocab *now, const struct ff__vocab *before) {
     for (uint32_t number = 0; number < now->size; number++) {
         uint32_t old = number_before(now, before, number);
+        const struct class class = is_new(number, old) ? new_class(from, now, before, number)
+                                                       : class_at(from, before->size, old);
         for (uint32_t i = 0; i < FF__HIDDEN; i++)
-            to->of[FF__HLSH_CLASSES][(size_t)i * now->size + number] =
-                from->of[FF__HLSH_CLASSES][(size_t)i * before->size + old];
-        to->of[FF__HLSH_CLASSES_BIAS][number] = from->of[FF__HLSH_CLASSES_BIAS][old];
+            to->of[FF__HLSH_CLASSES][(size_t)i * now->size + number] = class.weights[i];
+        to->of[FF__HLSH_CLASSES_BIAS][number] = class.bias;
     }
 }
 
@@ -105,7 +154,8 @@ static int study(struct ff__net *net, const struct ff__dataset *dataset, uint32_
 static int teach(struct ff__net *net, const struct ff__features *features,
                  const struct ff__dataset *dataset, const struct ff__model *model, uint32_t steps) {
     struct ff__shape shape = ff__shape_of(features);
-    int status = ff__net_init(net, &ff__net_hlsh, &shape, FF__FINETUNE_BATCH, model->seed);
+    const struct ff__net_type *type = model->net.type ? model->net.type : &ff__net_hlsh;
+    int status = ff__net_init(net, type, &shape, FF__FINETUNE_BATCH, model->seed);
     if (status)
         return status;
     if (model->net.type)

@@ -509,6 +509,10 @@ const struct ff__net_type ff__net_hlsh_float = {
     TRAINED,
 };
 
+bool ff__is_hlsh(const struct ff__net_type *type) {
+    return type->forward == forward;
+}
+
 /* What the parts are worth: the same network without them. */
 #define VARIANT(id, called, how, says)                                                             \
     const struct ff__net_type ff__net_hlsh_##id = {                                                \

@@ -56,6 +56,9 @@ struct ff__hlsh_weights {
     size_t count[FF__HLSH_PARAMS];
 };
 
+/* Whether the type is hlsh or a variant of it, with the same parameters. */
+bool ff__is_hlsh(const struct ff__net_type *type);
+
 /* Where everything is in an array of all parameters; its length is returned. */
 size_t ff__hlsh_map(struct ff__hlsh_weights *weights, const struct ff__shape *shape, float *params);
 

@@ -133,21 +133,23 @@ static void make_projections(struct ff__predictor *p, const struct ff__hlsh_weig
     p->value_scale = unit * value.step / FF__STEP_VALUE;
 }
 
-static void make_lsh(struct ff__predictor *p) {
+static void make_lsh(struct ff__predictor *p, enum ff__attends attends) {
     struct ff__lsh lsh;
     ff__lsh_init(&lsh);
     const struct matrix direction = {lsh.direction[0][0], FF__WIDTH, FF__LSH_ALONG, 1};
     put_quads(p->direction, FF__LSH_ALONG, &direction);
     take_offsets(p->direction_start, &direction, NULL);
     for (uint32_t slot = 0; slot < FF__SLOTS_WIDE; slot++) {
-        bool there = slot < FF__WINDOW;
+        bool there = slot < FF__WINDOW, shares = there && attends != FF__ATTENDS_FULL;
         uint32_t compared = FF__WINDOW / 2 - (there && lsh.chosen[slot]);
         p->chosen[slot] = (int16_t)(there ? lsh.chosen[slot] : 0);
-        p->far[slot] = (int16_t)(there ? ff__lsh_far(compared) : INT16_MAX);
-        p->close[slot] = (int16_t)(there ? ff__lsh_close(compared) : -1);
+        p->far[slot] = (int16_t)(shares ? ff__lsh_far(compared) : INT16_MAX);
+        p->close[slot] = (int16_t)(shares ? ff__lsh_close(compared) : -1);
     }
     for (uint32_t i = 0; i <= FF__LSH_ROUNDS; i++)
         p->logs[i] = (int16_t)ff__lsh_log[i];
+    p->converged = attends == FF__ATTENDS_ALWAYS ? FF__WINDOW + 1 : FF__CONVERGED;
+    p->printed = attends == FF__ATTENDS_PRINTED ? UINT32_MAX : 0;
 }
 
 /* With the newest token in slot n, slot s is so old: (n - s) mod window. Entry t is that of age
@@ -225,24 +227,29 @@ static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *
     return 0;
 }
 
-static int make(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step) {
+static int make(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step,
+                enum ff__attends attends) {
     float unit = find_unit(step);
     int status = make_tables(p, w, step, unit);
     if (status)
         return status;
     make_projections(p, w, step, unit);
-    make_lsh(p);
+    make_lsh(p, attends);
     make_ages(p, w->of[FF__HLSH_AGE], step[FF__HLSH_AGE]);
     make_layer(p, w, step);
     make_mix(p, w, step, unit);
     return make_classes(p, w, step[FF__HLSH_CLASSES]);
 }
 
+bool ff__predictor_takes(const struct ff__net_type *type) {
+    return ff__is_hlsh(type) && type->quantized;
+}
+
 int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *net) {
     struct ff__hlsh_weights w;
     float step[FF__HLSH_MATRICES];
     memset(predictor, 0, sizeof *predictor);
-    if (net->type != &ff__net_hlsh)
+    if (!ff__predictor_takes(net->type))
         return -EINVAL;
     float *quantized = zeroed(net->param_count * sizeof *quantized);
     if (!quantized)
@@ -251,7 +258,7 @@ int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *ne
     predictor->classes = net->shape.classes;
     ff__hlsh_quantize(&net->shape, net->params, quantized, step);
     ff__hlsh_map(&w, &net->shape, quantized);
-    int status = make(predictor, &w, step);
+    int status = make(predictor, &w, step, net->type->attends);
     free(quantized);
     if (status)
         ff__predictor_fini(predictor);

@@ -72,9 +72,15 @@ struct ff__predictor {
     int16_t chosen[FF__SLOTS_WIDE];
     int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
     int16_t logs[FF__SLOTS_WIDE];                       /* ff__lsh_log */
+    uint32_t converged;                                 /* so many equal deltas bypass attention */
+    uint32_t
+        printed; /* the set of slots whose tokens have a key of zero if they share: none, or all */
 };
 
-/* Makes one of a trained network. 0, -ENOMEM, or -EINVAL: no hlsh network. */
+/* Whether networks of this type can be made predictors of. */
+bool ff__predictor_takes(const struct ff__net_type *type);
+
+/* Makes one of a trained network. 0, -ENOMEM, or -EINVAL: no hlsh network of four bits. */
 int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *net);
 void ff__predictor_fini(struct ff__predictor *predictor);
 

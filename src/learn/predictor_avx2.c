@@ -306,7 +306,7 @@ TARGET static void push(const struct ff__predictor *p, struct ff__stream *s,
 
 /* ---- a prediction ---- */
 
-INLINE bool converged(const struct ff__stream *s) {
+INLINE bool converged(const struct ff__predictor *p, const struct ff__stream *s) {
     __m256i all[2] = {load(s->delta), load(s->delta + 16)};
     int most = 0;
     for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED; i++) {
@@ -317,7 +317,7 @@ INLINE bool converged(const struct ff__stream *s) {
         most = count > most ? count : most;
         slot = slot > 0 ? slot - 1 : FF__WINDOW - 1;
     }
-    return most >= (int)FF__CONVERGED;
+    return most >= (int)p->converged;
 }
 
 /* The slots, as a set, where one number of 16 bits is greater than another. */
@@ -352,6 +352,7 @@ INLINE void score(const struct ff__predictor *p, const struct ff__stream *s, __m
         base = alike ? ff__oldest(alike, newest) : newest;
         asks = alike >> newest & 1 ? base : newest;
         nothing = erased >> newest & 1;
+        erased = ff__without_key(p, erased, alike, base, newest);
     }
     __m256i query[FF__TOKEN_QUADS];
     for (uint32_t q = 0; q < FF__TOKEN_QUADS; q++) {
@@ -435,7 +436,7 @@ INLINE struct wide add_answer(const struct ff__predictor *p, const struct ff__st
                          _mm_cvtsi32_si128(pc)),
     };
     raw.high = _mm256_and_si256(raw.high, lanes_of(0x0F));
-    if (!converged(s))
+    if (!converged(p, s))
         raw = add(raw, shifted(attend(p, s), p->answer_shift));
     return to_steps_wide(raw, 1 / (float)(1 << p->answer_shift), NULL, FF__Q_MIN, FF__Q_MAX);
 }

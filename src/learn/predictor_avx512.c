@@ -194,7 +194,7 @@ TARGET static void push(const struct ff__predictor *p, struct ff__stream *s,
 
 /* ---- a prediction ---- */
 
-INLINE bool converged(const struct ff__stream *s) {
+INLINE bool converged(const struct ff__predictor *p, const struct ff__stream *s) {
     __m512i all = load(s->delta);
     int most = 0;
     for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED; i++) {
@@ -203,7 +203,7 @@ INLINE bool converged(const struct ff__stream *s) {
         most = same > most ? same : most;
         slot = slot > 0 ? slot - 1 : FF__WINDOW - 1;
     }
-    return most >= (int)FF__CONVERGED;
+    return most >= (int)p->converged;
 }
 
 /* The newest token's scores for slots 0 to 15 and 16 to 31. Tokens that share or are left out are rare:
@@ -218,6 +218,7 @@ INLINE void score(const struct ff__predictor *p, const struct ff__stream *s, __m
         base = alike ? ff__oldest(alike, newest) : newest;
         asks = alike >> newest & 1 ? base : newest;
         asking = erased >> newest & 1 ? 0 : 0xFFFF;
+        erased = ff__without_key(p, erased, alike, base, newest);
     }
     __m512i query[FF__TOKEN_QUADS], keys[2], lean = _mm512_sub_epi16(zero, load(s->lean));
     for (uint32_t q = 0; q < FF__TOKEN_QUADS; q++)
@@ -285,7 +286,7 @@ INLINE __m512i add_answer(const struct ff__predictor *p, const struct ff__stream
     __m512i token = _mm512_sub_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)s->last)),
                                      _mm512_set1_epi32(FF__OFFSET));
     __m512i raw = _mm512_maskz_sllv_epi32(0x0FFF, token, shift);
-    if (!converged(s))
+    if (!converged(p, s))
         raw = _mm512_add_epi32(raw, shifted(attend(p, s), p->answer_shift));
     __m512 scale = _mm512_set1_ps(1 / (float)(1 << p->answer_shift));
     return to_steps(raw, scale, _mm512_setzero_ps(), FF__Q_MIN, FF__Q_MAX);

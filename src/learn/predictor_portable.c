@@ -130,12 +130,12 @@ static void push(const struct ff__predictor *p, struct ff__stream *s, const uint
 /* ---- a prediction ---- */
 
 /* The indicator: if so many deltas are the same, one of the last few is one of them. */
-static inline bool converged(const struct ff__stream *s) {
+static inline bool converged(const struct ff__predictor *p, const struct ff__stream *s) {
     for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED; i++) {
         uint16_t same = 0, delta = s->delta[slot];
         for (uint32_t j = 0; j < FF__SLOTS_WIDE; j++)
             same = (uint16_t)(same + (s->delta[j] == delta));
-        if (same >= FF__CONVERGED)
+        if (same >= p->converged)
             return true;
         slot = slot > 0 ? slot - 1 : FF__WINDOW - 1;
     }
@@ -177,6 +177,7 @@ static inline void score(const struct ff__predictor *p, const struct ff__stream 
     products(keys, s->key[0][0], FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
     products(ages, p->age[0][turn], 2 * FF__SLOTS_WIDE, x, FF__TOKEN_QUADS, 2, 1);
     int32_t shared = keys[base];
+    erased = ff__without_key(p, erased, alike, base, newest);
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
         int32_t key = alike >> i & 1 ? shared : keys[i];
         key = erased >> i & 1 ? 0 : key;
@@ -222,7 +223,7 @@ static inline void add_layer(const struct ff__predictor *p, const struct ff__str
     int32_t raw[FF__WIDE] = {0}, inners[FF__INNER], outers[4][FF__WIDE] = {{0}};
     uint8_t raised[FF__WIDTH];
     float bias[FF__WIDE];
-    if (!converged(s))
+    if (!converged(p, s))
         attend(p, s, answer);
     for (uint32_t d = 0; d < FF__WIDTH; d++)
         raw[d] = ((int32_t)s->last[d] - (int32_t)FF__OFFSET) * (1 << p->shift[d / FF__PART]) +

@@ -125,8 +125,9 @@ static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tune
     if (status)
         return status;
     ff__training_fini(&tuner->model.training);
-    if (tuner->model.net.type != &ff__net_hlsh)
-        return ff__fail(error, -EINVAL, "%s: a model of type %s; only hlsh is fast enough", path,
+    if (!ff__predictor_takes(tuner->model.net.type))
+        return ff__fail(error, -EINVAL,
+                        "%s: a model of type %s; only hlsh of four bits is fast enough", path,
                         tuner->model.net.type->name);
     if (tuner->model.by != FF__CLUSTER_SM_WARP)
         return ff__fail(error, -EINVAL, "%s: the model's streams are by %s; here they are by %s",

@@ -52,5 +52,5 @@ mistake 2 '*must be hlsh*' train $nw --network other
 status 0 train nw:n=256,hotspot:n=128 --steps 20 --together --output both.model
 status 0 predict both.model hotspot:n=128,nw:n=256
 status 0 train nw:n=256 --network fc --steps 20 --output fc.model
-mistake 1 '*only hlsh has a fast path*' predict fc.model nw:n=256 --bench
+mistake 1 '*only hlsh of four bits has a fast path*' predict fc.model nw:n=256 --bench
 finish

@@ -68,18 +68,72 @@ static const float *delta_row(const struct ff__model *model, int64_t value) {
     return weights.of[FF__HLSH_DELTA] + (size_t)(number + 1) * FF__PART;
 }
 
-/* Without a step of training, a network with more values says of the old ones what it said. */
+/* However often the program has changed, and however long it did the same before: one fine-tuning step is enough. */
+static void test_recovers(void **state) {
+    struct ff__model model = {.distance = 4, .seed = 1};
+    (void)state;
+    for (uint32_t phase = 0; phase < (SANITIZED ? 2 : 5); phase++) {
+        for (uint32_t step = 0; step < 6; step++) {
+            tune(&model, 3 + 4 * phase, 8 + 8 * phase, SANITIZED ? 2 : 25);
+            double right = SANITIZED ? 1 : top1(&model, 3 + 4 * phase, 8 + 8 * phase);
+            if (right < 0.9)
+                fail_msg("phase %u, step %u: %.3f", phase, step, right);
+        }
+    }
+    ff__model_fini(&model);
+}
+
+/* A class's weights, then its bias. */
+static void read_class(const struct ff__model *model, int64_t value, float class[FF__HIDDEN + 1]) {
+    struct ff__hlsh_weights weights;
+    uint32_t number = ff__vocab_number(&model->features.classes, value);
+    assert_int_not_equal(number, FF__ESCAPE);
+    ff__hlsh_map(&weights, &model->net.shape, model->net.params);
+    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+        class[i] = weights.of[FF__HLSH_CLASSES][i * model->features.classes.size + number];
+    class[FF__HIDDEN] = weights.of[FF__HLSH_CLASSES_BIAS][number];
+}
+
+/* Without a step of training, what was known keeps its parameters. New classes begin near the one that was most
+ * frequent: the only one of all new accesses is as likely as that, a rare one far less likely. */
 static void test_keeps(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
-    float row[FF__PART];
-    int64_t value = 3 * FF__ARRAYS + 1;
+    const int64_t value = 3 * FF__ARRAYS + 1, class = 12 * FF__ARRAYS + 1;
+    float row[FF__PART], before[FF__HIDDEN + 1], after[FF__HIDDEN + 1];
     (void)state;
     tune(&model, 3, 8, STEPS);
     memcpy(row, delta_row(&model, value), sizeof row);
-    double before = top1(&model, 3, 8);
+    read_class(&model, class, before);
     tune(&model, 11, 16, 0);
     assert_memory_equal(row, delta_row(&model, value), sizeof row);
-    assert_true(top1(&model, 3, 8) >= before);
+    read_class(&model, class, after);
+    assert_memory_equal(before, after, sizeof before);
+    read_class(&model, 44 * FF__ARRAYS + 1, after);
+    assert_true(before[FF__HIDDEN] == after[FF__HIDDEN]);
+    assert_memory_not_equal(before, after, FF__HIDDEN * sizeof before[0]);
+    assert_memory_not_equal(row, delta_row(&model, 11 * FF__ARRAYS + 1), sizeof row);
+    ff__model_fini(&model);
+}
+
+/* One warp of twenty has a stride of its own: its class begins less likely than the others'. */
+static void test_rare(void **state) {
+    struct ff__model model = {.distance = 4, .seed = 1};
+    struct ff__corpus corpus;
+    float common[FF__HIDDEN + 1], rare[FF__HIDDEN + 1];
+    (void)state;
+    tune(&model, 3, 8, 1);
+    ff__corpus_init(&corpus, FF__CLUSTER_SM_WARP, 100000);
+    for (uint32_t turn = 0; turn < 100; turn++)
+        for (uint32_t warp = 0; warp < 20; warp++) {
+            struct ff__access access = access_of(warp, turn, warp ? 11 : 13, 16);
+            assert_int_equal(ff__corpus_add(&corpus, &access), 0);
+        }
+    assert_int_equal(ff__corpus_close(&corpus), 0);
+    assert_int_equal(ff__finetune(&model, &corpus, 0), 0);
+    ff__corpus_fini(&corpus);
+    read_class(&model, 44 * FF__ARRAYS + 1, common);
+    read_class(&model, 52 * FF__ARRAYS + 1, rare);
+    assert_float_equal(common[FF__HIDDEN] - rare[FF__HIDDEN], 2.944, 0.001); /* log 19 */
     ff__model_fini(&model);
 }
 
@@ -224,7 +278,8 @@ static void test_rounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learns),     cmocka_unit_test(test_keeps),
+        cmocka_unit_test(test_learns),     cmocka_unit_test(test_recovers),
+        cmocka_unit_test(test_keeps),      cmocka_unit_test(test_rare),
         cmocka_unit_test(test_too_little), cmocka_unit_test(test_leaves_nothing_out),
         cmocka_unit_test(test_thread),     cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_long_runs),

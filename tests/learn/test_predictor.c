@@ -93,30 +93,47 @@ static void check_net(struct ff__net *net) {
     ff__predictor_fini(&predictor);
 }
 
-static void test_equal(void **state) {
+/* Keys see only the PC, which is the same for all tokens and larger than positions: keys are alike but not zero, while values
+ * differ. */
+static void make_alike(struct ff__hlsh_weights *w) {
+    for (size_t i = 0; i < w->count[FF__HLSH_PC]; i++)
+        w->of[FF__HLSH_PC][i] =
+            i < FF__PART ? 16 * w->of[FF__HLSH_PC][i] : w->of[FF__HLSH_PC][i % FF__PART];
+    memset(w->of[FF__HLSH_KEY], 0, sizeof(float) * 2 * FF__PART * FF__WIDTH);
+}
+
+static void check_type(const struct ff__net_type *type) {
+    const bool shares = type->attends != FF__ATTENDS_FULL;
     struct ff__net net;
     struct ff__hlsh_weights w;
-    (void)state;
-    assert_int_equal(ff__net_init(&net, &ff__net_hlsh, &shape, 1, 5), 0);
+    left_out = sharing = bypassed = 0;
+    assert_int_equal(ff__net_init(&net, type, &shape, 1, 5), 0);
     check_net(&net);
-    assert_true(left_out && bypassed);
-    /* smaller weights, so that keys are alike */
     ff__hlsh_map(&w, &shape, net.params);
-    for (size_t i = 0; i < w.count[FF__HLSH_KEY]; i++)
-        w.of[FF__HLSH_KEY][i] *= 0.12f;
-    left_out = 0;
+    make_alike(&w);
     check_net(&net);
-    assert_true(left_out && sharing);
+    assert_true(!left_out == !shares && !sharing == !shares && bypassed);
     ff__net_fini(&net);
+}
+
+static void test_equal(void **state) {
+    (void)state;
+    check_type(&ff__net_hlsh);
+    check_type(&ff__net_hlsh_printed);
+    check_type(&ff__net_hlsh_full);
+    check_type(&ff__net_hlsh_always);
 }
 
 static void test_refuses(void **state) {
     struct ff__net net;
     struct ff__predictor predictor;
     (void)state;
-    assert_int_equal(ff__net_init(&net, &ff__net_fc, &shape, 1, 5), 0);
-    assert_int_equal(ff__predictor_init(&predictor, &net), -EINVAL);
-    ff__net_fini(&net);
+    const struct ff__net_type *const others[] = {&ff__net_fc, &ff__net_hlsh_float};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(ff__net_init(&net, others[i], &shape, 1, 5), 0);
+        assert_int_equal(ff__predictor_init(&predictor, &net), -EINVAL);
+        ff__net_fini(&net);
+    }
     assert_int_equal(ff__net_init(&net, &ff__net_hlsh, &shape, 1, 5), 0);
     assert_int_equal(ff__predictor_init(&predictor, &net), 0);
     assert_int_equal(ff__predictor_use(&predictor, "none"), -ENOENT);

@@ -9,10 +9,15 @@
  *   wait=1      leaf and page are one request, which the prediction delays
  *   touches=0   predictions are made at faults
  *   touches=1   at the first access to a page that a prefetch has brought, too
+ * Deltas are ours (learn/features.h); with delta=1 the paper's, from the last access, whatever its array.
  * Fine-tuning takes place every `tune` instructions of threads (section 7.1), on what was accessed since
  * the last time. */
 #include "policy/hlsh/lookahead.h"
 #include "policy/registry.h"
+
+#include "base/error.h"
+
+#include <errno.h>
 
 #define WARPS   64u  /* of an SM, at most */
 #define SMS     256u /* of all devices; more share their streams */
@@ -39,6 +44,7 @@ enum param {
     PROGRAM,
     WAIT,
     TOUCHES,
+    DELTA,
     PARAMS,
 };
 
@@ -51,6 +57,10 @@ static const struct ff_param params[PARAMS + 1] = {
     [WAIT] = {"wait", FF_PARAM_BOOL, 0, 0, 1, "a fault waits for its prediction"},
     [TOUCHES] = {"touches", FF_PARAM_BOOL, 0, 0, 1,
                  "predict at the first access to a prefetched page, too, not only at faults"},
+    [DELTA] =
+        {"delta", FF_PARAM_INT, 0, 0, 1,
+         "a page's distance: 0 from the stream's last page in the same array, 1 from its last "
+         "access; 1 without a model"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -60,12 +70,19 @@ static size_t arena_size(const int64_t *values) {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct learned *learned = state;
+    const bool any_array = env->params[DELTA] != 0;
+    if (any_array && env->text && env->text[env->params[FF__LOOKAHEAD_MODEL]])
+        return ff__fail(
+            env->error, -EINVAL,
+            "delta=1 needs a predictor that learns from the run: models are of delta=0");
     learned->records = env->block_state;
     learned->tune = learned->next_tune = (uint64_t)env->params[TUNE] / LANES;
     learned->program = (uint16_t)env->params[PROGRAM];
     learned->wait = env->params[WAIT] != 0;
     learned->touches = env->params[TOUCHES] != 0;
-    return ff__lookahead_start(&learned->ahead, env, STREAMS);
+    int status = ff__lookahead_start(&learned->ahead, env, STREAMS);
+    learned->ahead.any_array = any_array;
+    return status;
 }
 
 static void fini(void *state) {
@@ -125,7 +142,7 @@ static void follow(struct learned *learned, const struct ff_view *view,
         .pc = access->pc,
         .sm = access->sm,
         .warp = access->warp,
-        .array = (uint16_t)view->blocks[access->block].range,
+        .array = learned->ahead.any_array ? 0 : (uint16_t)view->blocks[access->block].range,
         .program = learned->program,
         .missed = access->flags & FF_ACCESS_MISS,
     };

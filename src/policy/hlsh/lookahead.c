@@ -130,7 +130,8 @@ bool ff__lookahead_place(const struct ff__lookahead *ahead, const struct ff_view
         return false;
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = (uint32_t)(page % FF_BLOCK_PAGES);
     uint32_t count = view->blocks[block].page_count;
-    if (view->blocks[block].range % FF__ARRAYS != guess->array || index >= count)
+    bool in_array = ahead->any_array || view->blocks[block].range % FF__ARRAYS == guess->array;
+    if (!in_array || index >= count)
         return false;
     advice->block = block;
     advice->ready_ns = guess->ready_ns;

@@ -35,6 +35,7 @@ struct ff__lookahead {
     uint64_t tuned_ns;            /* when what is being learned takes effect; virtual time */
     uint64_t learning_ns;
     bool virtual_time, measured;
+    bool any_array; /* accesses do not say their array: what is predicted may lie in any */
     enum ff__bring bring;
 };
 
