@@ -1,6 +1,7 @@
 /* Programs that share devices through a broker: what they harvest from each other is as they left it, a device's own
  * program gets its memory back, and whoever is killed at whatever moment, the others finish with the right results. */
 #include "share/broker.h"
+#include "share/held.h"
 
 #include "base/random.h"
 #include "runtime/child.h"
@@ -81,8 +82,19 @@ static void go_over(unsigned char *data, size_t size, uint32_t round, bool fresh
     }
 }
 
+/* What a library may keep of its own once its context is closed. */
+#define KEPT MB
+
+/* Once it is closed, a context has left nothing of it: no lease, and no memory. */
+static void check_gone(const struct held *before) {
+    struct held after = held_by(getpid());
+    CHECK(after.files == 0 && after.maps == 0 && after.sockets == before->sockets);
+    CHECK(SANITIZED || after.bytes <= before->bytes + KEPT);
+}
+
 static void work(const struct ff_config *config, const void *argument) {
     const struct job *job = argument;
+    const struct held before = held_by(getpid());
     struct ff_config own = *config;
     own.share = test.path;
     own.share_device = job->device;
@@ -104,6 +116,7 @@ static void work(const struct ff_config *config, const void *argument) {
     struct ff_error error = {""};
     CHECK(ff_check(context, &error) == 0);
     child_close(context);
+    check_gone(&before);
 }
 
 static pid_t start(const struct ff_config *config, const struct job *job) {
@@ -192,6 +205,27 @@ static void test_two_harvest(void **state) {
 
 enum { HARVESTER, OTHER, YIELDER, BROKER, ROLES };
 
+/* The broker has nothing any more of programs that have ended, however they have. */
+static void expect_forgotten(pid_t broker) {
+    unsigned sockets = held_by(getpid()).sockets + 1; /* the one that it listens at */
+    struct held held = held_by(broker);
+    for (uint32_t i = 0; i < 200 && (held.files || held.maps || held.sockets > sockets); i++) {
+        usleep(10000); /* it is told of an end soon, but not at once */
+        held = held_by(broker);
+    }
+    if (held.files || held.maps || held.sockets != sockets)
+        fail_msg("the broker still has %u descriptors of leases, %u mappings, %u sockets",
+                 held.files, held.maps, held.sockets);
+}
+
+/* The next broker at the place of one that was killed. It takes the socket's name, and takes it away. */
+static void replace_broker(void) {
+    struct ff_error error = {""};
+    if (ff__broker_open(&test.broker, test.path, &error))
+        fail_msg("%s", error.message);
+    ff__broker_close(&test.broker);
+}
+
 static void kill_one(const struct ff_config *config, uint32_t role, uint32_t delay_us) {
     static const char *const names[ROLES] = {"harvester", "other harvester", "yielder", "broker"};
     const struct job jobs[] = {{"gpu0", DEVICE / 2 * 3, 15, 20000, false, false, false, false},
@@ -207,10 +241,12 @@ static void kill_one(const struct ff_config *config, uint32_t role, uint32_t del
     for (uint32_t i = 0; i < BROKER; i++)
         if (i != role)
             expect_success(all[i], names[i]);
-    if (role != BROKER)
+    if (role != BROKER) {
+        expect_forgotten(all[BROKER]);
         stop_broker(all[BROKER]);
-    else
-        unlink(test.path);
+    } else {
+        replace_broker();
+    }
 }
 
 /* Once a broker has been killed before a program has joined, that cannot. */
@@ -219,11 +255,18 @@ static void test_kills(void **state) {
     struct ff__random dice = ff__random_seeded((uint64_t)getpid());
     struct ff_config config = child_config(DEVICE);
     unsigned repeats = long_run_repeats() > 0 ? long_run_repeats() : 4;
+    char ours[64];
+    snprintf(ours, sizeof ours, "/tmp/farfault-test-%d-", getpid());
+    const struct held before = held_by(getpid());
     for (unsigned i = 0; i < repeats; i++) {
         uint32_t role = i % ROLES;
         config.system = systems[i / ROLES % 2];
         kill_one(&config, role, 400000 + ff__random_below(&dice, 900000));
     }
+    const struct held after = held_by(getpid());
+    assert_int_equal(files_like(ours), 0);
+    assert_int_equal(after.files + after.maps, 0);
+    assert_int_equal(after.sockets, before.sockets);
 }
 
 /* Who does not answer for too long loses what it has borrowed; its program ends, and nobody else does. */

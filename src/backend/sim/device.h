@@ -20,7 +20,8 @@ struct warp {
 
 /* A page that a warp's instruction waits for. Every page counts on its own: it has been used once it
  * has come, and may leave again before the others come. Else instructions whose pages do not fit all
- * at once would never end. The waits of a warp have the numbers warp * WARP_WAITS + 0, 1, ... */
+ * at once would never end. The first waits of all warps have the numbers 0, 1, ..., then come the second ones: a warp seldom
+ * has many, and so those in use lie close together. */
 #define WARP_WAITS 64u /* so that there is always room for one more instruction's */
 
 struct wait {
@@ -93,7 +94,7 @@ struct device {
     struct launch_queue queue;
     /* faults */
     uint32_t *waiters;  /* [block] first wait + 1 */
-    struct wait *waits; /* [(SM * warps + slot) * WARP_WAITS + i] */
+    struct wait *waits; /* [WARP_WAITS][SM * warps + slot] */
     struct fault_buffer buffer;
     struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */

@@ -3,6 +3,11 @@
 #include "backend/sim/ready.h"
 #include "backend/sim/tlb.h"
 
+/* How many warps the SMs of a device can hold. */
+static uint32_t warps_of_device(const struct sim *sim) {
+    return sim->gpu->sms * sim->warps_per_sm;
+}
+
 /* A fault that is seen outside the SM after `time`. */
 static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, bool write,
                              uint64_t time) {
@@ -29,7 +34,7 @@ void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t
     struct warp *warp = &sm->warps[slot];
     uint32_t place = (uint32_t)__builtin_ctzll(~warp->missing);
     uint32_t warp_id = (uint32_t)(sm - device->sms) * sim->warps_per_sm + slot;
-    uint32_t number = warp_id * WARP_WAITS + place;
+    uint32_t number = place * warps_of_device(sim) + warp_id;
     uint32_t *head = &device->waiters[page / FF_BLOCK_PAGES];
     device->waits[number] = (struct wait){page, *head, write};
     *head = number + 1;
@@ -40,8 +45,9 @@ void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t
 /* The page is used by the warp that waited for it. False: it is not there any more. */
 static bool end_wait(struct sim *sim, struct device *device, uint32_t number, uint64_t time) {
     const struct wait *wait = &device->waits[number];
-    uint32_t warp_id = number / WARP_WAITS, slot = warp_id % sim->warps_per_sm;
-    uint64_t others = ~(UINT64_C(1) << number % WARP_WAITS);
+    uint32_t warps = warps_of_device(sim), warp_id = number % warps;
+    uint32_t slot = warp_id % sim->warps_per_sm;
+    uint64_t others = ~(UINT64_C(1) << number / warps);
     struct sm *sm = &device->sms[warp_id / sim->warps_per_sm];
     struct warp *warp = &sm->warps[slot];
     uint64_t end = time + sim->gpu->memory_latency_ns * PS_PER_NS;
@@ -84,7 +90,7 @@ void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
         } else if (end_wait(sim, device, *link - 1, time)) {
             *link = next;
         } else {
-            uint32_t sm = (*link - 1) / WARP_WAITS / sim->warps_per_sm;
+            uint32_t sm = (*link - 1) % warps_of_device(sim) / sim->warps_per_sm;
             struct fault fault = fault_of(sim, sm, wait->page, wait->write, time);
             ff__faults_raise(sim, device, &fault);
             link = &wait->next;
