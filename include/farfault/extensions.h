@@ -22,6 +22,7 @@ struct ff_access {
     uint8_t flags; /* enum ff_access_flags, or-ed */
     uint32_t pc;
     uint16_t sm, warp; /* warp: its slot in the SM */
+    uint32_t more;     /* so many more alike follow it, which are not shown */
 };
 
 /* Oldest first, hits and misses alike. */

@@ -45,12 +45,14 @@ void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm
     gather(sim, device, &access);
 }
 
-void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, bool write) {
+void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, uint32_t count,
+                            bool write) {
     struct ff_access access = {
         .block = (uint32_t)(page / FF_BLOCK_PAGES),
         .page = (uint16_t)(page % FF_BLOCK_PAGES),
         .tier = (uint8_t)device->tier,
         .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE | (write ? FF_ACCESS_WRITE : 0),
+        .more = count - 1,
     };
     gather(sim, device, &access);
 }

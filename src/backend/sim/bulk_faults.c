@@ -236,11 +236,11 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
 static void use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t bytes,
                      bool write) {
     struct bulk *bulk = &device->bulk;
-    for (uint64_t used = 0; used < bytes; used += FF__ACCESS_BYTES) {
-        bulk->remote_end = ff__sm_use_remotely(sim, device, bulk->time);
-        if (sim->shows_accesses)
-            ff__access_show_remote(sim, device, page, write);
-    }
+    uint32_t count = (uint32_t)((bytes + FF__ACCESS_BYTES - 1) / FF__ACCESS_BYTES);
+    count += count == 0; /* a piece of less than a byte a page */
+    bulk->remote_end = ff__sm_use_remotely(sim, device, count, bulk->time);
+    if (sim->shows_accesses)
+        ff__access_show_remote(sim, device, page, count, write);
 }
 
 /* The step's accesses to the remote ones of a block's pages, of each of which it loads so many bytes. */

@@ -148,8 +148,9 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
 
 /* ---- wait.c ---- */
 
-/* An access over a link, which takes its share of it. Returns when it ends. */
-uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint64_t start);
+/* So many accesses over a link, one after the other, which take their share of it. Returns when the last one ends. */
+uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint32_t count,
+                             uint64_t start);
 /* A warp faults on a page, and waits for it. */
 void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
                  uint64_t page, bool write, uint64_t time);
@@ -170,8 +171,9 @@ struct touch {
 /* Gathers an access for the policies; tells whoever runs the simulation. */
 void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
                      const struct touch *touch);
-/* Gathers an access of a kernel in bulk over the link. */
-void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, bool write);
+/* Gathers so many accesses of a kernel in bulk over the link. */
+void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, uint32_t count,
+                            bool write);
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
                         const struct touch *touch);
 /* Shows the accesses so far to the policies. */

@@ -19,11 +19,12 @@ static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, 
                           .write = write};
 }
 
-uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint64_t start) {
+uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint32_t count,
+                             uint64_t start) {
     const struct link *link = ff__link_between(&sim->links, FF_TIER_HOST, device->tier);
     uint64_t ps = (uint64_t)(sim->gpu->remote_link_ns * PS_PER_NS),
-             free_at = ff__link_hold(&sim->links, link, ps, start);
-    device->counters->remote++;
+             free_at = ff__link_hold(&sim->links, link, count * ps, start);
+    device->counters->remote += count;
     return free_at + sim->gpu->remote_ns * PS_PER_NS;
 }
 
@@ -57,7 +58,7 @@ static bool end_wait(struct sim *sim, struct device *device, uint32_t number, ui
         ff__tlb_fill(ff__tlb_set(sim, sm, wait->page),
                      ff__tlb_entry(sim, device, wait->page) | (wait->write ? TLB_WRITABLE : 0));
     } else if (ff__sim_remote(sim, device->tier, wait->page)) {
-        end = ff__sm_use_remotely(sim, device, time);
+        end = ff__sm_use_remotely(sim, device, 1, time);
     } else {
         return false;
     }

@@ -52,7 +52,7 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
         }
         touch.remote = touch.missed && ff__sim_remote(sim, device->tier, page);
         if (touch.remote) {
-            uint64_t end = ff__sm_use_remotely(sim, device, time);
+            uint64_t end = ff__sm_use_remotely(sim, device, 1, time);
             done = end > done ? end : done;
         } else if (touch.missed) {
             ff__sm_wait(sim, device, sm, slot, page, step->write, time);

@@ -159,8 +159,10 @@ static void count(struct ff__remote_use *use, const struct ff_view *view,
         has_come(use, access->tier, block);
         range->came++;
     }
-    if (++block->count != worth_of(use, view, access->tier) || !bring(view, access, list))
+    block->count += 1 + access->more;
+    if (block->count < worth_of(use, view, access->tier) || !bring(view, access, list))
         return;
+    block->count = 0;
     if (is_witness)
         judge_witnesses(use, range, true);
     else if (range->is_remote) {

@@ -106,7 +106,8 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
             continue;
         struct counter *counter = counter_of(counters, access->tier, access->block);
         counter->leaves |= 1u << access->page / FF_LEAF_PAGES;
-        counter->count += counter->count < counters->threshold;
+        uint32_t left = counters->threshold - counter->count;
+        counter->count += access->more + 1 < left ? access->more + 1 : left;
         if (counter->count == counters->threshold &&
             notify(counters, view, access, counter->leaves, advice))
             *counter = (struct counter){0};
