@@ -13,7 +13,8 @@
 #define BLOCKS 64u
 #define ROOM   16u
 
-static const struct ff_link_cost no_costs[4];
+static const struct ff_link_cost unknown[4],
+    known[4] = {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}};
 
 struct bench {
     struct fake fake;
@@ -25,7 +26,7 @@ static void bench_open(struct bench *bench, const struct ff_policy *policy, uint
     *bench = (struct bench){.misses = 0};
     fake_open(&bench->fake, 2, BLOCKS);
     bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
-    bench->fake.view.links = no_costs;
+    bench->fake.view.links = known;
     instance_init(&bench->instance, policy);
     instance_open(&bench->instance, &bench->fake.view, tier);
     policy->range_added(bench->instance.state, &bench->fake.view, 0);
@@ -167,14 +168,16 @@ static void launch(struct bench *bench, uint32_t id, uint64_t reacting_ns, uint6
     event(bench, FF_EVENT_LAUNCH_END, id);
 }
 
-/* Ten iterations of so many kernels; returns how many launches were prefetched ahead for. */
-static uint32_t iterate(uint32_t kernels, uint64_t reacting_ns, uint64_t ahead_ns) {
+/* So many iterations of so many kernels; returns how many launches were prefetched ahead for. */
+static uint32_t iterate(uint32_t kernels, uint32_t times, const struct ff_link_cost *links,
+                        uint64_t reacting_ns, uint64_t ahead_ns) {
     struct bench bench;
     struct ff_finding finding;
     uint32_t ahead = 0;
     bench_open(&bench, &prefetch->base, FF_NONE);
+    bench.fake.view.links = links;
     assert_false(prefetch->base.report(bench.instance.state, 0, &finding));
-    for (uint32_t i = 0; i < 10 * kernels; i++) {
+    for (uint32_t i = 0; i < times * kernels; i++) {
         launch(&bench, i % kernels, reacting_ns, ahead_ns);
         ahead += is_ahead(&bench);
     }
@@ -185,10 +188,14 @@ static uint32_t iterate(uint32_t kernels, uint64_t reacting_ns, uint64_t ahead_n
 
 static void test_ways(void **state) {
     (void)state;
-    assert_int_equal(iterate(1, 1000, 500), 2);    /* too few to be sure */
-    assert_int_equal(iterate(40, 1000, 500), 345); /* ahead from its trial on */
-    assert_int_equal(iterate(40, 1000, 1100), 40); /* one trial of an iteration, and ... */
-    assert_int_equal(iterate(40, 1000, 1900), 16); /* one that is given up */
+    assert_int_equal(iterate(1, 10, known, 1000, 500), 2);    /* too few to be sure */
+    assert_int_equal(iterate(40, 10, known, 1000, 500), 345); /* ahead from its trial on */
+    assert_int_equal(iterate(40, 10, known, 1000, 1100),
+                     40); /* one trial of an iteration, and ... */
+    assert_int_equal(iterate(40, 10, known, 1000, 1900), 16); /* one that is given up */
+    /* the first trial is late */
+    assert_int_equal(iterate(40, 16, unknown, 1000, 500), 0);
+    assert_int_equal(iterate(40, 20, unknown, 1000, 500), 153);
 }
 
 int main(void) {

@@ -19,8 +19,10 @@
 #define SETTLING     2u  /* launches after a change that are not counted */
 #define PATIENCE     4u /* turns until the other way is tried again; doubled each time that it lost */
 #define PATIENCE_MAX 64u
-#define BETTER       0.98 /* of the time of the other way, to be called better */
-#define WEIGHT       0.5  /* of the latest launch in a mean */
+#define LATE                                                                                       \
+    16u /* turns until the first trial where transfers are the work of the processors that compute */
+#define BETTER 0.98 /* of the time of the other way, to be called better */
+#define WEIGHT 0.5  /* of the latest launch in a mean */
 
 enum way { REACT, AHEAD, WAYS };
 enum inner { FOREST, CORRELATION, INNER };
@@ -81,7 +83,6 @@ static int init(void *state, const struct ff_policy_env *env) {
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         self->devices[tier] = (struct device){.launch = FF_NONE,
-                                              .wait = 1,
                                               .patience = PATIENCE,
                                               .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
     int status = ff__inner_start(&self->inner[FOREST], &ff__prefetch_forest.base, of_forest, env);
@@ -99,6 +100,13 @@ static void change(struct device *device) {
     device->way = device->way == REACT ? AHEAD : REACT;
     device->changes++;
     device->since = 0;
+}
+
+/* Turns until the first trial. A link whose costs nobody knows is no link but memory copies (the software device, unless its
+ * link is paced): prefetching takes the time that it saves from the kernels. */
+static uint32_t first_wait(const struct ff_view *view, uint32_t tier) {
+    const struct ff_link_cost *link = &view->links[FF_TIER_HOST * view->tier_count + tier];
+    return link->bytes_per_second > 0 ? 1 : LATE;
 }
 
 /* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */
@@ -145,7 +153,7 @@ static bool is_over(const struct device *device) {
     enum way other = device->way == REACT ? AHEAD : REACT;
     bool hopeless = device->total_ns[device->way] > HOPELESS * device->total_ns[other];
     uint32_t ids = device->ids < TURN_MAX ? device->ids : TURN_MAX;
-    bool first = device->changes == 0; /* there is nothing to compare with yet */
+    bool first = device->changes == 0 && device->wait == 1; /* nothing to compare with yet */
     return device->turn >= TURN_MIN &&
            (first || device->turn >= ids || (device->wait == 0 && hopeless));
 }
@@ -170,6 +178,8 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     struct device *device = &self->devices[event->tier];
     ff__sparse_launch(&self->sparse, event);
     if (event->begins) {
+        if (device->ids == 0)
+            device->wait = first_wait(view, event->tier);
         device->launch = event->launch;
         device->begun_ns = view->now_ns;
     } else if (device->launch == event->launch) {
