@@ -1,4 +1,4 @@
-/* The faults of a kernel in bulk: on which pages which SMs fault at a step. */
+/* What a kernel in bulk misses at a step: on which pages which SMs fault, and which pages it uses over the link. */
 #include "backend/sim/bulk_pages.h"
 
 #define FOR_EACH_WORD(i, word, first, end)                                                         \
@@ -237,7 +237,6 @@ static void use_page(struct sim *sim, struct device *device, uint64_t page, uint
                      bool write) {
     struct bulk *bulk = &device->bulk;
     uint32_t count = (uint32_t)((bytes + FF__ACCESS_BYTES - 1) / FF__ACCESS_BYTES);
-    count += count == 0; /* a piece of less than a byte a page */
     bulk->remote_end = ff__sm_use_remotely(sim, device, count, bulk->time);
     if (sim->shows_accesses)
         ff__access_show_remote(sim, device, page, count, write);
