@@ -47,6 +47,7 @@ struct ff__job {
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
     struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */
     bool asked;                    /* it has been given */
+    struct ff_mask counted;        /* faults in the statistics: what is tried again counts once */
     struct ff__move out[FF__OUTS_MAX];
 };
 
@@ -198,8 +199,11 @@ void ff__engine_fini(struct ff__engine *engine);
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job);
 
+/* Before new faults are served: the policy has not been asked about them, and none has been counted. */
+void ff__job_reset(struct ff__job *job);
+
 /* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of that time: the
- * policy is not asked again about faults that it has answered. */
+ * policy is not asked again about faults that it has answered, and they are not counted again. */
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 

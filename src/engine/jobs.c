@@ -3,6 +3,11 @@
 
 #include <errno.h>
 
+void ff__job_reset(struct ff__job *job) {
+    job->asked = false;
+    ff_mask_clear(&job->counted);
+}
+
 void ff__job_clear(struct ff__job *job) {
     job->launch = FF_NONE;
     job->generation = 0;
@@ -214,16 +219,20 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
 }
 
 static void count_faults(struct ff__engine *engine, const struct ff_fault_group *absent,
-                         const struct ff__job *job) {
+                         struct ff__job *job) {
     struct ff_stats *stats = &engine->space.stats;
     const struct ff_facts *facts = ff__facts(&engine->space, absent->block);
-    struct ff_mask again = ff_mask_and(&job->faulted, &facts->evicted);
-    stats->faults += ff_mask_count(&job->faulted);
-    struct ff_mask written = ff_mask_and(&job->faulted, &absent->written);
+    struct ff_mask faulted = ff_mask_minus(&job->faulted, &job->counted);
+    if (ff_mask_empty(&faulted))
+        return;
+    job->counted = ff_mask_or(&job->counted, &faulted);
+    struct ff_mask again = ff_mask_and(&faulted, &facts->evicted);
+    stats->faults += ff_mask_count(&faulted);
+    struct ff_mask written = ff_mask_and(&faulted, &absent->written);
     stats->write_faults += ff_mask_count(&written);
     stats->refaults += ff_mask_count(&again);
     stats->batches++;
-    struct ff_totals totals = {.faults = ff_mask_count(&job->faulted),
+    struct ff_totals totals = {.faults = ff_mask_count(&faulted),
                                .refaults = ff_mask_count(&again)};
     ff__totals_add(engine, absent->block, absent->launch, &totals);
     struct ff_event event = {.kind = FF_EVENT_FAULT,
@@ -335,7 +344,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
 
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job) {
-    job->asked = false;
+    ff__job_reset(job);
     return ff__engine_fault_again(engine, now_ns, group, job);
 }
 

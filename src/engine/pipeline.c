@@ -126,7 +126,7 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
  * and again if it throttles the faults of a thread that stays: those count as new when their time has come. */
 static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group,
                      struct ff__job *job, bool stay) {
-    for (job->asked = false;;) {
+    for (ff__job_reset(job);;) {
         uint64_t now = now_for_policies(pipeline);
         int status = ff__engine_fault_again(pipeline->engine, now, group, job);
         switch (status) {

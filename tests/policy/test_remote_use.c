@@ -20,6 +20,8 @@ struct bench {
     struct instance instance;
     uint32_t order[BLOCKS], resident; /* oldest first */
     uint32_t migrations, mappings, accesses;
+    bool ignores; /* does not follow what is advised, but counts it: */
+    uint32_t advised;
 };
 
 static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
@@ -102,7 +104,9 @@ static void use_remotely(struct bench *bench, uint32_t block) {
     assert_int_equal(list.count, 1);
     assert_int_equal(items[0].action, FF_BRING);
     assert_int_equal(items[0].block, block);
-    migrate(bench, block);
+    bench->advised++;
+    if (!bench->ignores)
+        migrate(bench, block);
 }
 
 static void use(struct bench *bench, uint32_t block, uint32_t times) {
@@ -178,6 +182,23 @@ static void test_hot_blocks(void **state) {
     bench_close(&bench);
 }
 
+/* Advice may be dropped: it is repeated when as many accesses have come again, not at each of them. */
+static void test_advice_is_not_followed(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    pass(&bench, 20, 10);
+    while (bench.resident)
+        leave_oldest(&bench);
+    bench.ignores = true;
+    bench.advised = 0;
+    use(&bench, 5, 2 * WORTH - 1);
+    assert_int_equal(bench.advised, 1);
+    use(&bench, 5, 1);
+    assert_int_equal(bench.advised, 2);
+    bench_close(&bench);
+}
+
 /* A backend without remote access. */
 static void test_no_remote_access(void **state) {
     (void)state;
@@ -191,9 +212,8 @@ static void test_no_remote_access(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_accesses),
-        cmocka_unit_test(test_many_accesses),
-        cmocka_unit_test(test_hot_blocks),
+        cmocka_unit_test(test_few_accesses),     cmocka_unit_test(test_many_accesses),
+        cmocka_unit_test(test_hot_blocks),       cmocka_unit_test(test_advice_is_not_followed),
         cmocka_unit_test(test_no_remote_access),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ struct transfer *ff__serve(struct sim *sim, struct ff_fault_group *group, uint64
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
         return NULL;
-    transfer->moves.asked = false;
+    ff__job_reset(&transfer->moves);
     return serve_with(sim, group, transfer, time);
 }
 
