@@ -55,7 +55,7 @@ typedef void (*ff_log_fn)(void *user, enum ff_log_level level, const char *messa
 /* The configuration of a context. ff_config_init() fills in the defaults; strings are borrowed
  * during ff_open(). */
 struct ff_config {
-    /* "keep" (the default), "nvidia-1:thrashing=0", ... : see `farfault list systems` */
+    /* "auto" (the default), "nvidia-1:thrashing=0", ... : see `farfault list systems` */
     const char *system;
     const char *policy_file; /* shared object with more policies, or NULL */
     uint64_t memory; /* budget of each device in bytes, a multiple of 2 MiB after rounding down */

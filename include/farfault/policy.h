@@ -350,7 +350,8 @@ struct ff_policy {
     void (*range_freed)(void *state, uint32_t range);
     void (*block_freed)(void *state, uint32_t block);
 
-    /* Extensions. NULL: it has none. */
+    /* Extensions. NULL: it has none. They are called where the backend shows accesses and samples; a policy that can do
+     * without leaves these out of `sees`. */
     const struct ff_access_hooks *accesses;
     const struct ff_sample_hooks *samples;
 };

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* What everybody has, what one parameter or one line gives, and ours. */
-#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far"
+#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,specforest-plus,deepum-far,auto"
 
 static const struct argp_option compare_options[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",

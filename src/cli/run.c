@@ -23,7 +23,7 @@
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
     SHORT_OPTION("system", 's', "NAME[:KEY=VALUE,..]",                                             \
-                 "the policies that manage memory (default: keep; see farfault list systems)"),    \
+                 "the policies that manage memory (default: auto; see farfault list systems)"),    \
         SHORT_OPTION(                                                                              \
             "memory", 'm', "SIZE|SHARE%",                                                          \
             "memory of each device (default: 256M); a share is one of the program's footprint, "   \

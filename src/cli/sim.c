@@ -38,7 +38,8 @@ static const char replay_help[] =
     "  farfault replay atax.trace --memory 66%\n"
     "  farfault replay atax.trace --systems nvidia,oracle --memory 50%,75% --gpu h100-80g";
 
-static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,oracle", "66%"};
+static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,keep,auto,oracle",
+                                                   "66%"};
 
 static int run(const struct argp *argp, bool traces, int argc, char **argv) {
     struct ff__options options;

@@ -19,7 +19,7 @@
 
 static const struct argp_option options_of_sweeps[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
-                 "what to compare (default: demand,nvidia,nvidia-1,oracle); a "
+                 "what to compare (default: demand,nvidia,nvidia-1,keep,auto,oracle); a "
                  "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
     SHORT_OPTION(
         "memory", 'm', "SIZE|SHARE%|device[,..]",

@@ -92,7 +92,7 @@ static size_t pages_size(const struct ff__engine *engine) {
 
 static bool are_wanted(const struct ff__engine *engine) {
     for (int slot = 0; slot < FF__SLOTS; slot++)
-        if (engine->system.policy[slot]->sees & FF_SEES_SAMPLES)
+        if (engine->system.policy[slot]->samples)
             return true;
     return false;
 }

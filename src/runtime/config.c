@@ -20,7 +20,7 @@
 
 void ff_config_init(struct ff_config *config) {
     *config = (struct ff_config){
-        .system = "keep",
+        .system = "auto",
         .memory = MEMORY_DEFAULT,
         .granule = FF_BLOCK_SIZE,
         .devices = 1,

@@ -16,8 +16,9 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
 -|keep|52428800|pthread pthread| --size 1048576 --check
--|deepum-plus|52428800|pthread pthread| --size 1048576 --check
+-|specforest-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
+-|auto|52428800|pthread pthread| --size 1048576 --check
 passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia-1|163577856|pthread pthread| --size 1048576 --check
 -|demand|52428800|pthread pthread| --size 1048576 --check
@@ -25,20 +26,21 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|nvidia-1|52428800|pthread pthread| --size 1048576 --check
 -|nvidia-random|52428800|pthread pthread| --size 1048576 --check
 -|keep|52428800|pthread pthread| --size 1048576 --check
--|deepum-plus|52428800|pthread pthread| --size 1048576 --check
+-|specforest-plus|52428800|pthread pthread| --size 1048576 --check
 -|deepum-far|52428800|pthread pthread| --size 1048576 --check
+-|auto|52428800|pthread pthread| --size 1048576 --check
 END
 cmp -s log expected || fail "not run as it should be: $(diff log expected)"
 has out 'atax, footprint 100 MiB'
-has out 'in-memory      156 MiB'
+has out 'in-memory        156 MiB'
 has out '4.000-4.000'
 has out '4.00x'
 has out '25.0 %'
 has out 'geometric means'
-has out 'nvidia            50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
+has out 'nvidia              50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
-json all.json '[9]' runs
+json all.json '[10]' runs
 for name in cpu cpus memory kernel architecture os; do
     "$json_get" all.json machine $name >/dev/null || fail "machine has no $name"
 done
@@ -62,7 +64,7 @@ json all.json 2097152 runs 3 bytes_in
 json all.json 1048576 runs 3 bytes_out
 json all.json 0.25 runs 3 hit_rate
 json all.json true runs 3 verified
-json all.json '[7]' means
+json all.json '[8]' means
 json all.json demand means 0 system
 json all.json 1 means 0 faster
 json all.json 4 means 0 slowdown

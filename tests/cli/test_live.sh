@@ -78,7 +78,7 @@ summaries 1
 signal TERM 143 wait --quiet
 [ "$(wc -l <err)" -eq 1 ] || fail "not quiet: $(cat err)"
 signal TERM 143 wait --json=killed.json
-json killed.json keep runs 0 system
+json killed.json auto runs 0 system
 json killed.json 1 runs 0 launches
 json killed.json 4194304 runs 0 footprint
 json killed.json add runs 0 kernels 0 name

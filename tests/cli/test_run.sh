@@ -36,7 +36,7 @@ for text in "LD_PRELOAD=$scratch/libfarfault-opencl.so:$scratch/programs/../libf
     has out "$text"
 done
 status 0 run -- env
-for text in FARFAULT_SYSTEM=keep FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text POCL_DEVICES=pthread; do
+for text in FARFAULT_SYSTEM=auto FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text POCL_DEVICES=pthread; do
     has out "$text"
 done
 FARFAULT_SYSTEM=demand FARFAULT_MEMORY=8M FARFAULT_SEED=3
@@ -50,19 +50,19 @@ unset FARFAULT_SYSTEM FARFAULT_MEMORY FARFAULT_SEED
 # ---- the summary
 
 status 0 run -- programs/atax
-has err '"system": "keep"'
+has err '"system": "auto"'
 status 0 run --quiet -- programs/atax
 [ ! -s err ] || fail "not quiet: $(cat err)"
 status 0 run --json=run.json -- sh -c 'cd / && exec "$0"' "$scratch/programs/atax"
 json run.json run command
-json run.json keep runs 0 system
+json run.json auto runs 0 system
 json run.json sh runs 0 subject
 json run.json true runs 0 good
 status 0 run --json --csv=run.csv -- programs/atax
 sed -n '/^{/,$p' out >printed.json # after what the program printed
 json printed.json 1000 runs 0 faults
 [ "$(wc -l <run.csv)" -eq 2 ] || fail "CSV: $(cat run.csv)"
-has run.csv 'programs/atax,keep,,'
+has run.csv 'programs/atax,auto,,'
 mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json=none.json -- true
 [ ! -s none.json ] || fail "written of nothing: $(cat none.json)"
 
@@ -92,7 +92,7 @@ export STUB_LOG="$scratch/log"
 status 0 run --memory 25% -- programs/atax --size 1
 has err 'running programs/atax once without limits'
 has err 'footprint 100 MiB, memory 26 MiB'
-printf '%s\n' 'passive|-|-|pthread| --size 1' '-|keep|27262976|pthread| --size 1' >expected
+printf '%s\n' 'passive|-|-|pthread| --size 1' '-|auto|27262976|pthread| --size 1' >expected
 cmp -s log expected || fail "not run as it should be: $(cat log)"
 status 2 run --memory 1% -- programs/atax
 has err 'farfault run: --memory 1%: a device needs'

@@ -52,6 +52,14 @@ static bool policy_watches(const struct ff__system *system, bool local) {
     return false;
 }
 
+/* Whether a policy uses samples, if there are any. */
+static bool uses_samples(const struct ff__system *system) {
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (system->policy[slot]->samples)
+            return true;
+    return false;
+}
+
 /* What its policies must see. */
 static uint32_t needs(const struct ff__system *system) {
     uint32_t all = 0;
@@ -88,10 +96,14 @@ static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *
                            machine->peer[from - 1][to - 1]);
 }
 
+/* Interrupts take time. */
+static bool can_sample(const struct ff__sim_config *config) {
+    return !config->untimed;
+}
+
 static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
     const struct ff__sim_config *config = sim->config;
     uint64_t memory = config->memory ? config->memory : space;
-    bool can_sample = !config->untimed; /* interrupts take time */
     struct ff__engine_config engine = {
         .base = 0,
         .address_space = space,
@@ -105,9 +117,9 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .maps_remotely = true,
         .reserve = ff__engine_reserve(memory, sim->gpu->reserve_share, sim->gpu->reserve_most),
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
-                    (can_sample ? FF_CONTROLS_SAMPLING : 0u),
+                    (can_sample(config) ? FF_CONTROLS_SAMPLING : 0u),
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (future ? FF_SEES_FUTURE : 0u) | (can_sample ? FF_SEES_SAMPLES : 0u),
+                 (future ? FF_SEES_FUTURE : 0u) | (can_sample(config) ? FF_SEES_SAMPLES : 0u),
         .seed = config->seed,
         .check = config->check,
         .virtual_time = true,
@@ -157,7 +169,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system, false);
     sim->shows_local = policy_watches(&sim->config->system, true);
-    sim->samples = needs(&sim->config->system) & FF_SEES_SAMPLES;
+    sim->samples = can_sample(sim->config) && uses_samples(&sim->config->system);
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);

@@ -172,8 +172,8 @@ const struct ff_evict_policy ff__evict_auto = {
             .summary =
                 "farthest where uses are predicted; else keep or forest-plus, whoever regrets less",
             .api = FF_POLICY_API,
-            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
-            .controls = FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct auto_evict),
             .block_state_size = sizeof(struct record),
             .params = params,
