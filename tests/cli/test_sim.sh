@@ -100,7 +100,7 @@ bound() { # FILE, whose runs are in-memory, demand, nvidia, oracle
         for what in bytes_in faults time_ns; do at_most $what "$1" 3 $line; done
     done
 }
-for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=24M,v100-16g; do
+for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=16M,v100-16g; do
     status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json=bound.json
     bound bound.json
 done
@@ -173,7 +173,7 @@ for file in missing.model cut.model learned.json; do
     has out "policy 'learned' could not start: $file: "
 done
 # the paper's delta, without a model
-status 0 sim mvt:n=512 --gpu gtx1080ti --systems hlsh:tune=100000,distance=4,hlsh:tune=100000,distance=4,delta=1 --json=deltas.json
+status 0 sim mvt:n=256 --gpu gtx1080ti --systems hlsh:tune=50000,distance=4,hlsh:tune=50000,distance=4,delta=1 --json=deltas.json
 [ "$("$json_get" deltas.json runs 1 prefetched)" != "$("$json_get" deltas.json runs 2 prefetched)" ] || fail 'delta=1 is delta=0'
 status 1 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,delta=1
 has out "policy 'learned' could not start: delta=1 needs a predictor that learns from the run"

@@ -222,9 +222,7 @@ static void *disturb(void *argument) {
 static void use_all(const struct ff_config *config, const void *argument) {
     struct team team = {.context = child_open(config),
                         .devices = config->devices,
-                        .operations = long_run_repeats() > 0 ? 500
-                                      : SANITIZED            ? 60
-                                                             : 150};
+                        .operations = long_run_repeats() > 0 ? 500 : 60};
     struct user users[THREADS];
     pthread_t disturber;
     (void)argument;
