@@ -23,10 +23,10 @@ static void zero_pages(char *chunk, const struct ff_mask *pages) {
     }
 }
 
-/* Fills a whole chunk with the block's content; pages without content are zeroed if the chunk was
+/* Fills a whole chunk with the block's content; pages without content, and the tail, are zeroed if the chunk was
  * used before. */
 static void fill_chunk(char *chunk, const struct ff__move *move, const struct ff__sources *sources,
-                       bool used) {
+                       const struct ff_mask *tail, bool used) {
     for (uint32_t i = 0; i < sources->count; i++) {
         const struct ff__source *source = &sources->of[i];
         FF_MASK_FOR_EACH_RUN(&source->pages, run) {
@@ -35,6 +35,7 @@ static void fill_chunk(char *chunk, const struct ff__move *move, const struct ff
         }
     }
     struct ff_mask fresh = ff_mask_minus(&move->pages, &move->held);
+    fresh = ff_mask_or(&fresh, tail);
     if (used)
         zero_pages(chunk, &fresh);
 }
@@ -103,11 +104,14 @@ static int in_moved(struct ff__soft *soft, struct ff__move *move, const struct f
     char *chunk = take_chunk(soft, move);
     if (!chunk)
         return 0;
-    fill_chunk(chunk, move, sources, ff__soft_is_ready(soft, move));
+    struct ff_mask tail = ff__soft_tail(soft, move->block);
+    fill_chunk(chunk, move, sources, &tail, ff__soft_is_ready(soft, move));
     int status = wait_for_links(soft, move, sources, start, submission);
     size_t moved = status ? 0 : move_chunk(soft, move, chunk);
     struct ff_mask came = ff_mask_of_run(0, (uint32_t)(moved / FF_PAGE_SIZE));
     move->left = ff_mask_minus(&move->left, &came);
+    tail = ff_mask_and(&tail, &came);
+    soft->memory.has_tail[move->block] = !ff_mask_empty(&tail);
     if (moved < FF_BLOCK_SIZE || !ff__soft_is_ready(soft, move))
         return_chunk(soft, move, chunk);
     *ff__soft_ready(soft, move) = 0;
@@ -211,13 +215,19 @@ static int in_copied(struct ff__soft *soft, struct ff__move *move,
     return status ? status : copy_runs(soft, move, &fresh, NULL, submission);
 }
 
+/* All of a block that takes a whole chunk. */
+static bool fills_chunk(const struct ff__soft *soft, const struct ff__move *move) {
+    uint32_t pages = soft->space->blocks[move->block].page_count;
+    return move->to.frame != FF_SPLIT && ff__frames_leaves(pages) == FF_CHUNK_LEAVES &&
+           ff_mask_count(&move->left) == pages;
+}
+
 static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
                  const struct ff__submission *submission) {
     struct ff__sources sources;
     int status = 0;
     ff__guests_find(soft, move, submission, &sources);
-    if (soft->use_move && is_whole && move->to.frame != FF_SPLIT &&
-        ff_mask_count(&move->left) == FF_BLOCK_PAGES)
+    if (soft->use_move && is_whole && fills_chunk(soft, move))
         status = in_moved(soft, move, &sources, submission);
     if (!status && !ff_mask_empty(&move->left))
         status = in_copied(soft, move, &sources, submission);

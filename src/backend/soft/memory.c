@@ -148,8 +148,9 @@ int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
     memory->host = reserve(memory->size, memory->host_fd);
     memory->zeros = reserve_open(FF_BLOCK_SIZE);
     memory->sums = ff__lazy_map((memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
+    memory->has_tail = ff__lazy_map((memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->has_tail);
     status = -ENOMEM;
-    if (memory->managed && memory->host && memory->zeros && memory->sums)
+    if (memory->managed && memory->host && memory->zeros && memory->sums && memory->has_tail)
         status = ff__uffd_register(uffd, memory->managed, memory->size);
     if (!status)
         status = init_aside(memory, uffd);
@@ -170,6 +171,9 @@ void ff__memory_fini(struct ff__memory *memory) {
     release((char *)(uintptr_t)memory->zeros, FF_BLOCK_SIZE);
     if (memory->sums)
         ff__lazy_unmap(memory->sums, (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
+    if (memory->has_tail)
+        ff__lazy_unmap(memory->has_tail,
+                       (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->has_tail);
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
         release(memory->fresh[tier], memory->frames_size);

@@ -34,7 +34,8 @@ struct ff__memory {
     uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
     bool *holds_lent[FF_TIERS_MAX];         /* [chunk] its memory is allocated in `lent`; atomic */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
-    const char *zeros;                      /* one block */
+    bool *has_tail; /* [block] its chunk is mapped as a whole, with a tail behind its last page */
+    const char *zeros; /* one block */
     uint64_t lent_size[FF_TIERS_MAX];
     uint64_t size;        /* of managed, host and aside */
     uint64_t device_size; /* of a device's memory, */

@@ -46,6 +46,12 @@ static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__mov
     return *ff__soft_ready(soft, move) == FF__SOFT_ALL_LEAVES;
 }
 
+/* The pages of a chunk behind the last one of a block that takes all of it, but is shorter. They come and go with the
+ * block, and hold nothing: the chunk stays one huge page, and waits for the next block when this one has left. */
+static inline struct ff_mask ff__soft_tail(const struct ff__soft *soft, uint32_t block) {
+    return ff_mask_of_run(soft->space->blocks[block].page_count, FF_BLOCK_PAGES);
+}
+
 /* ---- what both ways need: move.c ---- */
 
 /* When a paced link between the places has had the time for these pages since `start_ns`. Takes it from the link. */

@@ -49,10 +49,10 @@ static bool is_hole(const struct ff__soft *soft, uint32_t block, uint32_t page) 
     return ff_mask_empty(&there);
 }
 
-/* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, what is left loses
+/* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, *left loses
  * those and what the program has dropped. */
-static int move_run_out(struct ff__soft *soft, struct ff__move *move, struct ff_run run,
-                        struct ff_mask *there) {
+static int move_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
+                        struct ff_mask *there, struct ff_mask *left) {
     uint32_t at = run.first, tries = 0;
     while (at < run.end) {
         size_t moved;
@@ -66,7 +66,7 @@ static int move_run_out(struct ff__soft *soft, struct ff__move *move, struct ff_
         else if (status == -ENOENT)
             status = -EAGAIN;
         struct ff_mask gone = ff_mask_of_run(at, end);
-        move->left = ff_mask_minus(&move->left, &gone);
+        *left = ff_mask_minus(left, &gone);
         tries = end > at ? 0 : tries + 1;
         at = end;
         if (status && status != -ENOENT && !ff__soft_is_worth_another(soft, status, tries))
@@ -104,20 +104,34 @@ static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
     }
 }
 
-static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
-    struct ff_mask there = {{0}}, going = move->left;
-    int status = 0;
+/* Moves what is left of the block to the staging area, and its tail with it. *all gets the pages that moved; those of
+ * the block itself are returned. */
+static struct ff_mask stage(struct ff__soft *soft, struct ff__move *move, struct ff_mask *all,
+                            int *status) {
+    bool *has_tail = &soft->memory.has_tail[move->block];
+    struct ff_mask tail = *has_tail ? ff__soft_tail(soft, move->block) : (struct ff_mask){{0}};
+    struct ff_mask left = ff_mask_or(&move->left, &tail), going = left;
     FF_MASK_FOR_EACH_RUN(&going, run) {
-        int ended = move_run_out(soft, move, run, &there);
-        status = ended ? ended : status;
+        int ended = move_run_out(soft, move, run, all, &left);
+        *status = ended ? ended : *status;
     }
+    move->left = ff_mask_minus(&left, &tail);
+    left = ff_mask_and(&left, &tail);
+    *has_tail = !ff_mask_empty(&left);
+    return ff_mask_minus(all, &tail);
+}
+
+static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    struct ff_mask all = {{0}}, going = move->left;
+    int status = 0;
+    struct ff_mask there = stage(soft, move, &all, &status);
     struct ff_mask copied = deliver(soft, move, &there, ff__soft_staging_at(soft, move, 0), end_ns);
     move->copied = ff_mask_or(&move->copied, &copied);
     struct ff_mask lost = ff_mask_minus(&going, &move->left);
     lost = ff_mask_minus(&lost, &there);
     if (move->lends)
         ff__guests_lose(soft, move, &lost);
-    clear_staging(soft, move, &there);
+    clear_staging(soft, move, &all);
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
 
