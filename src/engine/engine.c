@@ -65,6 +65,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     }
     config->spare = backend->tier[1].spare;
     config->granule = backend->tier[1].granule;
+    config->whole_leaves = backend->whole_leaves;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
     config->guests_apart = config->writes_back = backend->guests_apart;
@@ -92,6 +93,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
+    if (config->whole_leaves > 0)
+        engine->space.whole_leaves = config->whole_leaves;
     engine->system = config->system;
     engine->prefetch = (const void *)config->system.policy[FF__PREFETCH];
     engine->evict = (const void *)config->system.policy[FF__EVICT];

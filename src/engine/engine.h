@@ -60,8 +60,9 @@ struct ff__engine_config {
         guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
     /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
     uint32_t granule;
-    bool separate;   /* a device does not reach what another one has */
-    bool peer_links; /* pages go straight from a device to another one */
+    uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
+    bool separate;         /* a device does not reach what another one has */
+    bool peer_links;       /* pages go straight from a device to another one */
     bool
         guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
     /* What leaves a device is copied even if the host had the same before it came there */

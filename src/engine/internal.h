@@ -52,7 +52,7 @@ void ff__learning_forget_range(struct ff__engine *engine, uint32_t range);
 /* ---- engine.c, continued ---- */
 
 static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32_t block) {
-    return ff__frames_leaves(engine->space.blocks[block].page_count);
+    return ff__space_leaves(&engine->space, block);
 }
 
 /* Whether a block can be allocated in units of so many pages; 0: the device's own. */

@@ -61,6 +61,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
         space->facts_size += sizeof(struct ff_page_facts);
     }
     space->granule = granule;
+    space->whole_leaves = FF_CHUNK_LEAVES;
     space->by_page = by_page;
     space->most = by_page ? memory >> FF_PAGE_SHIFT : chunks * FF_BLOCK_PAGES;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
@@ -258,7 +259,7 @@ static int check_leaf(const struct ff__space *space, uint32_t tier, uint32_t blo
 static int check_run(const struct ff__space *space, uint32_t tier, uint32_t block, uint32_t *leaves,
                      struct ff_error *error) {
     uint32_t frame = ff__frame(space, tier, block);
-    uint32_t need = ff__frames_leaves(space->blocks[block].page_count);
+    uint32_t need = ff__space_leaves(space, block);
     int status = 0;
     for (uint32_t i = 0; i < need && !status; i++)
         status = check_leaf(space, tier, block, frame + i, error);

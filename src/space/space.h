@@ -31,6 +31,7 @@ struct ff__space {
     size_t facts_size, page_facts_at;       /* as in struct ff_view */
     uint32_t granule;                       /* as in struct ff_view, */
     bool by_page;                           /* likewise */
+    uint32_t whole_leaves;                  /* blocks of so many leaves take a whole chunk */
     uint64_t most;                          /* pages that a device was made with */
     uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
     uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
@@ -52,6 +53,12 @@ struct ff__space {
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory, uint32_t granule, bool watched, uint32_t spare);
 void ff__space_fini(struct ff__space *space);
+
+/* Leaves that a block takes as a run. */
+static inline uint32_t ff__space_leaves(const struct ff__space *space, uint32_t block) {
+    uint32_t leaves = ff__frames_leaves(space->blocks[block].page_count);
+    return leaves < space->whole_leaves ? leaves : FF_CHUNK_LEAVES;
+}
 
 /* Finds windows for `page_count` pages whose first page is `lead` pages into its window (0 but
  * for tests), and makes their blocks. -EINVAL: no pages. -ENOMEM: no run of windows is free. */

@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+/* Ours: an eighth of a chunk at most is given up so that it stays one huge page, which is cleared once, and moves in one
+ * piece. */
+#define WHOLE_LEAVES 28u
+
 static bool is_paced(const struct ff__soft *soft) {
     const struct ff__link *host = &soft->links[FF_TIER_HOST][1], *peer = &soft->links[1][2];
     return host->speed.bytes_per_second > 0 ||
@@ -31,6 +35,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .tier_count = memory->tier_count,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .whole_leaves = soft->use_move ? WHOLE_LEAVES : 0,
         .peer_links = memory->tier_count > 2,
         .guests_apart = memory->tier_count > 2,
         .reserves_host = memory->host_fd >= 0,

@@ -145,7 +145,7 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
     ff__guests_clear(soft, move->to.tier, ff__soft_chunk(move));
     if (!soft->use_move || !__atomic_load_n(ff__soft_ready(soft, move), __ATOMIC_RELAXED))
         return;
-    uint32_t leaves = ff__frames_leaves(soft->space->blocks[move->block].page_count);
+    uint32_t leaves = ff__space_leaves(soft->space, move->block);
     uint32_t own = (leaves == FF_CHUNK_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
                    << move->to.frame % FF_CHUNK_LEAVES;
     if (__atomic_fetch_and(ff__soft_ready(soft, move), ~own, __ATOMIC_RELAXED) & own)
@@ -217,9 +217,9 @@ static int in_copied(struct ff__soft *soft, struct ff__move *move,
 
 /* All of a block that takes a whole chunk. */
 static bool fills_chunk(const struct ff__soft *soft, const struct ff__move *move) {
-    uint32_t pages = soft->space->blocks[move->block].page_count;
-    return move->to.frame != FF_SPLIT && ff__frames_leaves(pages) == FF_CHUNK_LEAVES &&
-           ff_mask_count(&move->left) == pages;
+    return move->to.frame != FF_SPLIT &&
+           ff__space_leaves(soft->space, move->block) == FF_CHUNK_LEAVES &&
+           ff_mask_count(&move->left) == soft->space->blocks[move->block].page_count;
 }
 
 static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
