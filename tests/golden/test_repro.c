@@ -163,6 +163,20 @@ static void test_forest(void **state) {
     json_decref(check("forest", ff__repro_forest.run, published));
 }
 
+/* All tables, of one small program: which there are, and of which runs they are made. */
+static void test_forest_tables(void **state) {
+    (void)state;
+    json_t *published, *set;
+    const char *name;
+    assert_int_equal(ff__repro_published("forest", &published), 0);
+    json_object_foreach(json_object_get(published, "sets"), name, set) {
+        keep_first(set, 1);
+        json_object_set_new(json_array_get(set, 0), "program", json_string("BICG"));
+        json_object_set_new(json_array_get(set, 0), "workload", json_string("bicg:size=4M"));
+    }
+    json_decref(check("forest-tables", ff__repro_forest.run, published));
+}
+
 /* One job that harvests and one that yields, on a 64th of the devices' memory. */
 static void test_huvm(void **state) {
     (void)state;
@@ -185,8 +199,9 @@ static void test_huvm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uvmsmart), cmocka_unit_test(test_deepum), cmocka_unit_test(test_hlsh),
-        cmocka_unit_test(test_forest),   cmocka_unit_test(test_huvm),
+        cmocka_unit_test(test_uvmsmart),      cmocka_unit_test(test_deepum),
+        cmocka_unit_test(test_hlsh),          cmocka_unit_test(test_forest),
+        cmocka_unit_test(test_forest_tables), cmocka_unit_test(test_huvm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,16 +50,20 @@ static void launch(struct bench *bench, uint32_t range) {
     plus->base.on_launch(bench->instance.state, &bench->fake.view, &event, &advice);
 }
 
-/* The range is linear under its kernel, which runs. */
-static void show_line(struct bench *bench, uint32_t range) {
+/* The range is linear under that kernel, which runs. */
+static void show_line_under(struct bench *bench, uint32_t launch, uint32_t range) {
     struct ff_sample line[EACH];
     struct ff_advice_list advice = {.items = bench->items, .capacity = 16};
     for (uint32_t i = 0; i < EACH; i++)
         line[i] =
             (struct ff_sample){.block = range * EACH + i, .page_count = FF_BLOCK_PAGES, .rank = i};
     const struct ff_sample_round round = {
-        .range = range, .launch = range, .tier = 1, .items = line, .count = EACH};
+        .range = range, .launch = launch, .tier = 1, .items = line, .count = EACH};
     plus->base.samples->on_samples(bench->instance.state, &bench->fake.view, &round, &advice);
+}
+
+static void show_line(struct bench *bench, uint32_t range) {
+    show_line_under(bench, range, range);
 }
 
 static void arrive(struct bench *bench, uint32_t block) {
@@ -177,6 +181,28 @@ static void test_latest(void **state) {
     close_bench(&bench);
 }
 
+/* A launch that goes through two ranges spares the latest arrivals of each, also of one of which nothing has come for long: it may
+ * be passed slowly. The next launch uses one of them, and spares nothing of the other. */
+static void test_shares(void **state) {
+    (void)state;
+    static const struct ff_operand operands[] = {{.range = 0}, {.range = 1}};
+    const struct ff_launch_event event = {0, 1, true, operands, 2};
+    struct bench bench;
+    struct ff_advice_list advice = {.items = bench.items, .capacity = 16};
+    open_bench(&bench, 4);
+    plus->base.on_launch(bench.instance.state, &bench.fake.view, &event, &advice);
+    show_line_under(&bench, 0, 0);
+    show_line_under(&bench, 0, 1);
+    arrive_all(&bench, 1);
+    arrive_all(&bench, 0);
+    expect(&bench, 1); /* of 0 to 3 and 4 to 7, two each are spared */
+    advice.count = 0;
+    plus->base.on_launch(bench.instance.state, &bench.fake.view, &event, &advice);
+    launch(&bench, 0);
+    expect(&bench, EACH + EACH - 1); /* both are needed in one launch */
+    close_bench(&bench);
+}
+
 /* Against a list that is kept by hand, over random arrivals and departures. */
 static void test_random(void **state) {
     (void)state;
@@ -205,7 +231,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_intensity),
         cmocka_unit_test(test_next_use), cmocka_unit_test(test_latest),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void start_fronts(struct sim *sim, struct bulk *bulk, const struct ff__ke
                  last = start + ff__nest_span(operand) - 1;
         bulk->fronts[i] = (struct front){.size = (double)ff__nest_size(operand),
                                          .cursor.position = NOWHERE,
-                                         .used.position = NOWHERE,
+                                         .used = ff__nest_cursor(bulk->arrays, operand, 0),
                                          .first = (uint32_t)(start / FF_BLOCK_SIZE),
                                          .last = (uint32_t)(last / FF_BLOCK_SIZE)};
     }

@@ -1,6 +1,6 @@
 /* The accesses of a kernel in bulk, as the access time tracker sees them: as many as its warps would make, in the order of
  * its steps. */
-#include "backend/sim/internal.h"
+#include "backend/sim/tracker_use.h"
 
 /* A piece of an operand. A run that begins is accessed at least once. True: a range is interrupted. */
 static bool track_piece(struct sim *sim, struct device *device, struct front *front,
@@ -31,12 +31,9 @@ static bool track_piece(struct sim *sim, struct device *device, struct front *fr
 static bool track_step(struct sim *sim, struct device *device, const struct ff__operand *operand,
                        struct front *front, uint64_t step, uint64_t time) {
     const struct bulk *bulk = &device->bulk;
-    const uint64_t from = ff__bulk_position(bulk, front, step),
-                   to = ff__bulk_position(bulk, front, step + 1);
+    const uint64_t to = ff__bulk_position(bulk, front, step + 1);
     struct cursor *cursor = &front->used;
     bool interrupts = false;
-    if (cursor->position != from)
-        *cursor = ff__nest_cursor(bulk->arrays, operand, from);
     while (cursor->position < to) {
         struct piece piece = ff__nest_piece_at(cursor, operand, to - cursor->position);
         interrupts |= track_piece(sim, device, front, &piece, ff__operand_readers(operand), time);

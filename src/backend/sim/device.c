@@ -28,14 +28,19 @@ int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
     device->buffer.look_at = NEVER;
     size_t blocks = sim->engine.space.block_limit;
-    device->batch.faults = calloc(sim->model->batch_limit(sim->gpu), sizeof *device->batch.faults);
+    struct batch *batch = &device->batch;
+    uint32_t limit = sim->model->batch_limit(sim->gpu);
+    batch->faults = calloc(limit, sizeof *batch->faults);
+    batch->groups = calloc(limit, sizeof *batch->groups);
+    batch->ends = calloc(limit, sizeof *batch->ends);
     device->touched = ff__lazy_map(blocks * sizeof *device->touched);
     device->touched_by = ff__lazy_map(blocks * sizeof *device->touched_by);
     device->bulk.asked = ff__lazy_map(blocks * sizeof *device->bulk.asked);
     device->tracker = sim->samples ? calloc(1, sizeof *device->tracker) : NULL;
     if (sim->samples && (!device->tracker || ff__tracker_open(sim, device->tracker)))
         return -ENOMEM;
-    bool good = device->batch.faults && device->touched && device->touched_by && device->bulk.asked;
+    bool good = batch->faults && batch->groups && batch->ends && device->touched &&
+                device->touched_by && device->bulk.asked;
     int status = good ? ff__sms_init(sim, device) : -ENOMEM;
     return status ? status
                   : ff__queue_init(&device->advice, ADVICE_QUEUE, sizeof(struct ff_advice));
@@ -53,6 +58,8 @@ void ff__device_fini(struct sim *sim, struct device *device) {
     free(device->tracker);
     free(device->bulk.fronts);
     free(device->batch.faults);
+    free(device->batch.groups);
+    free(device->batch.ends);
     free(device->buffer.faults);
     free(device->queue.launches);
 }

@@ -69,10 +69,13 @@ struct fault_buffer {
 /* What the driver works on. */
 struct batch {
     bool under_way;
-    struct fault *faults; /* [the fault model's limit] */
-    uint32_t count, next;
-    uint64_t start, ended; /* this one; the one before */
-    uint64_t number;       /* counted from 1 */
+    struct fault *faults; /* [the fault model's limit], sorted by page */
+    uint32_t count;
+    struct ff_fault_group *groups; /* [the same] the faults by block, in their order */
+    uint32_t *ends;                /* [the same] behind the group's last fault */
+    uint32_t group_count, next;    /* the group to be served next */
+    uint64_t start, ended;         /* this one; the one before */
+    uint64_t number;               /* counted from 1 */
 };
 
 struct device {
@@ -183,10 +186,8 @@ void ff__sms_show(struct sim *sim, struct device *device);
 
 /* Raises faults, at their time, on pages whose last one is not still unanswered. */
 void ff__faults_raise(struct sim *sim, struct device *device, const struct fault *fault);
-/* Takes up to `limit` pages' faults that are visible at `time` out of the buffer, sorted by page. */
-uint32_t ff__faults_take(struct device *device, uint64_t time, struct fault *out, uint32_t limit);
-/* The faults of the batch from `*next` on that are of one block; *next is then behind them. */
-struct ff_fault_group ff__faults_group(const struct device *device, uint32_t *next);
+/* Makes up to `limit` pages' faults that are visible at `time` the batch. */
+void ff__faults_take(struct device *device, uint64_t time, uint32_t limit);
 
 /* ---- untimed.c ---- */
 

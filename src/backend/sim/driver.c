@@ -94,9 +94,7 @@ static void note_kernel(struct sim *sim, const struct device *device) {
 }
 
 static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
-    device->batch.count =
-        ff__faults_take(device, time, device->batch.faults, sim->model->batch_limit(sim->gpu));
-    device->batch.next = 0;
+    ff__faults_take(device, time, sim->model->batch_limit(sim->gpu));
     if (device->batch.count == 0)
         return;
     device->batch.number++;
@@ -168,10 +166,15 @@ uint64_t ff__driver_cost(const struct sim *sim, const struct transfer *transfer)
            ff__driver_evict_cost(sim, transfer);
 }
 
-/* The faults of the batch from `first` on that this transfer brings pages for. */
-static void mark_served(struct device *device, uint32_t first, const struct transfer *transfer) {
-    for (uint32_t i = first; i < device->batch.next; i++) {
-        struct fault *fault = &device->batch.faults[i];
+static uint32_t first_of_group(const struct batch *batch, uint32_t number) {
+    return number > 0 ? batch->ends[number - 1] : 0;
+}
+
+/* The faults of a group of the batch that this transfer brings pages for. */
+static void mark_served(struct device *device, uint32_t number, const struct transfer *transfer) {
+    struct batch *batch = &device->batch;
+    for (uint32_t i = first_of_group(batch, number); i < batch->ends[number]; i++) {
+        struct fault *fault = &batch->faults[i];
         fault->served = fault->pages & transfer->moves.faulted.word[fault->word % FF_MASK_WORDS];
         device->counters->duplicates +=
             (uint64_t)__builtin_popcountll(fault->served) * (fault->sms - 1u);
@@ -180,13 +183,10 @@ static void mark_served(struct device *device, uint32_t first, const struct tran
 
 /* Asks the policy about the batch as a whole. */
 static void show_batch(struct sim *sim, struct device *device, uint64_t time) {
-    struct ff_fault_group groups[BATCH_MAX];
     struct ff_advice items[BATCH_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = BATCH_MAX};
-    uint32_t count = 0;
-    for (uint32_t next = 0; next < device->batch.count && count < BATCH_MAX;)
-        groups[count++] = ff__faults_group(device, &next);
-    ff__engine_batch(&sim->engine, ff__sim_ns(time), groups, count, &advice);
+    uint32_t groups = device->batch.group_count, shown = groups < BATCH_MAX ? groups : BATCH_MAX;
+    ff__engine_batch(&sim->engine, ff__sim_ns(time), device->batch.groups, shown, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], time);
 }
@@ -194,16 +194,16 @@ static void show_batch(struct sim *sim, struct device *device, uint64_t time) {
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
     if (device->batch.next == 0 && sim->engine.prefetch->on_batch)
         show_batch(sim, device, time);
-    while (device->batch.next < device->batch.count) {
-        uint32_t first = device->batch.next;
-        struct ff_fault_group group = ff__faults_group(device, &device->batch.next);
-        struct transfer *transfer = ff__serve(sim, &group, time);
-        ff__engine_pin(&sim->engine, group.block, true);
+    while (device->batch.next < device->batch.group_count) {
+        uint32_t number = device->batch.next++;
+        struct ff_fault_group *group = &device->batch.groups[number];
+        struct transfer *transfer = ff__serve(sim, group, time);
+        ff__engine_pin(&sim->engine, group->block, true);
         if (!transfer) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
         }
-        mark_served(device, first, transfer);
+        mark_served(device, number, transfer);
         time += ff__driver_cost(sim, transfer);
         ff__transfer_start(sim, transfer, time);
         sim->model->prefetch(sim, device, time);
@@ -226,17 +226,16 @@ void ff__driver_ended(struct sim *sim, struct device *device, enum transfer_caus
  * is the same without the others' useless turn. What was brought may have left for a later block of
  * the same batch: then they fault again. Faults that were put off are answered some other time. */
 static void replay(struct sim *sim, struct device *device, uint64_t time) {
-    for (uint32_t next = 0; next < device->batch.count;) {
-        uint32_t first = next;
-        struct ff_fault_group group = ff__faults_group(device, &next);
-        const struct ff__space *space = &sim->engine.space;
-        const struct ff_tier_pages *there = &ff__facts(space, group.block)->tier[device->tier];
+    const struct batch *batch = &device->batch;
+    for (uint32_t number = 0; number < batch->group_count; number++) {
+        uint32_t block = batch->groups[number].block;
+        const struct ff_tier_pages *there =
+            &ff__facts(&sim->engine.space, block)->tier[device->tier];
         struct ff_mask answered = ff_mask_or(&there->resident, &there->remote);
-        for (uint32_t i = first; i < next; i++)
-            answered.word[device->batch.faults[i].word % FF_MASK_WORDS] |=
-                device->batch.faults[i].served;
-        ff__engine_pin(&sim->engine, group.block, false);
-        ff__sms_wake(sim, device, group.block, &answered, time);
+        for (uint32_t i = first_of_group(batch, number); i < batch->ends[number]; i++)
+            answered.word[batch->faults[i].word % FF_MASK_WORDS] |= batch->faults[i].served;
+        ff__engine_pin(&sim->engine, block, false);
+        ff__sms_wake(sim, device, block, &answered, time);
     }
     observe_batch(sim, device, false);
     device->batch.under_way = false;

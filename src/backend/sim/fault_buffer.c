@@ -52,37 +52,42 @@ static struct fault split(struct fault *fault, uint32_t limit) {
     return taken;
 }
 
-/* Takes up to `limit` faults that are visible from the buffer. */
-uint32_t ff__faults_take(struct device *device, uint64_t time, struct fault *out, uint32_t limit) {
+/* The first faults from `fault` on that are of one block. Returns what is behind them. */
+static const struct fault *group(const struct fault *fault, const struct fault *end, uint32_t tier,
+                                 struct ff_fault_group *out) {
+    *out = (struct ff_fault_group){
+        .block = ff__fault_block(fault), .tier = tier, .launch = FF_NONE, .thread = fault->thread};
+    for (; fault < end && ff__fault_block(fault) == out->block; fault++) {
+        out->faulted.word[fault->word % FF_MASK_WORDS] |= fault->pages;
+        out->written.word[fault->word % FF_MASK_WORDS] |= fault->write ? fault->pages : 0;
+    }
+    return fault;
+}
+
+static void group_all(struct batch *batch, uint32_t tier) {
+    batch->group_count = batch->next = 0;
+    const struct fault *end = batch->faults + batch->count;
+    for (const struct fault *fault = batch->faults; fault < end; batch->group_count++) {
+        fault = group(fault, end, tier, &batch->groups[batch->group_count]);
+        batch->ends[batch->group_count] = (uint32_t)(fault - batch->faults);
+    }
+}
+
+void ff__faults_take(struct device *device, uint64_t time, uint32_t limit) {
+    struct batch *batch = &device->batch;
     struct fault *buffer = device->buffer.faults;
-    uint32_t count = 0, taken = 0;
+    uint32_t taken = 0;
+    batch->count = 0;
     for (uint32_t pages; limit > 0 && taken < device->buffer.count && buffer[taken].time <= time;
          limit -= pages) {
         pages = (uint32_t)__builtin_popcountll(buffer[taken].pages);
         pages = pages < limit ? pages : limit;
-        out[count++] = split(&buffer[taken], pages);
+        batch->faults[batch->count++] = split(&buffer[taken], pages);
         taken += buffer[taken].pages == 0;
     }
     device->buffer.count -= taken;
     memmove(buffer, buffer + taken, device->buffer.count * sizeof *buffer);
-    if (!is_sorted(out, count)) /* kernels in bulk touch their pages in order */
-        qsort(out, count, sizeof *out, by_page);
-    return count;
-}
-
-/* The faults from `*next` on that are of one block. */
-struct ff_fault_group ff__faults_group(const struct device *device, uint32_t *next) {
-    const struct fault *first = &device->batch.faults[*next],
-                       *end = device->batch.faults + device->batch.count;
-    const struct fault *fault = first;
-    struct ff_fault_group group = {.block = ff__fault_block(first),
-                                   .tier = device->tier,
-                                   .launch = FF_NONE,
-                                   .thread = first->thread};
-    for (; fault < end && ff__fault_block(fault) == group.block; fault++) {
-        group.faulted.word[fault->word % FF_MASK_WORDS] |= fault->pages;
-        group.written.word[fault->word % FF_MASK_WORDS] |= fault->write ? fault->pages : 0;
-    }
-    *next = (uint32_t)(fault - device->batch.faults);
-    return group;
+    if (!is_sorted(batch->faults, batch->count)) /* kernels in bulk touch their pages in order */
+        qsort(batch->faults, batch->count, sizeof *batch->faults, by_page);
+    group_all(batch, device->tier);
 }

@@ -153,7 +153,7 @@ static bool start_preeviction(struct sim *sim, struct device *device, uint64_t t
 /* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they go
  * before prefetches, but prefetches do not wait for the copies of faults that are under way. */
 static bool faults_wait(const struct device *device) {
-    return device->batch.under_way && device->batch.next < device->batch.count;
+    return device->batch.under_way && device->batch.next < device->batch.group_count;
 }
 
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {

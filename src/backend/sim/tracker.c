@@ -1,6 +1,6 @@
 #include "backend/sim/tracker.h"
 
-#include "backend/sim/internal.h"
+#include "backend/sim/tracker_use.h"
 #include "base/lazy.h"
 
 #include <errno.h>
@@ -42,8 +42,9 @@ static bool sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, b
         tracked->armed = device->current.number;
         tracked->launch = launch;
         tracked->start = tracked->timer;
-        tracked->left = sim->gpu->sample_interval;
         tracked->rounds = tracked->read = 0;
+        if (tracked->left > 0)
+            tracked->left = sim->gpu->sample_interval;
     }
     return true;
 }
@@ -76,6 +77,8 @@ void ff__trackers_attach(struct sim *sim) {
 /* ---- the table ---- */
 
 void ff__tracker_launch(struct tracker *tracker) {
+    for (uint32_t i = 0; i < tracker->row_count; i++)
+        tracker->ranges[tracker->rows[i]].left = 0;
     tracker->row_count = 0;
 }
 
@@ -105,6 +108,7 @@ static void ask_for_row(const struct sim *sim, const struct device *device, uint
         if (pages_of(sim, tracker->rows[row]) >= pages_of(sim, range))
             return;
         tracker->ranges[tracker->rows[row]].row = FF_NONE;
+        tracker->ranges[tracker->rows[row]].left = 0;
     }
     tracked->row = row;
     tracked->left = sim->gpu->sample_interval;
@@ -143,46 +147,34 @@ static uint32_t pages_until_look(const struct tracked *tracked, uint32_t uses, u
     return pages < most ? pages : most;
 }
 
-static void count_pages(struct tracked *tracked, uint32_t *used, uint32_t pages, uint32_t uses) {
-    const uint32_t timer = tracked->timer;
-    for (uint32_t i = 0; i < pages; i++)
-        used[i] = timer + (i + 1) * uses;
-    tracked->timer += pages * uses;
-    tracked->left = tracked->left > pages * uses ? tracked->left - pages * uses : 0;
-}
-
-bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t pages,
-                     uint32_t uses, uint64_t time) {
+bool ff__tracker_use_range(const struct sim *sim, const struct device *device, uint64_t page,
+                           uint64_t time) {
     struct tracker *tracker = device->tracker;
-    uint32_t range = sim->engine.space.blocks[page / FF_BLOCK_PAGES].range;
-    struct tracked *tracked = &tracker->ranges[range];
-    bool interrupts = false;
-    if (tracked->number != device->current.number)
+    uint32_t range = ff__tracker_range(sim, page);
+    if (tracker->ranges[range].number != device->current.number)
         ask_for_row(sim, device, range);
-    if (tracked->row == FF_NONE)
+    if (tracker->ranges[range].row == FF_NONE)
         return false;
     tracker->range_used[range] = ff__sim_ns(time);
-    for (uint32_t done = 0, some; uses > 0 && done < pages; done += some) {
+    return true;
+}
+
+bool ff__tracker_use_up(struct sim *sim, const struct device *device, uint64_t page, uint32_t pages,
+                        uint32_t uses, uint64_t time) {
+    struct tracker *tracker = device->tracker;
+    uint32_t range = ff__tracker_range(sim, page);
+    struct tracked *tracked = &tracker->ranges[range];
+    bool interrupts = false;
+    if (!ff__tracker_use_range(sim, device, page, time))
+        return false;
+    for (uint32_t done = 0, some; done < pages; done += some) {
         some = pages_until_look(tracked, uses, pages - done);
-        count_pages(tracked, &tracker->page_used[page + done], some, uses);
+        ff__tracker_count(tracked, &tracker->page_used[page + done], some, uses);
+        tracked->left = tracked->left > some * uses ? tracked->left - some * uses : 0;
         if (tracked->left == 0)
             interrupts |= look_at(sim, device, range, time);
     }
     return interrupts;
-}
-
-void ff__tracker_use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t time) {
-    struct tracker *tracker = device->tracker;
-    uint32_t range = sim->engine.space.blocks[page / FF_BLOCK_PAGES].range;
-    struct tracked *tracked = &tracker->ranges[range];
-    if (tracked->number != device->current.number || tracked->row == FF_NONE ||
-        tracked->left <= 1) {
-        ff__tracker_use(sim, device, page, 1, 1, time);
-        return;
-    }
-    tracker->range_used[range] = ff__sim_ns(time);
-    tracker->page_used[page] = ++tracked->timer;
-    tracked->left--;
 }
 
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,

@@ -39,7 +39,7 @@ static inline uint64_t ff__tracker_bytes(uint32_t kernels) {
 /* A range, on a device. */
 struct tracked {
     uint32_t timer;  /* its uses and arrivals */
-    uint32_t left;   /* uses until it is looked at */
+    uint32_t left;   /* uses until it is looked at; 0: it has no row, or an unknown one */
     uint32_t number; /* of the launch that it last asked for a row under; 0: none */
     uint32_t row;    /* of the table then; FF_NONE: none */
     uint32_t armed;  /* number of the launch whose samples are wanted; 0: the cease bit */
@@ -78,13 +78,14 @@ void ff__trackers_attach(struct sim *sim);
 /* A kernel starts. */
 void ff__tracker_launch(struct tracker *tracker);
 
-/* So many uses of each of these pages of a range, one page after the other, at that time, in ps; 0: an access that faults,
- * which is a use of the range alone until the page has come. True: they have interrupted. */
-bool ff__tracker_use(struct sim *sim, struct device *device, uint64_t page, uint32_t pages,
-                     uint32_t uses, uint64_t time);
+/* A use of the range that the page lies in, at that time, in ps, by an access that faults: the page is not used before it has
+ * come. Returns whether the range has a row. */
+bool ff__tracker_use_range(const struct sim *sim, const struct device *device, uint64_t page,
+                           uint64_t time);
 
-/* One use of one page: the same, and fast. */
-void ff__tracker_use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t time);
+/* ff__tracker_use() (tracker_use.h), where an interval ends or the range may have no row. */
+bool ff__tracker_use_up(struct sim *sim, const struct device *device, uint64_t page, uint32_t pages,
+                        uint32_t uses, uint64_t time);
 
 /* These pages of the block have come. */
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,

@@ -1,7 +1,7 @@
 /* Which warp waits for which page. */
-#include "backend/sim/internal.h"
 #include "backend/sim/ready.h"
 #include "backend/sim/tlb.h"
+#include "backend/sim/tracker_use.h"
 
 /* How many warps the SMs of a device can hold. */
 static uint32_t warps_of_device(const struct sim *sim) {

@@ -1,7 +1,7 @@
 /* Warps: what they issue, the pages that they touch, and how far SMs get. */
-#include "backend/sim/internal.h"
 #include "backend/sim/ready.h"
 #include "backend/sim/tlb.h"
+#include "backend/sim/tracker_use.h"
 
 #include <errno.h>
 
@@ -59,9 +59,9 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
         }
         device->counters->hits += !touch.missed;
         if (device->tracker && (!touch.missed || touch.remote))
-            ff__tracker_use_page(sim, device, page, time);
+            ff__tracker_use(sim, device, page, 1, 1, time);
         else if (device->tracker)
-            ff__tracker_use(sim, device, page, 1, 0, time);
+            ff__tracker_use_range(sim, device, page, time);
         if (sim->recording && ff__recording_add(sim->recording, page))
             ff__sim_fail(sim, -ENOMEM, "the recording of the future");
         if (touch.remote ? sim->shows_accesses : sim->shows_local)

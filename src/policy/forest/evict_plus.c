@@ -6,8 +6,9 @@
  *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
  *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
  *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
- *     for all passes. The `latest` arrivals are spared, which the threads may still be using. Any other range loses the block
- *     that came first;
+ *     for all passes. Any other range loses the block that came first;
+ *   - the `latest` arrivals are spared, which the threads may still be using. Each range that the running launch uses has a part
+ *     of them, because a launch may pass a small range slowly while it passes a large one, whose arrivals are then the latest;
  *   - what the running launch uses in another order than a line may be needed at once.
  * It needs only classes, launches and arrivals, and no times of last uses. */
 #include "policy/common/evictor.h"
@@ -24,11 +25,13 @@ struct range {
     uint32_t first, last; /* blocks of it on the tier */
     uint32_t used,
         interval; /* number of the latest launch with it; launches since the one before it. 0: none */
+    uint32_t arrivals; /* so far */
 };
 
 struct block {
     uint32_t before, after;
     uint32_t when;   /* number of its last arrival; 0: nothing of it is there */
+    uint32_t number; /* the same, among those of its range */
     uint32_t picked; /* number of the last answer that it was named in */
 };
 
@@ -38,6 +41,7 @@ struct plus {
     uint32_t tier, latest;
     uint32_t launches, arrivals, picks; /* so far */
     uint32_t held;                      /* blocks that are there */
+    uint32_t used, used_blocks;         /* ranges that the running launch uses; their blocks */
 };
 
 enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
@@ -45,7 +49,8 @@ enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
     [LATEST] = {"latest", FF_PARAM_INT, 12, 0, 4096,
-                "latest arrivals that are spared; at most half of the resident blocks"},
+                "latest arrivals that are spared, by ranges in use; at most half of the resident "
+                "blocks"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -71,7 +76,8 @@ static void unlink_block(struct plus *plus, struct range *range, uint32_t block)
 }
 
 static void append_block(struct plus *plus, struct range *range, uint32_t block) {
-    plus->blocks[block] = (struct block){.before = range->last, .when = ++plus->arrivals};
+    plus->blocks[block] = (struct block){
+        .before = range->last, .when = ++plus->arrivals, .number = ++range->arrivals};
     *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
     range->last = block + 1;
     plus->held++;
@@ -105,19 +111,26 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- launches ---- */
 
-static void use_range(const struct plus *plus, struct range *range) {
+static void use_range(struct plus *plus, struct range *range, uint32_t blocks) {
     if (range->used == plus->launches)
         return;
     range->interval = range->used > 0 ? plus->launches - range->used : 0;
     range->used = plus->launches;
+    plus->used++;
+    plus->used_blocks += blocks;
 }
 
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     struct plus *plus = state;
-    plus->launches += event->begins;
-    for (uint32_t i = 0; event->operands && i < event->operand_count; i++)
-        use_range(plus, range_at(plus, event->operands[i].range));
+    if (event->begins) {
+        plus->launches++;
+        plus->used = plus->used_blocks = 0;
+    }
+    for (uint32_t i = 0; event->operands && i < event->operand_count; i++) {
+        uint32_t range = event->operands[i].range;
+        use_range(plus, range_at(plus, range), view->ranges[range].block_count);
+    }
     ff__profile_on_launch(state, view, event, advice);
 }
 
@@ -158,22 +171,40 @@ struct candidate {
     bool newest; /* it came last; else first */
 };
 
-static bool can_go(const struct hunt *hunt, uint32_t block) {
-    const struct plus *plus = hunt->plus;
-    const struct block *b = &plus->blocks[block];
-    uint32_t half = plus->held / 2, latest = plus->latest < half ? plus->latest : half;
-    return b->picked != plus->picks && block != hunt->naming.request->for_block &&
-           (!hunt->spares || plus->arrivals - b->when >= latest) &&
-           ff_view_evictable(hunt->naming.view, plus->tier, block);
+/* Whether half of what is there has room for a third of `latest` of each range that the running launch uses. */
+static bool has_room(const struct plus *plus) {
+    return plus->used_blocks > 0 && plus->latest / 3 * plus->used <= plus->held / 2;
 }
 
-static struct candidate candidate_of(const struct hunt *hunt, const struct range *range) {
+/* Whether the running launch may be using the block, as one of the latest arrivals. If there is room, each range that the launch
+ * uses has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
+static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) {
     const struct plus *plus = hunt->plus;
+    const struct range *range = range_at(plus, number);
+    uint32_t half = plus->held / 2, latest = plus->latest < half ? plus->latest : half;
+    if (!has_room(plus))
+        return plus->arrivals - plus->blocks[block].when < latest;
+    uint32_t least = plus->latest / 3;
+    uint32_t share = latest * hunt->naming.view->ranges[number].block_count / plus->used_blocks;
+    return range->used == plus->launches &&
+           range->arrivals - plus->blocks[block].number < (share > least ? share : least);
+}
+
+static bool can_go(const struct hunt *hunt, uint32_t range, uint32_t block) {
+    return hunt->plus->blocks[block].picked != hunt->plus->picks &&
+           block != hunt->naming.request->for_block &&
+           !(hunt->spares && is_spared(hunt, range, block)) &&
+           ff_view_evictable(hunt->naming.view, hunt->plus->tier, block);
+}
+
+static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
+    const struct plus *plus = hunt->plus;
+    const struct range *range = range_at(plus, number);
     uint32_t use = next_use(plus, range);
     bool newest = is_passed(range) && use != FAR;
     struct candidate candidate = {FF_NONE, use, 0, newest};
     uint32_t at = newest ? range->last : range->first;
-    while (at && !can_go(hunt, at - 1))
+    while (at && !can_go(hunt, number, at - 1))
         at = newest ? plus->blocks[at - 1].before : plus->blocks[at - 1].after;
     if (at) {
         candidate.block = at - 1;
@@ -196,10 +227,9 @@ static bool is_better(const struct candidate *a, const struct candidate *b) {
 static uint32_t find_victim(const struct hunt *hunt) {
     struct candidate best = {.block = FF_NONE};
     for (uint32_t i = 0; i < hunt->plus->profile.range_end; i++) {
-        const struct range *range = range_at(hunt->plus, i);
-        if (!range->first)
+        if (!range_at(hunt->plus, i)->first)
             continue;
-        struct candidate candidate = candidate_of(hunt, range);
+        struct candidate candidate = candidate_of(hunt, i);
         if (is_better(&candidate, &best))
             best = candidate;
     }

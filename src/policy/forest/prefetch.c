@@ -110,6 +110,8 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
         const struct ff_fault_group *group = &groups[i];
         struct ff__tree_shape shape =
             ff__profile_shape(&forest->profile, view->blocks[group->block].range);
+        if (shape.span_pages <= FF_BLOCK_PAGES)
+            continue;
         struct span span = span_of(view, &shape, group->block);
         struct ff_mask wanted[FF__TREE_MASKS];
         if (span.count == 1)
