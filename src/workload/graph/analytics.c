@@ -41,8 +41,10 @@ struct program {
 };
 
 static struct edges take_edges(struct ff__call *call, const struct graph *graph) {
-    return (struct edges){ff__call_take(call, graph->edges * ID),
-                          ff__call_take(call, graph->edges * ID)};
+    struct edges edges;
+    edges.source = ff__call_take(call, graph->edges * ID);
+    edges.target = ff__call_take(call, graph->edges * ID);
+    return edges;
 }
 
 static void give_edges(struct ff__call *call, const struct edges *edges) {
@@ -156,9 +158,8 @@ static void look_up(struct ff__call *call, const struct graph *graph,
     ff__call_give(call, &table);
 }
 
-/* Returns the numbers by new number, which are kept. */
-static struct ff__pool_block renumber(struct ff__call *call, const struct graph *graph,
-                                      const struct edges *edges) {
+/* What it finds stays: the numbers by new number, and degrees. */
+static void renumber(struct ff__call *call, const struct graph *graph, const struct edges *edges) {
     uint64_t bytes = graph->vertices * ID;
     struct ff__pool_block majors = ff__call_take(call, 2 * bytes); /* and how often each is one */
     find_vertices(call, &edges->source, &majors);
@@ -174,7 +175,6 @@ static struct ff__pool_block renumber(struct ff__call *call, const struct graph 
     ff__call_sort_radix(call, "sort_degrees", &labels);
     look_up(call, graph, &labels, &edges->source);
     look_up(call, graph, &labels, &edges->target);
-    return labels;
 }
 
 static struct edges load(struct ff__call *call, const struct graph *graph) {
@@ -208,11 +208,10 @@ static void sort_rows(struct ff__call *call, const struct graph *graph, const st
 
 static struct rows compress(struct ff__call *call, const struct graph *graph,
                             const struct edges *edges, bool weighted) {
-    uint64_t weights = weighted ? graph->edges * ID : 0;
-    struct rows rows = {ff__call_take(call, (graph->vertices + 1) * ID),
-                        ff__call_take(call, graph->edges * ID),
-                        ff__call_take(call, weights),
-                        {0, 0}};
+    struct rows rows;
+    rows.offsets = ff__call_take(call, (graph->vertices + 1) * ID);
+    rows.indices = ff__call_take(call, graph->edges * ID);
+    rows.weights = ff__call_take(call, weighted ? graph->edges * ID : 0);
     ff__call_begin(call, "clear_rows");
     ff__call_stream(call, &rows.offsets, true);
     ff__call_stream(call, &rows.indices, true);
