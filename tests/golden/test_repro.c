@@ -180,8 +180,9 @@ static void test_forest_tables(void **state) {
 /* One job that harvests and one that yields, on a 64th of the devices' memory. */
 static void test_huvm(void **state) {
     (void)state;
-    static const char *const workloads[] = {"pagerank:scale=64,iterations=5",
-                                            "wcc:nodes=58655849,arcs=261321071,scale=64"};
+    static const char *const workloads[] = {
+        "pagerank:scale=64,iterations=5",
+        "wcc:nodes=58655849,arcs=261321071,scale=64,calls=1048576"};
     json_t *published;
     assert_int_equal(ff__repro_published("huvm", &published), 0);
     json_t *cases = json_object_get(published, "cases");
@@ -193,7 +194,7 @@ static void test_huvm(void **state) {
     json_array_remove(jobs, 1);
     for (size_t i = 0; i < 2; i++)
         json_object_set_new(json_array_get(jobs, i), "workload", json_string(workloads[i]));
-    json_object_set_new(json_array_get(jobs, 0), "start_s", json_real(0.02));
+    json_object_set_new(json_array_get(jobs, 0), "start_s", json_real(0.05));
     json_decref(check("huvm", ff__repro_huvm.run, published));
 }
 

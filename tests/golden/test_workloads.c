@@ -42,10 +42,10 @@ static const struct {
     {"resnet50", "batch=1,length=32,iterations=2"},
     {"resnet101", "batch=1,length=32,iterations=2"},
     {"vgg16", "batch=1,length=32,iterations=2"},
-    {"pagerank", "size=12M,iterations=3"},
-    {"wcc", "size=12M,iterations=2"},
-    {"bfs-levels", "size=12M,iterations=4"},
-    {"louvain", "size=12M,iterations=2"},
+    {"pagerank", "size=12M,iterations=3,chunk=1024"},
+    {"wcc", "size=12M,iterations=2,chunk=1024"},
+    {"bfs-levels", "size=12M,iterations=4,chunk=1024"},
+    {"louvain", "size=12M,iterations=2,chunk=1024"},
 };
 
 static void spec_of(const char *name, char spec[128]) {

@@ -1,7 +1,11 @@
-/* Calls of graph analytics: their footprint follows from the graph, they scale with it, and no kernel leaves its arrays. */
+/* Calls of graph analytics: what the pool gives out, their footprint follows from the text and the graph, they scale, no kernel
+ * leaves the pool, and every call after the first does the same. */
 #include "base/cases.h"
 
+#include "workload/graph/pool.h"
 #include "workload/model.h"
+
+#define MIB (UINT64_C(1) << 20)
 
 static struct ff__workload *open_call(const char *spec) {
     struct ff__workload *workload = NULL;
@@ -13,18 +17,50 @@ static struct ff__workload *open_call(const char *spec) {
 
 static const char *const names[] = {"pagerank", "wcc", "bfs-levels", "louvain"};
 
+static struct ff__pool_block take(struct ff__pool *pool, uint64_t bytes, uint64_t expected) {
+    struct ff__pool_block block;
+    assert_int_equal(ff__pool_take(pool, bytes, &block), 0);
+    assert_int_equal(block.offset, expected);
+    return block;
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    struct ff__pool pool;
+    struct ff__pool_block block;
+    ff__pool_init(&pool, 16 * MIB);
+    struct ff__pool_block a = take(&pool, 4 * MIB, 0), b = take(&pool, MIB, 4 * MIB);
+    struct ff__pool_block c = take(&pool, 2 * MIB - 1, 5 * MIB);
+    assert_int_equal(c.bytes, 2 * MIB);
+    struct ff__pool_block d = take(&pool, MIB, 7 * MIB);
+    ff__pool_give(&pool, &a);
+    ff__pool_give(&pool, &c);
+    c = take(&pool, MIB, 5 * MIB); /* the smallest that is large enough */
+    ff__pool_give(&pool, &c);
+    ff__pool_give(&pool, &b); /* joins both its neighbours */
+    a = take(&pool, 7 * MIB, 0);
+    assert_int_equal(pool.peak, 8 * MIB);
+    assert_int_equal(ff__pool_take(&pool, 8 * MIB + 1, &block), -ENOSPC);
+    ff__pool_give(&pool, &a);
+    ff__pool_give(&pool, &d);
+    assert_true(pool.free_count == 1 && pool.free[0].bytes == 16 * MIB);
+}
+
+/* Growing text: an old and a new buffer at the same time, of text and of 8 bytes a row. */
 static void test_footprint(void **state) {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         char spec[96];
-        snprintf(spec, sizeof spec, "%s:nodes=64000,arcs=640000,scale=4", names[i]);
+        snprintf(spec, sizeof spec, "%s:nodes=9,arcs=64000000,scale=4,chunk=16", names[i]);
         struct ff__workload *workload = open_call(spec);
-        assert_int_equal(ff__workload_footprint(workload), 160000 * 16 * 3 + 16000 * 32);
+        uint64_t text = 16000000 * UINT64_C(4), rows = 16000000 * UINT64_C(8);
+        uint64_t bytes = ff__workload_footprint(workload);
+        assert_true(bytes > 2 * rows + text && bytes <= 2 * (rows + text) + 16 * MIB);
         ff__workload_close(workload);
         snprintf(spec, sizeof spec, "%s:size=64M", names[i]);
         workload = open_call(spec);
-        uint64_t bytes = ff__workload_footprint(workload);
-        assert_true(bytes <= 64 << 20 && bytes > (64 << 20) - (64 << 10));
+        bytes = ff__workload_footprint(workload);
+        assert_true(bytes > 63 * MIB && bytes < 65 * MIB);
         ff__workload_close(workload);
     }
 }
@@ -36,33 +72,52 @@ static uint64_t end_of(const struct ff__operand *operand) {
     return end;
 }
 
+static void check_kernel(const struct ff__workload *workload, const struct ff__kernel *kernel) {
+    assert_true(kernel->operand_count > 0 && kernel->traffic > 0);
+    for (uint32_t k = 0; k < kernel->operand_count; k++)
+        assert_true(end_of(&kernel->operands[k]) <= workload->arrays[0].bytes);
+}
+
+/* Returns its kernels. */
+static uint32_t walk(const char *spec) {
+    struct ff__workload *workload = open_call(spec);
+    struct ff__action action;
+    uint32_t launches = 0;
+    for (uint64_t j = 0; workload->type->action(workload, j, &action); j++) {
+        launches += action.kind == FF__ACTION_LAUNCH;
+        if (action.kind == FF__ACTION_LAUNCH)
+            check_kernel(workload, &action.kernel);
+    }
+    ff__workload_close(workload);
+    return launches;
+}
+
 static void test_bounds(void **state) {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         char spec[96];
         snprintf(spec, sizeof spec, "%s:size=64M,iterations=7", names[i]);
-        struct ff__workload *workload = open_call(spec);
-        struct ff__action action;
-        uint32_t launches = 0;
-        for (uint64_t j = 0; workload->type->action(workload, j, &action); j++) {
-            if (action.kind != FF__ACTION_LAUNCH)
-                continue;
-            launches++;
-            assert_true(action.kernel.operand_count > 0 && action.kernel.traffic > 0);
-            for (uint32_t k = 0; k < action.kernel.operand_count; k++) {
-                const struct ff__operand *operand = &action.kernel.operands[k];
-                assert_true(end_of(operand) <= workload->arrays[operand->array].bytes);
-            }
-        }
-        assert_int_equal(launches, 1 + 8 + 8 + 1 + 8 + 1 + 7);
-        ff__workload_close(workload);
+        uint32_t once = walk(spec);
+        snprintf(spec, sizeof spec, "%s:size=64M,iterations=7,calls=3", names[i]);
+        /* a call has the same kernels each time: three to make rows, one to sort them, and the iterations */
+        assert_int_equal(walk(spec) - once, 2 * (4 + 7));
     }
+}
+
+static void test_too_many(void **state) {
+    (void)state;
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    assert_int_equal(ff__workload_open("wcc:chunk=1", 1, &workload, &error), -EINVAL);
+    assert_non_null(strstr(error.message, "larger chunks"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool),
         cmocka_unit_test(test_footprint),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
