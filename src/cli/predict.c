@@ -114,14 +114,15 @@ static int bench(const struct ff__model *model, const struct ff__dataset *datase
 
 static void show(const char *name, const struct ff__score *score) {
     struct ff__table table;
-    ff__table_init(&table, "lrrrrr");
-    ff__table_cells(&table, "", "top-1", "F1", "top-10", "majority", "unknown", NULL);
+    ff__table_init(&table, "lrrrrrr");
+    ff__table_cells(&table, "", "top-1", "F1", "top-10", "majority", "unknown", "no page", NULL);
     ff__table_cell(&table, "%s", name);
     ff__table_cell(&table, "%.4f", score->top1);
     ff__table_cell(&table, "%.4f", score->f1);
     ff__table_cell(&table, "%.4f", score->top10);
     ff__table_cell(&table, "%.4f", score->majority);
     ff__table_cell(&table, "%.4f", score->escape);
+    ff__table_cell(&table, "%.4f", score->no_page);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }

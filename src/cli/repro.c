@@ -31,7 +31,8 @@ static const struct argp_option repro_options[] = {
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
            "forest: benchmarks, homogeneous, costs, ablation, systems, presets, networks, "
-           "interval, composition (default: all); deepum: paper, ablation (default: paper)"),
+           "interval, composition (default: all); deepum: paper, ablation (default: paper); "
+           "hlsh: predictors, runs (default: both)"),
     OPTION("resume", RESUME, "FILE",
            "keep the runs that have ended in this file, and do not make those again that it has "
            "(default: "

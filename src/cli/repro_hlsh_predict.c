@@ -195,6 +195,7 @@ static double metric_of(const struct candidate *candidate, const char *metric) {
         {"top1", found->score.top1},
         {"top10", found->score.top10},
         {"majority", found->score.majority},
+        {"no_page", found->score.no_page},
         {"params", found->params},
         {"work", found->work},
         {"memory", found->params + found->work},
@@ -257,7 +258,7 @@ static void make_mean(json_t *means, struct work *work, const json_t *rows, cons
 }
 
 static void make_tables(struct work *work, const json_t *published, json_t *tables) {
-    static const char *const mean_of[] = {"f1", "top1", "majority"};
+    static const char *const mean_of[] = {"f1", "top1", "majority", "no_page"};
     size_t i, j;
     json_t *table, *metric, *means = NULL;
     json_array_foreach(json_object_get(published, "tables"), i, table) {

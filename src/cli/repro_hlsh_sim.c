@@ -2,7 +2,10 @@
  *
  * A predictor is pre-trained on five of the programs, at other sizes than those that are then run, and
  * fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault costs beyond
- * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards). */
+ * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards).
+ *
+ * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number of instructions that
+ * its Table 10 prints. A program that ends before that is run to its end. */
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro_hlsh.h"
@@ -91,6 +94,7 @@ struct run {
 struct work {
     struct ff__gpu gpu;
     uint64_t seed;
+    bool cut;          /* what is run now: all is cut as the paper's runs are */
     char model[256];   /* a file */
     uint32_t checksum; /* of the model */
     struct run *runs;  /* [program][column] */
@@ -182,9 +186,28 @@ static unsigned program_number(const char *workload) {
     return UNKNOWN;
 }
 
+static void free_runs(struct work *work) {
+    for (unsigned i = 0; work->runs && i < work->programs * COLUMNS; i++)
+        free(work->runs[i].name);
+    free(work->runs);
+    work->runs = NULL;
+}
+
+/* One that has to be larger to be as long as the paper's has a workload of its own. */
+static const char *workload_of(const struct work *work, const json_t *program) {
+    const char *longer = ff__repro_text(program, "cut_workload");
+    return work->cut && longer[0] ? longer : ff__repro_text(program, "workload");
+}
+
+/* Of warps; 0: the run is not cut. */
+static uint64_t limit_of(const struct work *work, const json_t *program) {
+    return work->cut ? (uint64_t)ff__repro_number(program, "instructions") / LANES : 0;
+}
+
 static void plan_runs(struct work *work, const json_t *programs) {
     size_t i;
     json_t *program;
+    free_runs(work);
     work->programs = (unsigned)json_array_size(programs);
     work->runs = ff__must(calloc((size_t)work->programs * COLUMNS + 1, sizeof *work->runs));
     json_array_foreach(programs, i, program) for (unsigned c = 0; c < COLUMNS; c++) {
@@ -204,7 +227,8 @@ static void run_job(void *self, unsigned index) {
     struct run *run = &work->runs[index];
     struct ff_error error;
     const struct ff__simulation simulation = {
-        .subject = {ff__repro_text(run->program, "workload"), false, work->seed},
+        .subject = {workload_of(work, run->program), false, work->seed},
+        .instructions = limit_of(work, run->program),
         .gpu = &work->gpu,
         .system = &run->system,
         .devices = 1,
@@ -219,11 +243,14 @@ static void run_job(void *self, unsigned index) {
 static char *name_job(const void *self, unsigned index) {
     const struct work *work = self;
     const struct run *run = &work->runs[index];
-    const char *workload = ff__repro_text(run->program, "workload");
-    const char *system = columns[run->column].system;
-    return columns[run->column].learned
-               ? ff__text("%s: %s, model %08x", workload, system, (unsigned)work->checksum)
-               : ff__text("%s: %s", workload, system);
+    const char *workload = workload_of(work, run->program);
+    char model[32] = "", end[48] = "";
+    if (columns[run->column].learned)
+        snprintf(model, sizeof model, ", model %08x", (unsigned)work->checksum);
+    if (work->cut)
+        snprintf(end, sizeof end, ", %llu instructions",
+                 (unsigned long long)limit_of(work, run->program));
+    return ff__text("%s: %s%s%s", workload, columns[run->column].system, model, end);
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
@@ -305,6 +332,16 @@ static double faults(const struct work *work, unsigned program, enum column colu
 
 /* ---- tables ---- */
 
+static json_t *add_table(const struct work *work, json_t *tables, const char *id,
+                         const char *what) {
+    char *full = ff__text("%s%s", work->cut ? "cut." : "", id);
+    char *text = ff__text("%s%s", what, work->cut ? "; runs cut as published" : "");
+    json_t *table = ff__repro_table(tables, full, text);
+    free(full);
+    free(text);
+    return table;
+}
+
 /* A row a program; `member`: of the published row, or NULL. */
 struct made {
     const char *id, *what, *member;
@@ -340,7 +377,7 @@ static const struct made by_program[] = {
 };
 
 static void program_table(const struct work *work, const struct made *made, json_t *tables) {
-    json_t *table = ff__repro_table(tables, made->id, made->what);
+    json_t *table = add_table(work, tables, made->id, made->what);
     for (unsigned i = 0; i < work->programs; i++) {
         const json_t *program = work->runs[i * COLUMNS].program;
         ff__repro_row(table, ff__repro_text(program, "program"),
@@ -366,7 +403,7 @@ static double mean(const struct work *work, figure *ours, enum column column) {
 static void latency_table(const struct work *work, const struct ff__repro_plan *plan,
                           json_t *tables, const char *id, const char *what, enum column first,
                           figure *ours) {
-    json_t *table = ff__repro_table(tables, id, what), *latency;
+    json_t *table = add_table(work, tables, id, what), *latency;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "latencies"), i, latency)
         ff__repro_row(table, ff__repro_text(latency, "latency"), ff__repro_number(latency, "ipc"),
@@ -377,7 +414,7 @@ static void latency_table(const struct work *work, const struct ff__repro_plan *
 static void system_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
                          const char *id, const char *what, const char *member, figure *ours) {
     const json_t *means = json_object_get(plan->published, "means");
-    json_t *table = ff__repro_table(tables, id, what);
+    json_t *table = add_table(work, tables, id, what);
     for (unsigned c = 0; c < COLUMNS; c++)
         ff__repro_row(table, columns[c].system,
                       c == HLSH ? ff__repro_number(means, member) : (double)NAN,
@@ -409,7 +446,7 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
         {"hit rate, oracle", NULL, ORACLE, hit_rate},
     };
     const json_t *means = json_object_get(plan->published, "means");
-    json_t *table = ff__repro_table(tables, "means", "arithmetic means over the programs");
+    json_t *table = add_table(work, tables, "means", "arithmetic means over the programs");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         ff__repro_row(table, rows[i].name,
                       rows[i].member ? ff__repro_number(means, rows[i].member) : (double)NAN,
@@ -457,23 +494,28 @@ static int prepare(struct work *work) {
     return 0;
 }
 
+static int run_programs(struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+    plan_runs(work, json_object_get(plan->published, "programs"));
+    const struct ff__repro_runs runs = {work->programs * COLUMNS, run_job, name_job, found_by_job,
+                                        work};
+    int status = ff__repro_run_all(plan, &runs);
+    if (!status)
+        make_tables(work, plan, tables);
+    return status;
+}
+
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     struct work work = {.seed = plan->seed};
     int status = prepare(&work);
     if (status)
         return status;
     status = pretrain(&work, plan);
-    if (!status) {
-        plan_runs(&work, json_object_get(plan->published, "programs"));
-        const struct ff__repro_runs runs = {work.programs * COLUMNS, run_job, name_job,
-                                            found_by_job, &work};
-        status = ff__repro_run_all(plan, &runs);
-    }
     if (!status)
-        make_tables(&work, plan, tables);
+        status = run_programs(&work, plan, tables);
+    work.cut = true;
+    if (!status)
+        status = run_programs(&work, plan, tables);
     remove(work.model);
-    for (unsigned i = 0; work.runs && i < work.programs * COLUMNS; i++)
-        free(work.runs[i].name);
-    free(work.runs);
+    free_runs(&work);
     return status;
 }

@@ -8,6 +8,7 @@ json_t *ff__score_json(const char *subject, const struct ff__score *score) {
     ff__json_set(run, "top10", ff__json_number(score->top10));
     ff__json_set(run, "majority", ff__json_number(score->majority));
     ff__json_set(run, "unknown", ff__json_number(score->escape));
+    ff__json_set(run, "no_page", ff__json_number(score->no_page));
     return run;
 }
 

@@ -5,7 +5,7 @@
 #include "cli/outputs.h"
 #include "learn/train.h"
 
-/* {"subject", "top1", "f1", "top10", "majority", "unknown"}; the caller owns it. */
+/* {"subject", "top1", "f1", "top10", "majority", "unknown", "no_page"}; the caller owns it. */
 json_t *ff__score_json(const char *subject, const struct ff__score *score);
 
 /* Writes them as the runs of a command. Returns 0 or an exit status. */

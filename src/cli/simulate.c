@@ -122,6 +122,7 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .seed = simulation->subject.seed,
         .system = *simulation->system,
         .check = simulation->check,
+        .instructions = simulation->instructions,
         .untimed = simulation->untimed,
         .settles = simulation->settles,
         .explain = simulation->explains ? note_finding : NULL,

@@ -29,7 +29,8 @@ struct ff__simulation {
      * they do not need then */
     const struct ff__words *beside;
     bool check, untimed, settles, explains;
-    const char *trace; /* a file to be written; NULL: none */
+    uint64_t instructions; /* of warps: the run ends after so many; 0: at its end */
+    const char *trace;     /* a file to be written; NULL: none */
 };
 
 /* What a policy has found of a kernel and an array; "": of none in particular. */

@@ -49,7 +49,11 @@ static const char train_help[] =
     "Trains a page predictor on the accesses of simulated programs, and shows how good it is on "
     "accesses that it was not trained on.\v"
     "top-1 is the share of predictions that name the right page; F1 is weighted by class; majority "
-    "is the score of always predicting the most frequent class.\n"
+    "is the score of always predicting the most frequent class; unknown is the share of pages "
+    "without a class, which no prediction can name; no page is the share that top-1 counts as "
+    "right "
+    "although the class names no page: it is the first access to its array in the stream, of which "
+    "the class has only the place in its block.\n"
     "\n"
     "Interrupted training (Ctrl-C) continues with the same command.\n"
     "\n"
@@ -131,6 +135,7 @@ static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, isnan(score->top10) ? "-" : "%.4f", score->top10);
     ff__table_cell(table, "%.4f", score->majority);
     ff__table_cell(table, "%.4f", score->escape);
+    ff__table_cell(table, "%.4f", score->no_page);
 }
 
 /* `params`: 0 of what has no network. */
@@ -150,6 +155,7 @@ static void add(struct results *results, const char *subject, const char *networ
     results->sum.top10 += score->top10;
     results->sum.majority += score->majority;
     results->sum.escape += score->escape;
+    results->sum.no_page += score->no_page;
 }
 
 /* Means over the programs, which are what the paper states. */
@@ -160,6 +166,7 @@ static void show_mean(struct results *results, unsigned count) {
         .top10 = results->sum.top10 / count,
         .majority = results->sum.majority / count,
         .escape = results->sum.escape / count,
+        .no_page = results->sum.no_page / count,
     };
     ff__table_cells(&results->table, "mean", "", "", NULL);
     show_score(&results->table, &mean);
@@ -255,9 +262,9 @@ static int train(const struct ff__options *options) {
         status = read_plan(options, &plan);
     if (!status)
         status = ff__outputs_read(options, &outputs);
-    ff__table_init(&results.table, "lrrrrrrr");
+    ff__table_init(&results.table, "lrrrrrrrr");
     ff__table_cells(&results.table, "", "classes", "parameters", "top-1", "F1", "top-10",
-                    "majority", "unknown", NULL);
+                    "majority", "unknown", "no page", NULL);
     if (!status)
         status = train_all(&plan, options->words[0], &results);
     if (!status && ff__outputs_leave_tables(&outputs))

@@ -81,6 +81,8 @@ static int make_token(struct builder *builder, const struct ff__trail *trail, ui
     struct ff__trail after = moved(builder, trail, at);
     dataset->label[at] =
         (uint16_t)ff__vocab_number(&builder->features->classes, class_value(builder, &after, at));
+    dataset->names_page[at] =
+        ff__trail_has(&after, builder->corpus->accesses[at + dataset->distance].array);
     if (for_test(builder, stream, at + dataset->distance))
         dataset->test[dataset->test_count++] = (uint32_t)at;
     else
@@ -100,12 +102,13 @@ static int allocate(struct ff__dataset *dataset, uint64_t count) {
     dataset->count = count;
     dataset->ids = malloc((count + 1) * sizeof *dataset->ids);
     dataset->label = malloc((count + 1) * sizeof *dataset->label);
+    dataset->names_page = calloc(count + 1, sizeof *dataset->names_page);
     dataset->age = malloc((count + 1) * sizeof *dataset->age);
     dataset->train = malloc((count + 1) * sizeof *dataset->train);
     dataset->test = malloc((count + 1) * sizeof *dataset->test);
-    return dataset->ids && dataset->label && dataset->age && dataset->train && dataset->test
-               ? 0
-               : -ENOMEM;
+    bool all = dataset->ids && dataset->label && dataset->names_page && dataset->age &&
+               dataset->train && dataset->test;
+    return all ? 0 : -ENOMEM;
 }
 
 int ff__dataset_build(struct ff__dataset *dataset, struct ff__features *features,
@@ -136,6 +139,7 @@ int ff__dataset_build(struct ff__dataset *dataset, struct ff__features *features
 void ff__dataset_fini(struct ff__dataset *dataset) {
     free(dataset->ids);
     free(dataset->label);
+    free(dataset->names_page);
     free(dataset->age);
     free(dataset->train);
     free(dataset->test);

@@ -18,8 +18,9 @@ struct ff__dataset {
     uint64_t count;                /* tokens */
     uint16_t (*ids)[FF__FEATURES]; /* [count] */
     uint16_t *label;               /* [count] */
-    uint32_t *age;                 /* [count]; tokens of its stream before it */
-    uint32_t *train, *test;        /* positions whose class is known, in random order */
+    uint8_t *names_page;    /* [count]; 0: the stream has not accessed the class's array yet */
+    uint32_t *age;          /* [count]; tokens of its stream before it */
+    uint32_t *train, *test; /* positions whose class is known, in random order */
     uint32_t train_count, test_count;
 };
 

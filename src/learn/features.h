@@ -55,6 +55,11 @@ void ff__features_fini(struct ff__features *features);
 /* Ids that the feature takes, 0 included. */
 uint32_t ff__feature_ids(const struct ff__features *features, enum ff__feature feature);
 
+/* Whether the trail is in this array; a distance in one where it is not names no page. */
+static inline bool ff__trail_has(const struct ff__trail *trail, uint32_t array) {
+    return trail->page[array % FF__ARRAYS] != 0;
+}
+
 /* The array and the page's distance from the trail in it, as one value. An array that was never
  * touched begins at its block. */
 int64_t ff__trail_delta(const struct ff__trail *trail, uint32_t array, uint32_t page);

@@ -34,7 +34,8 @@ static void score_batch(struct run *run, const struct ff__dataset *dataset, uint
         uint32_t best = 0;
         for (uint32_t c = 1; c < classes; c++)
             best = logits[c] > logits[best] ? c : best;
-        ff__tally_count(&run->tally, class_of(run, run->batch.label[i]), class_of(run, best));
+        ff__tally_count(&run->tally, class_of(run, run->batch.label[i]), class_of(run, best),
+                        dataset->names_page[run->positions[i]]);
     }
 }
 

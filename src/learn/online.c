@@ -88,7 +88,8 @@ static int resolve(struct run *run, struct stream *stream, const struct ff__acce
     int64_t value = ff__trail_delta(&stream->then, access->array, access->page);
     if (kind == SCORED && run->tests)
         ff__tally_count(&run->tally, ff__tally_number(&run->tally, value),
-                        made->found ? ff__tally_number(&run->tally, made->value) : FF__ESCAPE);
+                        made->found ? ff__tally_number(&run->tally, made->value) : FF__ESCAPE,
+                        ff__trail_has(&stream->then, access->array));
     bool teaches = run->tests ? run->goes_on && kind != TRAIN : kind == TRAIN;
     return teaches ? run->type->teach(run->self, &made->keys, value) : 0;
 }

@@ -30,11 +30,14 @@ uint32_t ff__tally_number(struct ff__tally *tally, int64_t value) {
     return added ? next : FF__ESCAPE;
 }
 
-void ff__tally_count(struct ff__tally *tally, uint32_t actual, uint32_t predicted) {
+void ff__tally_count(struct ff__tally *tally, uint32_t actual, uint32_t predicted,
+                     bool names_page) {
+    bool right = actual == predicted && actual != FF__ESCAPE;
     tally->samples++;
     tally->actual[actual]++;
     tally->predicted[predicted]++;
-    tally->right[actual] += actual == predicted && actual != FF__ESCAPE;
+    tally->right[actual] += right;
+    tally->no_page += right && !names_page;
 }
 
 void ff__tally_conclude(const struct ff__tally *tally, struct ff__score *score) {
@@ -54,5 +57,6 @@ void ff__tally_conclude(const struct ff__tally *tally, struct ff__score *score) 
     score->top10 = (double)tally->top10 / samples;
     score->f1 = f1 / samples;
     score->majority = (double)most / samples;
+    score->no_page = (double)tally->no_page / samples;
     score->escape = (double)tally->actual[FF__ESCAPE] / samples;
 }

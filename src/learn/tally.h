@@ -13,12 +13,13 @@ struct ff__score {
     double f1;          /* of each class, weighted by how often it occurs */
     double majority;    /* the share of the class that is most frequent */
     double escape;      /* the share of classes without a number */
+    double no_page;     /* the share that counts as right although the class names no page */
 };
 
 struct ff__tally {
     uint32_t classes;
     uint64_t *actual, *predicted, *right; /* [classes] */
-    uint64_t samples, top10;
+    uint64_t samples, top10, no_page;
     struct ff__map numbers; /* see ff__tally_number() */
 };
 
@@ -30,7 +31,8 @@ void ff__tally_fini(struct ff__tally *tally);
  * are no more classes, or no memory. */
 uint32_t ff__tally_number(struct ff__tally *tally, int64_t value);
 
-void ff__tally_count(struct ff__tally *tally, uint32_t actual, uint32_t predicted);
+/* `names_page`: whether the actual class does, because its stream has accessed its array before. */
+void ff__tally_count(struct ff__tally *tally, uint32_t actual, uint32_t predicted, bool names_page);
 void ff__tally_conclude(const struct ff__tally *tally, struct ff__score *score);
 
 #endif

@@ -84,13 +84,14 @@ void ff__training_step(struct ff__training *training, const struct ff__dataset *
 
 /* ---- scores ---- */
 
-static void count_row(struct ff__tally *tally, const float *logits, uint32_t label) {
+static void count_row(struct ff__tally *tally, const float *logits, uint32_t label,
+                      bool names_page) {
     uint32_t best = 0, above = 0;
     for (uint32_t c = 1; c < tally->classes; c++)
         best = logits[c] > logits[best] ? c : best;
     for (uint32_t c = 0; c < tally->classes; c++)
         above += logits[c] > logits[label];
-    ff__tally_count(tally, label, best);
+    ff__tally_count(tally, label, best, names_page);
     tally->top10 += above < 10 && label != FF__ESCAPE;
 }
 
@@ -101,7 +102,8 @@ static void run_tests(struct ff__net *net, const struct ff__dataset *dataset, ui
         ff__batch_fill(batch, dataset, dataset->test + first, here);
         net->type->forward(net, batch, logits);
         for (uint32_t i = 0; i < here; i++)
-            count_row(tally, logits + (size_t)i * tally->classes, batch->label[i]);
+            count_row(tally, logits + (size_t)i * tally->classes, batch->label[i],
+                      dataset->names_page[dataset->test[first + i]]);
     }
 }
 

@@ -8,6 +8,7 @@ nw='nw:n=256 --steps 400'
 status 0 train $nw --output straight.model
 has out top-1
 has out majority
+has out 'no page'
 [ "$(wc -l <out)" -eq 2 ] || fail "not one row: $(cat out)"
 
 "$farfault" train $nw --output broken.model >out 2>err </dev/null &
@@ -27,6 +28,7 @@ has out 'one prediction'
 status 0 predict straight.model nw:n=256 --json
 json out predict command
 json out nw:n=256 runs 0 subject
+"$json_get" out runs 0 no_page >/dev/null || fail "no share of classes without a page: $(cat out)"
 "$json_get" out runs 0 top1 >/dev/null || fail "no top1: $(cat out)"
 mistake 2 'farfault predict: --bench shows times on standard output: *' predict straight.model nw:n=256 --bench --csv
 status 0 train nw:n=256,hotspot:n=128 --steps 20 --csv

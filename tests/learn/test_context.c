@@ -311,6 +311,31 @@ static void test_online(void **state) {
     ff__corpus_fini(&corpus);
 }
 
+/* Every stream accesses a page of one array and two of another, of which the first is right without naming a page. */
+static void test_no_page(void **state) {
+    struct ff__features features = {0};
+    struct ff__corpus corpus;
+    struct ff__dataset dataset;
+    struct ff__score score;
+    (void)state;
+    ff__corpus_init(&corpus, FF__CLUSTER_SM_WARP, 1000000);
+    for (uint16_t i = 0; i < 300; i++) {
+        const struct ff__access access = {
+            .page = i % 3 * 5, .pc = 8u * (i % 3), .warp = i / 3, .array = i % 3 ? 1 : 0};
+        assert_int_equal(ff__corpus_add(&corpus, &access), 0);
+    }
+    assert_int_equal(ff__corpus_close(&corpus), 0);
+    assert_int_equal(ff__dataset_build(&dataset, &features, &corpus, 1, FF__SPLIT_STREAMS, 1), 0);
+    for (uint32_t i = 0; i < dataset.test_count; i++)
+        assert_int_equal(dataset.names_page[dataset.test[i]], dataset.test[i] % 3 == 1);
+    assert_int_equal(ff__online_score(&ff__online_order1, &corpus, &dataset, false, 1000, &score),
+                     0);
+    assert_true(score.top1 == 1 && score.no_page == 0.5);
+    ff__dataset_fini(&dataset);
+    ff__features_fini(&features);
+    ff__corpus_fini(&corpus);
+}
+
 /* What learning on is worth: the last fifth is as nothing before it. */
 static void test_goes_on(void **state) {
     struct ff__corpus corpus;
@@ -331,7 +356,7 @@ int main(void) {
         cmocka_unit_test(test_periods),    cmocka_unit_test(test_frequent),
         cmocka_unit_test(test_confidence), cmocka_unit_test(test_changes),
         cmocka_unit_test(test_twin),       cmocka_unit_test(test_online),
-        cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_no_page),    cmocka_unit_test(test_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,10 +18,13 @@ struct bench {
     struct ff_advice_list advice;
 };
 
+static const struct ff_link_cost unknown[4];
+
 static void bench_open(struct bench *bench, const char *name, int64_t value) {
     memset(bench, 0, sizeof *bench);
     fake_open(&bench->fake, 2, BLOCKS);
     bench->fake.view.granule = FF_BLOCK_PAGES;
+    bench->fake.view.links = unknown;
     bench->fake.view.free_chunks[TIER] = &bench->free_chunks;
     bench->fake.view.capacity[TIER] = 400 * FF_BLOCK_PAGES;
     for (uint32_t block = 0; block < BLOCKS; block++)
@@ -125,13 +128,13 @@ static void test_wrong(void **state) {
     bench_close(&bench);
 }
 
-/* No more than an eighth of the device; and nothing beyond the range's end. */
+/* No more than five percent of the device; and nothing beyond the range's end. */
 static void test_bounds(void **state) {
     struct bench bench;
     (void)state;
     bench_open(&bench, NULL, 0);
     walk(&bench, 0, 1, 100);
-    bench.fake.view.capacity[TIER] = 32 * FF_BLOCK_PAGES;
+    bench.fake.view.capacity[TIER] = 80 * FF_BLOCK_PAGES;
     fault(&bench, 300);
     fault(&bench, 301);
     assert_int_equal(bench.advice.count, 4);
@@ -140,6 +143,20 @@ static void test_bounds(void **state) {
     assert_int_equal(bench.advice.count, 1);
     fault(&bench, BLOCKS - 1);
     assert_int_equal(bench.advice.count, 0);
+    bench_close(&bench);
+}
+
+/* A chain ends where a block is there already. */
+static void test_ends(void **state) {
+    struct bench bench;
+    (void)state;
+    bench_open(&bench, "depth", 8);
+    walk(&bench, 0, 1, 100);
+    *fake_resident(&bench.fake, TIER, 305) = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    fault(&bench, 300);
+    fault(&bench, 301);
+    assert_int_equal(bench.advice.count, 3);
+    assert_int_equal(bench.items[2].block, 304);
     bench_close(&bench);
 }
 
@@ -170,15 +187,21 @@ static void test_frees(void **state) {
     assert_int_equal(ff_mask_count(&advice.prefetch), FF_BLOCK_PAGES);
     walk(&bench, 0, 1, 10);
     ff__prefetch_context.base.range_freed(bench.instance.state, 0);
-    assert_int_equal(*(const uint32_t *)bench.instance.range_state, 0);
+    const unsigned char *range = bench.instance.range_state;
+    for (size_t i = 0; i < ff__prefetch_context.base.range_state_size; i++)
+        assert_int_equal(range[i], 0);
     bench_close(&bench);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows), cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_wrong),   cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_frees),   cmocka_unit_test(test_without_content),
+        cmocka_unit_test(test_follows),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_frees),
+        cmocka_unit_test(test_without_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -348,6 +348,26 @@ static void test_told(void **state) {
     }
 }
 
+/* A run that is cut in the middle of a launch has its part of the launch's time; one that is cut behind its end is whole. */
+static void test_cut(void **state) {
+    static struct ff__gpu preset;
+    const struct little twice = {.pages = 2048, .launches = 2, .ctas = 8, .warps = 4};
+    struct ff_error error = {""};
+    struct ff__sim_result whole = little_run(&twice, "gtx1080ti", "demand", 0), cut;
+    struct ff__sim_config config = {.gpu = &preset, .devices = 1, .seed = 1, .check = true};
+    (void)state;
+    assert_int_equal(ff__gpu_read("gtx1080ti", GPU_FOLDER, &preset, &error), 0);
+    config.instructions = whole.instructions + 1;
+    assert_int_equal(little_try(&twice, &config, "demand", &cut, &error), 0);
+    assert_memory_equal(&cut, &whole, sizeof cut);
+    config.instructions = whole.instructions / 4;
+    assert_int_equal(little_try(&twice, &config, "demand", &cut, &error), 0);
+    assert_in_range(cut.instructions, whole.instructions / 4, whole.instructions / 3);
+    assert_in_range(cut.faults, 512, 1100);
+    assert_in_range(cut.kernel_ns, whole.kernel_ns / 5, whole.kernel_ns);
+    assert_true(cut.time_ns < whole.time_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page_faults_once),
@@ -369,6 +389,7 @@ int main(void) {
         cmocka_unit_test(test_whole_trees),
         cmocka_unit_test(test_waves),
         cmocka_unit_test(test_told),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,13 +135,27 @@ static bool have_ended(const struct sim *sim) {
     return all;
 }
 
+/* The run ends here, in the middle of what runs. False: it has no such end, or has not come to it. */
+static bool is_cut(struct sim *sim) {
+    uint64_t limit = sim->config->instructions;
+    if (limit == 0 || ff__sim_instructions(sim) < limit)
+        return false;
+    for (uint32_t i = 0; i < sim->config->devices; i++) {
+        struct device *device = &sim->devices[i];
+        if (device->running && device->started < sim->now)
+            device->counters->kernel_ns += ff__sim_ns(sim->now - device->started);
+    }
+    return true;
+}
+
 void ff__sim_loop(struct sim *sim) {
     uint32_t steps = 0;
+    bool cut = false;
     for (uint32_t i = 0; i < sim->job_count; i++)
         ff__sim_post(sim, sim->jobs[i].start, EVENT_HOST, i, NULL);
     for (uint32_t i = 0; i < sim->config->capacity_count; i++)
         ff__sim_post(sim, sim->config->capacities[i].time_ns * PS_PER_NS, EVENT_CAPACITY, i, NULL);
-    while (!sim->failure) {
+    while (!sim->failure && !(cut = is_cut(sim))) {
         uint64_t next = run_devices(sim), event_time = ff__events_next(&sim->events);
         uint64_t target = event_time < next ? event_time : next;
         if (target == NEVER || are_over(sim))
@@ -155,6 +169,6 @@ void ff__sim_loop(struct sim *sim) {
         if (++steps % 4096 == 0)
             report_progress(sim);
     }
-    if (!sim->failure && !have_ended(sim))
+    if (!sim->failure && !cut && !have_ended(sim))
         ff__sim_fail(sim, -EDEADLK, "warps wait for pages that no transfer brings");
 }

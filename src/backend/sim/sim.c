@@ -242,6 +242,7 @@ static int record_future(const struct ff__sim_config *config, struct ff__sim_job
     struct ff__sim_config rehearsal = *config;
     struct ff__sim_result ignored;
     rehearsal.memory = 0;
+    rehearsal.instructions = 0;
     rehearsal.observe = NULL;
     rehearsal.explain = NULL;
     rehearsal.progress = NULL;

@@ -32,6 +32,9 @@ struct ff__sim_config {
     uint64_t seed;
     struct ff__system system;
     bool check; /* verify the engine's invariants after every event */
+    /* Of warps: a timed run ends when so many have been issued, with the kernels that run then counted as far as they are.
+     * 0: it runs to its end. Kernels in bulk issue none. */
+    uint64_t instructions;
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
     /* Extrapolates iterations that are like those before (iterations.c) instead of running them; not when observed.

@@ -78,7 +78,8 @@ static void fini(void *state) {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct auto_prefetch *self = state;
-    ff__sparse_start(&self->sparse, env);
+    ff__sparse_start(&self->sparse, env, sizeof(struct ff__sparse_block),
+                     sizeof(struct ff__sparse_range), 0);
     self->timings = env->arena;
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)

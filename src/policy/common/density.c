@@ -180,6 +180,11 @@ bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
     return true;
 }
 
+uint32_t ff__density_times(const struct ff__density *density, uint32_t block) {
+    const struct ff__density_block *record = block_of(density, block);
+    return record->launch == density->launches ? record->times : 0;
+}
+
 bool ff__density_is_sparse(const struct ff__density *density, uint32_t range) {
     return range_of(density, range)->is_sparse;
 }

@@ -60,6 +60,9 @@ static inline void ff__density_launch(struct ff__density *density,
 bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
                        const struct ff_fault_group *group, struct ff_fault_advice *advice);
 
+/* How often the block has come back during this launch; up to 255, and counted by faults. */
+uint32_t ff__density_times(const struct ff__density *density, uint32_t block);
+
 /* Whether blocks of the range come in leaves. */
 bool ff__density_is_sparse(const struct ff__density *density, uint32_t range);
 

@@ -110,26 +110,27 @@ static void end_witness(struct ff__remote_use *use, const struct ff_view *view, 
 }
 
 static bool is_remote(struct ff__remote_use *use, const struct ff_view *view,
-                      const struct ff_fault_group *group) {
+                      const struct ff_fault_group *group, bool may_try) {
     struct ff__remote_range *range = range_of(use, view->blocks[group->block].range);
     if (range->is_remote || range->witness == group->block + 1)
         return true;
     if (range->witness && has_left(use, view, group->tier, block_of(use, range->witness - 1)))
         end_witness(use, view, group->tier, range);
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
-    if (!back || !is_next_witness(range))
+    if (!may_try || !back || !is_next_witness(range))
         return false;
     range->witness = group->block + 1;
     return true;
 }
 
 bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
-                      const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+                      const struct ff_fault_group *group, bool may_try,
+                      struct ff_fault_advice *advice) {
     const struct ff_mask *host = ff_view_resident(view, FF_TIER_HOST, group->block);
     struct ff_mask missing = ff_mask_minus(&group->faulted, host);
     if (!has_remote_access(view, group->tier) || ff_view_holds(view, group->tier, group->block))
         return false;
-    bool remote = ff_mask_empty(&missing) && is_remote(use, view, group);
+    bool remote = ff_mask_empty(&missing) && is_remote(use, view, group, may_try);
     has_come(use, group->tier, block_of(use, group->block));
     if (!remote)
         return false;

@@ -1,23 +1,29 @@
 #include "policy/common/sparse.h"
 
-void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env) {
+void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env, size_t block_size,
+                      size_t range_size, uint32_t often) {
+    sparse->often = often;
     struct ff__sparse_block *blocks = env->block_state;
     struct ff__sparse_range *ranges = env->range_state;
     sparse->by_density = env->params[FF__SPARSE_DENSITY] != 0;
     sparse->may_be_remote = env->params[FF__SPARSE_REMOTE] != 0;
-    ff__density_start(&sparse->density, &blocks->density, sizeof *blocks, &ranges->density,
-                      sizeof *ranges);
-    ff__remote_start(&sparse->remote_use, &blocks->remote, sizeof *blocks, &ranges->remote,
-                     sizeof *ranges);
+    ff__density_start(&sparse->density, &blocks->density, block_size, &ranges->density, range_size);
+    ff__remote_start(&sparse->remote_use, &blocks->remote, block_size, &ranges->remote, range_size);
 }
 
 void ff__sparse_launch(struct ff__sparse *sparse, const struct ff_launch_event *event) {
     ff__density_launch(&sparse->density, event);
 }
 
+static bool may_try_remote(const struct ff__sparse *sparse, uint32_t block) {
+    return sparse->often == 0 || ff__density_times(&sparse->density, block) >= sparse->often;
+}
+
 bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_fault_group *group, struct ff_fault_advice *advice) {
-    return (sparse->may_be_remote && ff__remote_fault(&sparse->remote_use, view, group, advice)) ||
+    return (sparse->may_be_remote &&
+            ff__remote_fault(&sparse->remote_use, view, group, may_try_remote(sparse, group->block),
+                             advice)) ||
            (sparse->by_density && ff__density_fault(&sparse->density, view, group, advice));
 }
 

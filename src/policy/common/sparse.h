@@ -6,7 +6,7 @@
 #include "policy/common/density.h"
 #include "policy/common/remote_use.h"
 
-/* The prefetcher's state by block and range. */
+/* At the beginning of the prefetcher's state by block and range. */
 struct ff__sparse_block {
     struct ff__density_block density;
     struct ff__remote_block remote;
@@ -20,6 +20,7 @@ struct ff__sparse {
     struct ff__density density;
     struct ff__remote_use remote_use;
     bool by_density, may_be_remote;
+    uint32_t often; /* see ff__sparse_start() */
 };
 
 /* Its rows in a table of parameters, the first two. */
@@ -34,7 +35,10 @@ enum { FF__SPARSE_DENSITY, FF__SPARSE_REMOTE, FF__SPARSE_PARAMS };
     [FF__SPARSE_REMOTE] = {                                                                        \
         "remote", FF_PARAM_BOOL, 1, 0, 1, "ranges are used from the host where that costs less"}
 
-void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env);
+/* `block_size`, `range_size`: of the prefetcher's state, in bytes. `often`: how often a block has to come back during a launch
+ * before its range may be tried from the host; 0: once, in whatever launch. */
+void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env, size_t block_size,
+                      size_t range_size, uint32_t often);
 /* A launch begins or ends. */
 void ff__sparse_launch(struct ff__sparse *sparse, const struct ff_launch_event *event);
 /* Before the faults of a group are served. True: `advice` says what comes; false: this has no say in it. */

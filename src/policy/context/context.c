@@ -9,6 +9,7 @@
  * chain is made longer before it has been used up, as Linux's readahead does by a marked page. A chain is wrong if a
  * block outside of it faults first. */
 #include "learn/context.h"
+#include "policy/common/sparse.h"
 #include "policy/registry.h"
 
 #include <string.h>
@@ -26,32 +27,45 @@ struct stream {
     uint32_t chain[CHAIN], count; /* predicted to follow, and not seen yet */
 };
 
-/* Of a block. */
+/* Of a block and a range; what is common begins with the common part. */
 struct record {
+    struct ff__sparse_block sparse;
     uint8_t ahead; /* the device that it was brought to ahead, and not seen on since; 0: none */
 };
 
+struct range {
+    struct ff__sparse_range sparse;
+    struct stream stream;
+};
+
 struct context {
+    struct ff__sparse sparse;
     struct ff__context tables;
     struct record *records;
-    struct stream *by_range;
+    struct range *ranges;
     struct stream by_tier[FF_TIERS_MAX];
     uint32_t ahead[FF_TIERS_MAX]; /* records of each device */
     uint32_t depth;
+    uint64_t room;  /* percent */
     uint64_t trust; /* of FF__CONTEXT_CERTAIN */
 };
 
 enum kind { OF_RANGE = 1, OF_DEVICE };
 
-enum param { BITS, DEPTH, TRUST, PARAMS };
+enum param { OFTEN = FF__SPARSE_PARAMS, BITS, DEPTH, TRUST, ROOM, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
+    FF__SPARSE_ROWS,
+    [OFTEN] = {"often", FF_PARAM_INT, 2, 0, 255,
+               "a block may be used from the host when it has come back so often during a launch"},
     [BITS] = {"bits", FF_PARAM_INT, 12, 4, 16,
               "a table of contexts has 2^bits entries of 12 bytes"},
     [DEPTH] = {"depth", FF_PARAM_INT, 16, 0, CHAIN,
                "blocks to bring ahead of each sequence, at most"},
     [TRUST] = {"trust", FF_PARAM_INT, 50, 1, 100,
                "percent: a chain of predictions ends where it is less likely right"},
+    [ROOM] = {"room", FF_PARAM_INT, 5, 0, 100,
+              "percent of a device's memory that is filled ahead, at most"},
 };
 
 static size_t arena_size(const int64_t *values) {
@@ -61,15 +75,20 @@ static size_t arena_size(const int64_t *values) {
 static int init(void *state, const struct ff_policy_env *env) {
     struct context *context = state;
     ff__context_start(&context->tables, env->arena, (uint32_t)env->params[BITS]);
-    context->by_range = env->range_state;
+    ff__sparse_start(&context->sparse, env, sizeof(struct record), sizeof(struct range),
+                     (uint32_t)env->params[OFTEN]);
+    context->ranges = env->range_state;
     context->records = env->block_state;
     context->depth = (uint32_t)env->params[DEPTH];
+    context->room = (uint64_t)env->params[ROOM];
     context->trust = FF__CONTEXT_CERTAIN * (uint64_t)env->params[TRUST] / 100;
     return 0;
 }
 
 static void range_freed(void *state, uint32_t range) {
-    struct stream *stream = &((struct context *)state)->by_range[range];
+    struct context *context = state;
+    struct stream *stream = &context->ranges[range].stream;
+    ff__sparse_range_freed(&context->sparse, range);
     if (stream->last)
         *stream = (struct stream){0};
 }
@@ -84,12 +103,15 @@ static void settle(struct context *context, uint32_t block) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    settle(state, block);
+    struct context *context = state;
+    ff__sparse_block_freed(&context->sparse, block);
+    settle(context, block);
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    (void)view;
-    settle(state, leave->block);
+    struct context *context = state;
+    ff__sparse_leave(&context->sparse, view, leave);
+    settle(context, leave->block);
 }
 
 /* ---- sequences ---- */
@@ -147,10 +169,13 @@ static bool see(struct context *context, struct stream *stream, enum kind kind, 
 
 /* ---- chains ---- */
 
-static bool can_bring(const struct ff_view *view, uint32_t block, uint32_t tier, uint32_t range) {
+static bool can_bring(const struct context *context, const struct ff_view *view, uint32_t block,
+                      uint32_t tier, uint32_t range) {
     if (block >= view->block_limit || view->blocks[block].page_count == 0)
         return false;
     uint32_t of = view->blocks[block].range;
+    if (ff__sparse_is(&context->sparse, of))
+        return false;
     return range == FF_NONE ? view->ranges[of].home_tier == tier : of == range;
 }
 
@@ -173,7 +198,7 @@ static void predict(struct context *context, struct stream *stream, enum kind ki
             return;
         chance = chance * guess.right / FF__CONTEXT_CERTAIN;
         block += (uint32_t)guess.value;
-        if (chance < context->trust || !can_bring(view, block, group->tier, range))
+        if (chance < context->trust || !can_bring(context, view, block, group->tier, range))
             return;
         ff__recent_add(&steps, (uint32_t)guess.value, folds, lengths, FOLDS);
         stream->chain[stream->count++] = block;
@@ -186,9 +211,8 @@ static void mark(struct ff_mask *pages, uint32_t page) {
     ff_mask_unset_run(pages, leaf, leaf + FF_LEAF_PAGES);
 }
 
-/* No more than an eighth of the device is filled ahead. */
 static bool has_room(const struct context *context, const struct ff_view *view, uint32_t tier) {
-    return context->ahead[tier] < view->capacity[tier] / FF_BLOCK_PAGES / 8;
+    return context->ahead[tier] < view->capacity[tier] / FF_BLOCK_PAGES * context->room / 100;
 }
 
 /* A block without content costs its fault nothing but time; it is not worth that another one is evicted. */
@@ -199,7 +223,8 @@ static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tie
     return ff_view_free_pages(view, tier) >= FF_BLOCK_PAGES;
 }
 
-/* False: there is no room for more. */
+/* False: the chain ends here. There is no room for more; or the block is there, so that the next fault is on another one, and what was
+ * predicted to follow it would come much too early and evict what is needed sooner. */
 static bool bring_block(struct context *context, const struct ff_view *view, uint32_t block,
                         const struct ff_fault_group *group, struct ff_advice_list *advice) {
     struct record *record = &context->records[block];
@@ -210,7 +235,11 @@ static bool bring_block(struct context *context, const struct ff_view *view, uin
                               .launch = group->launch,
                               .pages = ff_view_pages(view, block)};
     bring.pages = ff_mask_minus(&bring.pages, &there);
-    if (record->ahead || ff_mask_empty(&bring.pages) || !is_worth_it(view, block, group->tier))
+    if (record->ahead)
+        return true;
+    if (ff_mask_empty(&bring.pages))
+        return false;
+    if (!is_worth_it(view, block, group->tier))
         return true;
     if (!has_room(context, view, group->tier) || !ff_advice_add(advice, &bring))
         return false;
@@ -249,20 +278,37 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
     struct context *context = state;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_fault_group *group = &groups[i];
-        struct stream *near = &context->by_range[view->blocks[group->block].range];
-        struct stream *all = &context->by_tier[group->tier];
-        if (group->tier == FF_TIER_HOST)
+        uint32_t range = view->blocks[group->block].range;
+        if (group->tier == FF_TIER_HOST || ff__sparse_is(&context->sparse, range))
             continue;
-        follow(context, near, OF_RANGE, view, group, advice);
-        follow(context, all, OF_DEVICE, view, group, advice);
+        follow(context, &context->ranges[range].stream, OF_RANGE, view, group, advice);
+        follow(context, &context->by_tier[group->tier], OF_DEVICE, view, group, advice);
     }
 }
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    (void)state;
-    advice->prefetch = ff_view_pages(view, group->block);
+    struct context *context = state;
+    if (!ff__sparse_fault(&context->sparse, view, group, advice))
+        advice->prefetch = ff_view_pages(view, group->block);
 }
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    (void)view, (void)advice;
+    ff__sparse_launch(&((struct context *)state)->sparse, event);
+}
+
+static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
+                      struct ff_advice_list *advice) {
+    ff__sparse_access(&((struct context *)state)->sparse, view, batch, advice);
+}
+
+static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
+    return ff__sparse_report(&((const struct context *)state)->sparse, index, finding);
+}
+
+static const struct ff_access_hooks accesses = {.on_access = on_access, .remote_only = true};
 
 const struct ff_prefetch_policy ff__prefetch_context = {
     .base =
@@ -275,13 +321,16 @@ const struct ff_prefetch_policy ff__prefetch_context = {
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct context),
             .block_state_size = sizeof(struct record),
-            .range_state_size = sizeof(struct stream),
+            .range_state_size = sizeof(struct range),
             .arena_size = arena_size,
             .params = params,
             .init = init,
             .range_freed = range_freed,
             .block_freed = block_freed,
+            .on_launch = on_launch,
             .on_leave = on_leave,
+            .report = report,
+            .accesses = &accesses,
         },
     .on_batch = on_batch,
     .on_fault = on_fault,

@@ -6,7 +6,8 @@
 static const struct ff_param params[FF__SPARSE_PARAMS + 1] = {FF__SPARSE_ROWS};
 
 static int init(void *state, const struct ff_policy_env *env) {
-    ff__sparse_start(state, env);
+    ff__sparse_start(state, env, sizeof(struct ff__sparse_block), sizeof(struct ff__sparse_range),
+                     0);
     return 0;
 }
 
