@@ -142,7 +142,7 @@ has out 'missing/run.trace'
 
 # ---- programs beside each other
 
-work=pagerank:size=48M,iterations=4
+work=pagerank:size=48M,iterations=4,chunk=4096
 for beside in idle wcc:size=8M,iterations=2; do
     status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems nvidia,memharvester --json=beside.json
     json beside.json '[2]' runs 2 beside
