@@ -24,7 +24,7 @@ struct bench {
     uint32_t advised;
 };
 
-static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
+static const struct ff_prefetch_policy *policy = &ff__prefetch_whole;
 
 /* A fault and a block cost a millisecond each; an access costs two microseconds. */
 #define ACCESS_PS 2000000u
@@ -210,11 +210,26 @@ static void test_no_remote_access(void **state) {
     bench_close(&bench);
 }
 
+/* `context` waits until a block has come back `often` times during a launch. */
+static void test_often(void **state) {
+    (void)state;
+    struct bench bench;
+    policy = &ff__prefetch_context;
+    bench_open(&bench, ACCESS_PS);
+    pass(&bench, 3, 10);
+    assert_int_equal(bench.mappings, 0);
+    assert_int_equal(bench.migrations, 3 * BLOCKS);
+    pass(&bench, 10, 10);
+    assert_true(bench.mappings > 0);
+    bench_close(&bench);
+    policy = &ff__prefetch_whole;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_accesses),     cmocka_unit_test(test_many_accesses),
         cmocka_unit_test(test_hot_blocks),       cmocka_unit_test(test_advice_is_not_followed),
-        cmocka_unit_test(test_no_remote_access),
+        cmocka_unit_test(test_no_remote_access), cmocka_unit_test(test_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
