@@ -185,7 +185,9 @@ static void test_fault_without_room_counts_once(void **state) {
         pthread_mutex_unlock(&live.lock);
         assert_int_equal(live_touch(&live, 1, 7, true), TOUCHED);
         assert_int_equal(live_touch(&live, 2, 7, true), TOUCHED);
+        pthread_mutex_lock(&live.pipeline.lock);
         struct ff_stats stats = live.engine.space.stats;
+        pthread_mutex_unlock(&live.pipeline.lock);
         live_close(&live);
         assert_true(live.failures > 0);
         assert_true(stats.faults >= 3);
