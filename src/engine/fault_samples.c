@@ -90,13 +90,6 @@ static size_t pages_size(const struct ff__engine *engine) {
     return (size_t)engine->space.block_limit * FF_BLOCK_PAGES * sizeof(uint32_t);
 }
 
-static bool are_wanted(const struct ff__engine *engine) {
-    for (int slot = 0; slot < FF__SLOTS; slot++)
-        if (engine->system.policy[slot]->samples)
-            return true;
-    return false;
-}
-
 static int open_tables(struct ff__fault_samples *samples, struct ff__sampler *sampler) {
     const struct ff__engine *engine = samples->engine;
     int status = 0;
@@ -113,7 +106,7 @@ static int open_tables(struct ff__fault_samples *samples, struct ff__sampler *sa
 
 int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine) {
     struct ff__sampler sampler = {.self = samples, .sample = sample, .forget = forget};
-    if (!are_wanted(engine))
+    if (!ff__system_uses_samples(&engine->system))
         return 0;
     samples->engine = engine;
     samples->tables = calloc(engine->space.tier_count, sizeof *samples->tables);

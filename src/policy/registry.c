@@ -321,3 +321,10 @@ int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *
         status = apply_keys(out, keys + 1, false, error);
     return status;
 }
+
+bool ff__system_uses_samples(const struct ff__system *system) {
+    for (int slot = 0; slot < FF__SLOTS; slot++)
+        if (system->policy[slot]->samples)
+            return true;
+    return false;
+}

@@ -56,4 +56,7 @@ int ff__policy_register(enum ff__slot slot, const struct ff_policy *policy, stru
  * what is valid. */
 int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *error);
 
+/* Whether one of its policies uses samples, if there are any. */
+bool ff__system_uses_samples(const struct ff__system *system);
+
 #endif

@@ -1,8 +1,9 @@
 /* The memory of one device: chunks of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
  *
  * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself. As a run, a
- * block of more than 31 leaves (ff__space_leaves(): of more than the backend says) takes a whole chunk, as in the NVIDIA driver, where one touched page of a
- * full block allocates 2 MiB; a shorter block shares its chunk with others. What is allocated never exceeds the
+ * full block takes a whole chunk, as in the NVIDIA driver, where one touched page of it allocates 2 MiB; a
+ * shorter block takes a chunk too from as many leaves on as its backend says (ff__space_leaves()), and shares
+ * one with others below. What is allocated never exceeds the
  * device's memory, by construction; beyond it are spare chunks, for when nothing can leave although a fault
  * must be served. The caller serializes; only of a split block's own leaf_frame, the thread that carries out its job reads. */
 #ifndef FF_SPACE_FRAMES_H

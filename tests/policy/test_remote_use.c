@@ -157,14 +157,19 @@ static void test_many_accesses(void **state) {
     bench_close(&bench);
 }
 
+/* All of the range is used from the host. */
+static void become_remote(struct bench *bench) {
+    pass(bench, 20, 10);
+    while (bench->resident)
+        leave_oldest(bench);
+}
+
 /* Of a remote range one block is used often, and migrates. Then all are, and the range migrates. */
 static void test_hot_blocks(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, ACCESS_PS);
-    pass(&bench, 20, 10);
-    while (bench.resident)
-        leave_oldest(&bench);
+    become_remote(&bench);
     uint32_t before = bench.migrations;
     use(&bench, 5, WORTH - 1);
     assert_int_equal(bench.migrations, before);
@@ -187,9 +192,7 @@ static void test_advice_is_not_followed(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, ACCESS_PS);
-    pass(&bench, 20, 10);
-    while (bench.resident)
-        leave_oldest(&bench);
+    become_remote(&bench);
     bench.ignores = true;
     bench.advised = 0;
     use(&bench, 5, 2 * WORTH - 1);

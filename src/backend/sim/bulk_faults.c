@@ -242,7 +242,8 @@ static void use_page(struct sim *sim, struct device *device, uint64_t page, uint
         ff__access_show_remote(sim, device, page, count, write);
 }
 
-/* The step's accesses to the remote ones of a block's pages, of each of which it loads so many bytes. */
+/* The step's accesses to the remote ones of a block's pages, of each of which it loads so many bytes: at least
+ * one, since a piece never has more pages than bytes. */
 static void use_in_block(struct sim *sim, struct device *device, uint32_t block, uint32_t first,
                          uint32_t end, uint64_t bytes, bool write) {
     const struct ff_tier_pages *there = &ff__facts(&sim->engine.space, block)->tier[device->tier];

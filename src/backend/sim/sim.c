@@ -52,14 +52,6 @@ static bool policy_watches(const struct ff__system *system, bool local) {
     return false;
 }
 
-/* Whether a policy uses samples, if there are any. */
-static bool uses_samples(const struct ff__system *system) {
-    for (int slot = 0; slot < FF__SLOTS; slot++)
-        if (system->policy[slot]->samples)
-            return true;
-    return false;
-}
-
 /* What its policies must see. */
 static uint32_t needs(const struct ff__system *system) {
     uint32_t all = 0;
@@ -169,7 +161,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system, false);
     sim->shows_local = policy_watches(&sim->config->system, true);
-    sim->samples = can_sample(sim->config) && uses_samples(&sim->config->system);
+    sim->samples = can_sample(sim->config) && ff__system_uses_samples(&sim->config->system);
     sim->pages_alone =
         sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);

@@ -89,6 +89,14 @@ static size_t ready_size(const struct ff__memory *memory) {
     return (memory->frames_size >> FF_BLOCK_SHIFT) * sizeof(uint32_t);
 }
 
+static size_t sums_size(const struct ff__memory *memory) {
+    return (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums;
+}
+
+static size_t has_tail_size(const struct ff__memory *memory) {
+    return (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->has_tail;
+}
+
 static size_t holds_size(const struct ff__memory *memory) {
     return (memory->device_size >> FF_BLOCK_SHIFT) * sizeof(bool);
 }
@@ -147,8 +155,8 @@ int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
     memory->managed = reserve(memory->size, -1);
     memory->host = reserve(memory->size, memory->host_fd);
     memory->zeros = reserve_open(FF_BLOCK_SIZE);
-    memory->sums = ff__lazy_map((memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
-    memory->has_tail = ff__lazy_map((memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->has_tail);
+    memory->sums = ff__lazy_map(sums_size(memory));
+    memory->has_tail = ff__lazy_map(has_tail_size(memory));
     status = -ENOMEM;
     if (memory->managed && memory->host && memory->zeros && memory->sums && memory->has_tail)
         status = ff__uffd_register(uffd, memory->managed, memory->size);
@@ -169,11 +177,8 @@ void ff__memory_fini(struct ff__memory *memory) {
     release(memory->host, memory->size);
     release(memory->aside, memory->size);
     release((char *)(uintptr_t)memory->zeros, FF_BLOCK_SIZE);
-    if (memory->sums)
-        ff__lazy_unmap(memory->sums, (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->sums);
-    if (memory->has_tail)
-        ff__lazy_unmap(memory->has_tail,
-                       (memory->size >> FF_BLOCK_SHIFT) * sizeof *memory->has_tail);
+    ff__lazy_unmap(memory->sums, sums_size(memory));
+    ff__lazy_unmap(memory->has_tail, has_tail_size(memory));
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {
         release(memory->frames[tier], memory->frames_size);
         release(memory->fresh[tier], memory->frames_size);
