@@ -97,10 +97,26 @@ static void lose(struct ff__changes *changes, uint32_t block, const struct ff_ma
     changes->gone[block] = ff_mask_or(&changes->gone[block], pages);
 }
 
+/* A message that has been read is dealt with first: whoever waits for it goes on before that. */
+void ff__changes_expect(struct ff__changes *changes, uint64_t start) {
+    hold_messages_off(changes);
+    __atomic_store_n(&changes->expected, start, __ATOMIC_RELAXED);
+    pthread_rwlock_unlock(&changes->reading);
+}
+
+static bool is_expected(struct ff__changes *changes, const struct ff__uffd_message *message) {
+    uint64_t start = message->start;
+    return message->kind == FF__UFFD_DROP && message->end == start + FF_BLOCK_SIZE &&
+           __atomic_compare_exchange_n(&changes->expected, &start, 0, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
 /* False: it is a fault. */
 static bool apply(struct ff__changes *changes, const struct ff__uffd_message *message) {
     if (message->kind == FF__UFFD_FAULT)
         return false;
+    if (is_expected(changes, message))
+        return true;
     for_each_block(changes, message->start, message->end,
                    message->kind == FF__UFFD_DROP ? drop : lose);
     __atomic_fetch_add(&changes->count, 1, __ATOMIC_RELEASE);

@@ -20,13 +20,14 @@
 
 #include <pthread.h>
 
-#define FF__BACKLOG_MAX 1024u
+#define FF__BACKLOG_MAX 4096u
 
 struct ff__changes {
     struct ff__memory *memory;
     struct ff__log log;
     pthread_rwlock_t reading; /* for writing: messages are read. For reading: pages arrive */
     uint64_t count;           /* changes so far; atomic. 0: there is nothing to look for */
+    uint64_t expected;        /* see ff__changes_expect(); atomic */
     struct ff_mask *dropped;  /* [block] */
     uint64_t *dropped_ns;     /* [block] */
     struct ff_mask *gone;     /* [block] */
@@ -46,6 +47,9 @@ int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
 /* Deals with what messages there are, for a thread that finds that the kernel lets nothing come or go before
  * that; faults are kept for the next read. */
 void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd);
+
+/* The next drop of exactly the block at this address is not the program's, and changes nothing; 0: any is. */
+void ff__changes_expect(struct ff__changes *changes, uint64_t start);
 
 /* ---- pages on their way ---- */
 

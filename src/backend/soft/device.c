@@ -42,6 +42,7 @@ static void close_used(const struct ff__soft *soft) {
 
 static void soft_close(void *self) {
     struct ff__soft *soft = self;
+    ff__page_tables_fini(&soft->page_tables);
     if (!soft->hidden || soft->uffd.sigbus)
         close_used(soft);
     if (soft->hidden) /* the numbers may be those of the program's files by now */
@@ -60,7 +61,8 @@ static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     soft->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     soft->pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
-        ff__changes_init(&soft->changes, &soft->memory, soft->log))
+        ff__changes_init(&soft->changes, &soft->memory, soft->log) ||
+        ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->uffd))
         return ff__fail(error, -ENOMEM, "cannot set up the software device: %s", strerror(errno));
     return 0;
 }
@@ -130,7 +132,10 @@ static int soft_attach(void *self, struct ff__pipeline *pipeline, struct ff_erro
     struct ff__soft *soft = self;
     soft->pipeline = pipeline;
     soft->space = &pipeline->engine->space;
-    int status = soft->handler == FF_HANDLER_SIGBUS ? ff__sigbus_attach(soft) : 0;
+    int status = ff__page_tables_start(&soft->page_tables);
+    if (status)
+        return ff__fail(error, status, "cannot start a thread: %s", strerror(-status));
+    status = soft->handler == FF_HANDLER_SIGBUS ? ff__sigbus_attach(soft) : 0;
     return status ? ff__fail(error, status, "cannot take over SIGBUS: %s", strerror(-status)) : 0;
 }
 

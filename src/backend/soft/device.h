@@ -23,6 +23,7 @@
 #include "backend/soft/leases.h"
 #include "backend/soft/link.h"
 #include "backend/soft/memory.h"
+#include "backend/soft/page_tables.h"
 #include "backend/soft/stray.h"
 #include "backend/soft/uffd.h"
 #include "engine/pipeline.h"
@@ -31,6 +32,7 @@ struct ff__soft {
     struct ff__uffd uffd;
     struct ff__memory memory;
     struct ff__changes changes;
+    struct ff__page_tables page_tables;
     struct ff__strays strays;
     struct ff__leases leases;
     struct ff__link links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to] */

@@ -47,8 +47,7 @@ static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
     ff__guests_clear(soft, move->to.tier, ff__soft_chunk(move));
     if (ff__soft_is_ready(soft, move))
         return frames;
-    if (*ff__soft_ready(soft, move))
-        ff__soft_give_back(frames, FF_BLOCK_SIZE);
+    ff__soft_give_back(frames, FF_BLOCK_SIZE); /* and its page table (soft/page_tables.h) */
     *ff__soft_ready(soft, move) = 0;
     /* memory fresh from the kernel is zero, but must be there to be moved */
     char *chunk = chunk_in(memory->fresh, move);
@@ -206,6 +205,7 @@ static int copy_runs(struct ff__soft *soft, struct ff__move *move, const struct 
 static int in_copied(struct ff__soft *soft, struct ff__move *move,
                      const struct ff__sources *sources, const struct ff__submission *submission) {
     give_back_leaves(soft, move);
+    ff__page_tables_note(&soft->page_tables, move->block);
     struct ff_mask fresh = ff_mask_minus(&move->left, &move->held);
     int status = wait_for_links(soft, move, sources, ff__clock_ns(), submission);
     for (uint32_t i = 0; i < sources->count && !status; i++) {
@@ -226,8 +226,13 @@ static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
                  const struct ff__submission *submission) {
     struct ff__sources sources;
     int status = 0;
+    bool moves = soft->use_move && is_whole && fills_chunk(soft, move);
+    if (moves) {
+        ff__page_tables_free(&soft->page_tables, move->block);
+        ff__soft_tell_of_backlog(soft);
+    }
     ff__guests_find(soft, move, submission, &sources);
-    if (soft->use_move && is_whole && fills_chunk(soft, move))
+    if (moves)
         status = in_moved(soft, move, &sources, submission);
     if (!status && !ff_mask_empty(&move->left))
         status = in_copied(soft, move, &sources, submission);

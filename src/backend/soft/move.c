@@ -37,6 +37,11 @@ void ff__soft_unlock_memory(struct ff__soft *soft) {
                      "pageable by farfault");
 }
 
+void ff__soft_tell_of_backlog(struct ff__soft *soft) {
+    if (__atomic_load_n(&soft->changes.backlog_count, __ATOMIC_RELAXED) > 0)
+        ff__soft_interrupt(soft);
+}
+
 bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries) {
     if (status == -EINVAL && tries == 1) {
         ff__soft_unlock_memory(soft);
@@ -45,8 +50,7 @@ bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries
     if (status != -EAGAIN || tries >= SETTLE_MAX)
         return false;
     ff__changes_settle(&soft->changes, &soft->uffd);
-    if (__atomic_load_n(&soft->changes.backlog_count, __ATOMIC_RELAXED) > 0)
-        ff__soft_interrupt(soft);
+    ff__soft_tell_of_backlog(soft);
     ff__clock_sleep(SETTLE_NS);
     return true;
 }

@@ -67,6 +67,9 @@ static inline bool ff__soft_is_aborted(const struct ff__submission *submission) 
 /* A program that has locked its memory has locked ours with it, which keeps pages from moving. */
 void ff__soft_unlock_memory(struct ff__soft *soft);
 
+/* Has the faults served that were read by a thread that waits for the kernel. */
+void ff__soft_tell_of_backlog(struct ff__soft *soft);
+
 /* What may help after an ioctl has failed for the `tries`th time. False: nothing does. */
 bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries);
 

@@ -88,13 +88,13 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
     ff_mask_clear(&move->left);
 }
 
-/* A chunk that left in one piece, and is part of the device's memory, waits for the next block, also if it had come page by
- * page: to move 512 small pages costs less than a new huge page, which the kernel clears. Anything else is the
- * kernel's again. */
+/* A chunk that left as one huge page, and is part of the device's memory, waits for the next block. Anything else is the
+ * kernel's again: small pages would stay small, and so would what moves to where they are (soft/page_tables.h). */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
-    bool is_whole = move->from.frame != FF_SPLIT && ff_mask_count(there) == FF_BLOCK_PAGES;
-    if (is_whole && (uint64_t)ff__soft_chunk(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
+    bool is_huge = move->from.frame != FF_SPLIT && ff_mask_count(there) == FF_BLOCK_PAGES &&
+                   !ff__page_tables_has(&soft->page_tables, move->block);
+    if (is_huge && (uint64_t)ff__soft_chunk(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
         return;
     }
