@@ -36,12 +36,12 @@ static const struct costs {
     /* DeepUM's, and the same without making room ahead */
     {"pre-eviction",
      "deepum-plus",
-     40 * MIB,
-     {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1}},
+     64 * MIB,
+     {.pages = 24576, .launches = 4, .ctas = 8, .warps = 1}},
     {"no-pre-eviction",
      "deepum-plus:preevict=0",
-     40 * MIB,
-     {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1}},
+     64 * MIB,
+     {.pages = 24576, .launches = 4, .ctas = 8, .warps = 1}},
 /* a loop over more than fits, with parts of DeepUM left out */
 #define LOOP                                                                                       \
     { .pages = 24576, .launches = 8, .ctas = 8, .warps = 1 }

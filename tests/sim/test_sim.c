@@ -91,10 +91,10 @@ static void test_reserve(void **state) {
  * block at a time. */
 static void test_movers(void **state) {
     (void)state;
-    const struct little loop = {.pages = 12288, .launches = 4, .ctas = 8, .warps = 1};
-    uint64_t apart = little_run(&loop, "v100-16g", "deepum-plus", 40 * MIB).time_ns,
+    const struct little loop = {.pages = 24576, .launches = 4, .ctas = 8, .warps = 1};
+    uint64_t apart = little_run(&loop, "v100-16g", "deepum-plus", 64 * MIB).time_ns,
              together =
-                 little_run(&loop, "v100-16g:mover_share=0.5", "deepum-plus", 40 * MIB).time_ns;
+                 little_run(&loop, "v100-16g:mover_share=0.5", "deepum-plus", 64 * MIB).time_ns;
     assert_true(together > apart);
     const struct little once = {.pages = 12288, .launches = 1, .ctas = 8, .warps = 1};
     assert_int_equal(little_run(&once, "v100-16g:mover_share=1", "demand", 0).time_ns,

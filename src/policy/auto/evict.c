@@ -6,14 +6,16 @@
  * that the work has changed. */
 #include "policy/auto/inner.h"
 #include "policy/common/regret.h"
+#include "policy/common/reserve.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
-enum param { PARAM_PROBE, PARAMS };
+enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
+    FF__RESERVE_ROWS,
     [PARAM_PROBE] = {"probe", FF_PARAM_INT, 3, 1, 50,
                      "percent of evictions that keep and forest-plus each get at least"},
 };
@@ -26,6 +28,7 @@ struct record {
 };
 
 struct auto_evict {
+    struct ff__reserve reserve;
     struct ff__inner inner[EVICTORS];
     struct record *records;
     struct ff__regret regret; /* the second way is forest-plus */
@@ -51,6 +54,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     struct auto_evict *self = state;
     int status = 0;
     self->records = env->block_state;
+    ff__reserve_start(&self->reserve, env);
     ff__regret_start(&self->regret, env->params[PARAM_PROBE]);
     for (unsigned i = 0; i < EVICTORS && !status; i++)
         status = ff__inner_start(&self->inner[i], &policies[i]->base, settings, env);
@@ -153,6 +157,10 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
         ask(self, KEEP, view, request, victims); /* names all that can leave */
 }
 
+static uint64_t reserve(void *state, const struct ff_view *view) {
+    return ff__reserve_pages(&((const struct auto_evict *)state)->reserve, view);
+}
+
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct auto_evict *self = state;
     if (index >= EVICTORS || self->evictions == 0)
@@ -188,5 +196,6 @@ const struct ff_evict_policy ff__evict_auto = {
             .block_freed = block_freed,
             .samples = &samples,
         },
+    .reserve = reserve,
     .pick = pick,
 };

@@ -1,30 +1,5 @@
 #include "policy/deepum_plus/ahead.h"
 
-#define RESERVE_MAX   8u  /* blocks, ... */
-#define RESERVE_SHARE 32u /* ... or a 32nd of the device if that is less */
-
-enum param { ON, PARAMS };
-
-const struct ff_param ff__ahead_params[PARAMS + 1] = {
-    [ON] = {"preevict", FF_PARAM_BOOL, 1, 0, 1,
-            "pre-evict, to keep a reserve of free memory for faults"},
-};
-
-void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env) {
-    ahead->tier = env->tier;
-    ahead->on = env->params[ON] != 0;
-}
-
-/* A fault brings a whole block. With page-granular allocation, a smaller reserve would save no fault an eviction, but
- * would take pages from blocks that are in use. */
-uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view) {
-    uint64_t share = view->capacity[ahead->tier] / RESERVE_SHARE;
-    uint64_t most = (uint64_t)RESERVE_MAX * FF_BLOCK_PAGES;
-    if (!ahead->on || (view->by_page && share < FF_BLOCK_PAGES))
-        return 0;
-    return share < most ? share : most;
-}
-
 void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAMED], uint32_t most,
                       struct ff_victim_list *victims) {
     if (victims->count == most && use <= uses[most - 1])

@@ -1,23 +1,9 @@
-/* What DeepUM's evictors share (section 5.1): they keep a reserve of free memory, and no prefetch evicts a block that
- * is needed sooner than what it brings. The size of the reserve and the rule for shared chunks are ours.
- *
- * Next uses come from the forecast of the prefetch policy. Without a forecast, only the reserve has an effect. */
+/* What the evictors of DeepUM's kind share: no prefetch evicts a block that is needed sooner than what it brings
+ * (section 5.1). The rule for shared chunks is ours. Next uses come from the forecast of the prefetch policy. */
 #ifndef FF_POLICY_DEEPUM_PLUS_AHEAD_H
 #define FF_POLICY_DEEPUM_PLUS_AHEAD_H
 
 #include <farfault/policy.h>
-
-struct ff__ahead {
-    uint32_t tier;
-    bool on;
-};
-
-extern const struct ff_param ff__ahead_params[];
-
-void ff__ahead_start(struct ff__ahead *ahead, const struct ff_policy_env *env);
-
-/* The hook `reserve`: pages to keep free. */
-uint64_t ff__ahead_reserve(const struct ff__ahead *ahead, const struct ff_view *view);
 
 /* The most blocks that one pick names. */
 #define FF__AHEAD_NAMED 16u

@@ -6,6 +6,7 @@
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
 #include "policy/common/heap.h"
+#include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
 
 #include "policy/registry.h"
@@ -23,7 +24,7 @@ struct farthest {
     struct known *blocks;
     struct ff__heap farthest, soonest;
     uint64_t arrivals;
-    struct ff__ahead ahead;
+    struct ff__reserve reserve;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -33,14 +34,14 @@ static int init(void *state, const struct ff_policy_env *env) {
         (struct ff__heap){(unsigned char *)&farthest->blocks->farthest, sizeof(struct known), 0};
     farthest->soonest =
         (struct ff__heap){(unsigned char *)&farthest->blocks->soonest, sizeof(struct known), 0};
-    ff__ahead_start(&farthest->ahead, env);
+    ff__reserve_start(&farthest->reserve, env);
     return 0;
 }
 
 static uint64_t key_of(const struct farthest *farthest, const struct ff_view *view,
                        uint32_t block) {
-    uint64_t use = ff_view_next_use(view, farthest->ahead.tier, block);
-    struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->ahead.tier, block),
+    uint64_t use = ff_view_next_use(view, farthest->reserve.tier, block);
+    struct ff_mask idle = ff_mask_minus(ff_view_resident(view, farthest->reserve.tier, block),
                                         &ff_view_facts(view, block)->inactive);
     if (ff_mask_empty(&idle)) /* all of it is dead: nothing is lost with it */
         return UINT64_MAX;
@@ -91,12 +92,12 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
-    return ff__ahead_reserve(&((const struct farthest *)state)->ahead, view);
+    return ff__reserve_pages(&((const struct farthest *)state)->reserve, view);
 }
 
 /* Looks up again what the kernel has left behind. */
 static void refresh(struct farthest *farthest, const struct ff_view *view) {
-    uint64_t now = ff_view_current_use(view, farthest->ahead.tier);
+    uint64_t now = ff_view_current_use(view, farthest->reserve.tier);
     while (farthest->soonest.count > 0) {
         uint32_t block = ff__heap_top(&farthest->soonest);
         if (~ff__heap_key(&farthest->soonest, block) >= now || set_key(farthest, view, block) < now)
@@ -173,7 +174,7 @@ const struct ff_evict_policy ff__evict_farthest = {
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct farthest),
             .block_state_size = sizeof(struct known),
-            .params = ff__ahead_params,
+            .params = ff__reserve_params,
             .init = init,
             .block_freed = forget,
             .on_arrival = on_arrival,

@@ -7,6 +7,7 @@
  * evicts nothing, and a fault evicts the block that the running kernel needs last. The expectation is the forecast of the
  * prefetch policy; without a forecast, this is lrm. */
 #include "policy/common/migration_order.h"
+#include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
 
 #include "policy/registry.h"
@@ -31,14 +32,14 @@ struct hand {
 
 struct predicted {
     struct ff__order order;
-    struct ff__ahead ahead;
+    struct ff__reserve reserve;
     struct hand hand;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct predicted *predicted = state;
     ff__order_start(&predicted->order, env->block_state, sizeof(struct place));
-    ff__ahead_start(&predicted->ahead, env);
+    ff__reserve_start(&predicted->reserve, env);
     predicted->hand.at = FF_NONE;
     return 0;
 }
@@ -72,7 +73,7 @@ static void block_freed(void *state, uint32_t block) {
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
-    return ff__ahead_reserve(&((const struct predicted *)state)->ahead, view);
+    return ff__reserve_pages(&((const struct predicted *)state)->reserve, view);
 }
 
 /* What is asked of every block of a search. */
@@ -197,7 +198,7 @@ const struct ff_evict_policy ff__evict_predicted_plus = {
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct predicted),
             .block_state_size = sizeof(struct place),
-            .params = ff__ahead_params,
+            .params = ff__reserve_params,
             .init = init,
             .block_freed = block_freed,
             .on_arrival = on_arrival,

@@ -6,6 +6,7 @@
  * follow regret (common/regret.h). */
 #include "policy/common/migration_order.h"
 #include "policy/common/regret.h"
+#include "policy/common/reserve.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
@@ -13,8 +14,9 @@
 /* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks */
 #define EASE 0.25
 
-enum param { PARAM_SPARE, PARAM_PROBE, PARAMS };
+enum param { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
+    FF__RESERVE_ROWS,
     [PARAM_SPARE] = {"spare", FF_PARAM_INT, 4, 0, 4096,
                      "newest blocks that are spared at least; at most half of the resident ones"},
     [PARAM_PROBE] = {"probe", FF_PARAM_INT, 3, 1, 50,
@@ -34,6 +36,7 @@ struct record {
 
 struct keep {
     struct ff__order order; /* has to be first */
+    struct ff__reserve reserve;
     struct record *records;
     uint32_t evictions, by_end[ENDS], back_by_end[ENDS];
     uint32_t spare_least, spare;
@@ -44,6 +47,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     struct keep *keep = state;
     ff__order_start(&keep->order, env->block_state, sizeof(struct record));
     keep->records = env->block_state;
+    ff__reserve_start(&keep->reserve, env);
     keep->spare = keep->spare_least = (uint32_t)env->params[PARAM_SPARE];
     ff__regret_start(&keep->regret, env->params[PARAM_PROBE]);
     return 0;
@@ -142,6 +146,10 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
             return;
 }
 
+static uint64_t reserve(void *state, const struct ff_view *view) {
+    return ff__reserve_pages(&((const struct keep *)state)->reserve, view);
+}
+
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct keep *keep = state;
     if (index > 0 || keep->evictions == 0)
@@ -171,5 +179,6 @@ const struct ff_evict_policy ff__evict_keep = {
             .on_leave = on_leave,
             .report = report,
         },
+    .reserve = reserve,
     .pick = pick,
 };

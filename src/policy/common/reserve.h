@@ -1,0 +1,28 @@
+/* Pre-eviction: how much memory an evictor keeps free for faults, so that none waits for an eviction (DeepUM, section 5.1).
+ * The size is ours. */
+#ifndef FF_POLICY_COMMON_RESERVE_H
+#define FF_POLICY_COMMON_RESERVE_H
+
+#include <farfault/policy.h>
+
+struct ff__reserve {
+    uint32_t tier;
+    bool on;
+};
+
+/* Its rows in a table of parameters, the first ones. */
+enum { FF__RESERVE_ON, FF__RESERVE_PARAMS };
+#define FF__RESERVE_ROWS                                                                           \
+    [FF__RESERVE_ON] = {"preevict", FF_PARAM_BOOL,                                                 \
+                        1,          0,                                                             \
+                        1,          "pre-evict, to keep a reserve of free memory for faults"}
+
+/* The table of an evictor that has no others. */
+extern const struct ff_param ff__reserve_params[];
+
+void ff__reserve_start(struct ff__reserve *reserve, const struct ff_policy_env *env);
+
+/* What the hook `reserve` returns: pages. */
+uint64_t ff__reserve_pages(const struct ff__reserve *reserve, const struct ff_view *view);
+
+#endif
