@@ -1,5 +1,7 @@
 #include "base/lazy.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,4 +43,42 @@ void ff__lazy_clear(void *part, size_t size) {
     }
     memset(start, 0, (size_t)(first - start));
     memset(last, 0, (size_t)(end - last));
+}
+
+/* ---- what is used ---- */
+
+#define ENTRIES 512u
+/* Bits of an entry of /proc/self/pagemap: the page is in memory, or swapped out. A page with neither was never touched.
+ * Source: the kernel's Documentation/admin-guide/mm/pagemap.rst. */
+#define TOUCHED (UINT64_C(3) << 62)
+
+/* The entries of `count` pages. Those that cannot be read say that the page may have been touched. */
+static void read_entries(int pagemap, size_t first, size_t count, uint64_t entries[ENTRIES]) {
+    size_t size = count * sizeof *entries;
+    ssize_t got =
+        pagemap < 0 ? -1 : pread(pagemap, entries, size, (off_t)(first * sizeof *entries));
+    if (got != (ssize_t)size)
+        memset(entries, 0xFF, size);
+}
+
+static bool is_zero(const unsigned char *page, size_t size) {
+    return page[0] == 0 && memcmp(page, page + 1, size - 1) == 0;
+}
+
+size_t ff__lazy_used(const void *array, size_t size) {
+    const unsigned char *bytes = array;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = size / page, used = 0;
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    for (size_t first = 0, count; first < pages; first += count) {
+        uint64_t entries[ENTRIES];
+        count = pages - first < ENTRIES ? pages - first : ENTRIES;
+        read_entries(pagemap, (uintptr_t)array / page + first, count, entries);
+        for (size_t i = 0; i < count;
+             i++) /* what was never touched would be allocated by a look at it */
+            if (entries[i] & TOUCHED && !is_zero(bytes + (first + i) * page, page))
+                used += page;
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+    return used;
 }

@@ -14,4 +14,7 @@ void ff__lazy_unmap(void *array, size_t size);
  * touched once more. */
 void ff__lazy_clear(void *part, size_t size);
 
+/* Bytes of the array's whole pages (of the system's size) in which anything is not zero. */
+size_t ff__lazy_used(const void *array, size_t size);
+
 #endif

@@ -36,25 +36,31 @@ void ff__lsh_init(struct ff__lsh *lsh) {
     }
 }
 
-uint64_t ff__lsh_hash(const struct ff__lsh *lsh, const float key[FF__WIDTH]) {
-    float along[FF__LSH_VECTORS][FF__LSH_ROUNDS] = {{0}};
-    uint64_t hash = 0;
+/* What `key` is along one of each round's directions, as the bits of a float: without its sign these grow with the number. */
+static inline void measure(const struct ff__lsh *lsh, const float key[FF__WIDTH], uint32_t vector,
+                           int32_t bits[FF__LSH_ROUNDS]) {
+    float along[FF__LSH_ROUNDS] = {0};
     for (uint32_t d = 0; d < FF__WIDTH; d++)
-        for (uint32_t v = 0; v < FF__LSH_VECTORS; v++)
-            for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++)
-                along[v][r] += key[d] * lsh->direction[d][v][r];
-    for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++) {
-        float most = -1;
-        uint64_t bucket = 0;
-        for (uint32_t v = 0; v < FF__LSH_VECTORS; v++) {
-            float size = along[v][r] < 0 ? -along[v][r] : along[v][r];
-            if (size <= most)
-                continue;
-            most = size;
-            bucket = 2 * v + (along[v][r] < 0);
+        for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++)
+            along[r] += key[d] * lsh->direction[d][vector][r];
+    memcpy(bits, along, sizeof along);
+}
+
+uint64_t ff__lsh_hash(const struct ff__lsh *lsh, const float key[FF__WIDTH]) {
+    int32_t most[FF__LSH_ROUNDS], bucket[FF__LSH_ROUNDS] = {0}, bits[FF__LSH_ROUNDS];
+    uint64_t hash = 0;
+    for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++)
+        most[r] = -1;
+    for (uint32_t v = 0; v < FF__LSH_VECTORS; v++) {
+        measure(lsh, key, v, bits);
+        for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++) {
+            int32_t size = bits[r] & INT32_MAX, here = (int32_t)(2 * v) + (bits[r] < 0);
+            bucket[r] = size > most[r] ? here : bucket[r];
+            most[r] = size > most[r] ? size : most[r];
         }
-        hash |= bucket << (4 * r);
     }
+    for (uint32_t r = 0; r < FF__LSH_ROUNDS; r++)
+        hash |= (uint64_t)bucket[r] << (4 * r);
     return hash;
 }
 

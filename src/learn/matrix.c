@@ -9,24 +9,55 @@
 void (*ff__multiply_large)(const struct ff__product *, const float *, const float *,
                            float *) = ff__multiply_plain;
 
-/* Rows of c as sums of rows of b, so that the inner loop runs along memory. */
+/* How far apart elements of a matrix lie that follow each other in a column, and in a row. */
+struct steps {
+    size_t down, right;
+};
+
+#define TOGETHER 12u
+
+/* `width` neighbouring elements of a row of c, in registers. Each is a sum in the order of l, with any width. */
+static inline __attribute__((always_inline)) void add_row(size_t width, uint32_t k, const float *a,
+                                                          size_t along_a, const float *b,
+                                                          struct steps of_b, float *c,
+                                                          bool from_zero) {
+    float sum[TOGETHER];
+    for (size_t j = 0; j < width; j++)
+        sum[j] = from_zero ? 0 : c[j];
+    for (size_t l = 0; l < k; l++)
+        for (size_t j = 0; j < width; j++)
+            sum[j] += a[l * along_a] * b[l * of_b.down + j * of_b.right];
+    for (size_t j = 0; j < width; j++)
+        c[j] = from_zero ? c[j] + sum[j] : sum[j];
+}
+
+/* All rows. Dots of rows are added to c when they are complete, other products one by one: what models were trained with. */
+static inline __attribute__((always_inline)) void add_rows(const struct ff__product *p,
+                                                           const float *a, const float *b,
+                                                           struct steps of_b, float *c,
+                                                           bool from_zero) {
+    struct steps of_a = {p->turn_a ? 1 : p->k, p->turn_a ? p->m : 1};
+    for (size_t i = 0; i < p->m; i++) {
+        const float *row = a + i * of_a.down;
+        size_t j = 0;
+        for (; j + TOGETHER <= p->n; j += TOGETHER)
+            add_row(TOGETHER, p->k, row, of_a.right, b + j * of_b.right, of_b, c + i * p->n + j,
+                    from_zero);
+        for (; j + 4 <= p->n; j += 4)
+            add_row(4, p->k, row, of_a.right, b + j * of_b.right, of_b, c + i * p->n + j,
+                    from_zero);
+        for (; j < p->n; j++)
+            add_row(1, p->k, row, of_a.right, b + j * of_b.right, of_b, c + i * p->n + j,
+                    from_zero);
+    }
+}
+
 static void by_rows(const struct ff__product *p, const float *a, const float *b, float *c) {
-    for (size_t i = 0; i < p->m; i++)
-        for (size_t l = 0; l < p->k; l++) {
-            float factor = p->turn_a ? a[l * p->m + i] : a[i * p->k + l];
-            for (size_t j = 0; j < p->n; j++)
-                c[i * p->n + j] += factor * b[l * p->n + j];
-        }
+    add_rows(p, a, b, (struct steps){p->n, 1}, c, false);
 }
 
 static void by_dots(const struct ff__product *p, const float *a, const float *b, float *c) {
-    for (size_t i = 0; i < p->m; i++)
-        for (size_t j = 0; j < p->n; j++) {
-            float sum = 0;
-            for (size_t l = 0; l < p->k; l++)
-                sum += (p->turn_a ? a[l * p->m + i] : a[i * p->k + l]) * b[j * p->k + l];
-            c[i * p->n + j] += sum;
-        }
+    add_rows(p, a, b, (struct steps){1, p->k}, c, true);
 }
 
 void ff__multiply_plain(const struct ff__product *product, const float *a, const float *b,

@@ -59,10 +59,34 @@ static void test_gives_memory_back(void **state) {
     ff__lazy_unmap(array, SIZE);
 }
 
+/* A page that is read, one that is written, one that is written zeros, and others; before a last page that is no whole one. */
+static void test_tells_what_is_used(void **state) {
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = SIZE * 4;
+    unsigned char *array = ff__lazy_map(size + page);
+    assert_non_null(array);
+    assert_int_equal(ff__lazy_used(array, size), 0);
+    volatile unsigned char *bytes = array;
+    assert_int_equal(bytes[3 * page], 0);
+    bytes[5 * page] = 0;
+    bytes[7 * page] = 1;
+    bytes[9 * page - 1] = 1;
+    bytes[size - 1] = 1;
+    bytes[size] = 1;
+    assert_int_equal(ff__lazy_used(array, size), 3 * page);
+    assert_int_equal(ff__lazy_used(array, size + page / 2), 3 * page);
+    assert_int_equal(ff__lazy_used(array, size + page), 4 * page);
+    assert_int_equal(ff__lazy_used(array, 0), 0);
+    assert_true(pages_held(array) <=
+                4); /* of the first pages, those above: a look allocates nothing */
+    ff__lazy_unmap(array, size + page);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clears_a_part),
         cmocka_unit_test(test_gives_memory_back),
+        cmocka_unit_test(test_tells_what_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,19 +40,26 @@ status() {
     [ "$got" -eq "$expected" ] || fail "farfault $*: status $got, not $expected: $(cat err)"
 }
 
+# says STATUS TEXT COMMAND...: it ends so, and this text (a shell pattern) is on its standard error.
+says() {
+    expected=$1 text=$2
+    shift 2
+    "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$expected" ] || fail "$*: status $got, not $expected"
+    case $(cat err) in
+    $text) ;;
+    *) fail "$*: said '$(cat err)', not '$text'" ;;
+    esac
+}
+
 # mistake STATUS LINE ARGUMENT...: farfault says just this line (a shell pattern) and nothing else.
 mistake() {
-    expected=$1 line=$2
+    status=$1 line=$2
     shift 2
-    "$farfault" "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$expected" ] || fail "farfault $*: status $got, not $expected"
+    says "$status" "$line" "$farfault" "$@"
     [ "$(wc -l <err)" -eq 1 ] || fail "farfault $*: not one line: $(cat err)"
     [ ! -s out ] || fail "farfault $*: wrote to standard output"
-    case $(cat err) in
-    $line) ;;
-    *) fail "farfault $*: said '$(cat err)', not '$line'" ;;
-    esac
 }
 
 # has FILE TEXT: the file has the text.
@@ -77,10 +84,10 @@ need_userfaultfd() {
     fi
 }
 
-# wait_for FILE: until it has something in it.
+# wait_for FILE: until it has something in it, or is a socket.
 wait_for() {
     tries=0
-    while [ ! -s "$1" ] && [ $tries -lt 300 ]; do
+    while [ ! -s "$1" ] && [ ! -S "$1" ] && [ $tries -lt 300 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done

@@ -173,7 +173,7 @@ for file in missing.model cut.model learned.json; do
     has out "policy 'learned' could not start: $file: "
 done
 # the paper's delta, without a model
-status 0 sim mvt:n=256 --gpu gtx1080ti --systems hlsh:tune=50000,distance=4,hlsh:tune=50000,distance=4,delta=1 --json=deltas.json
+status 0 sim mvt:n=320 --gpu gtx1080ti --systems hlsh:tune=300000,distance=4,hlsh:tune=300000,distance=4,delta=1 --json=deltas.json
 [ "$("$json_get" deltas.json runs 1 prefetched)" != "$("$json_get" deltas.json runs 2 prefetched)" ] || fail 'delta=1 is delta=0'
 status 1 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,delta=1
 has out "policy 'learned' could not start: delta=1 needs a predictor that learns from the run"

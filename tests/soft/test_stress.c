@@ -13,7 +13,7 @@
 #include "soft/shim.h"
 
 #define THREADS 16u
-#define BUDGET  (16 * MB) /* of each of two devices */
+#define BUDGET  ((SANITIZED ? 8 : 16) * MB) /* of each of two devices */
 
 /* Slots of 64 bytes, of which a thread has every 16th: every page has many writers. */
 #define SLOT  64u

@@ -60,6 +60,6 @@ void ff__device_fini(struct sim *sim, struct device *device) {
     free(device->batch.faults);
     free(device->batch.groups);
     free(device->batch.ends);
-    free(device->buffer.faults);
+    free(device->buffer.room);
     free(device->queue.launches);
 }

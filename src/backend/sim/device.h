@@ -61,6 +61,7 @@ static inline uint32_t ff__fault_block(const struct fault *fault) {
 /* What has been raised. */
 struct fault_buffer {
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
+    struct fault *room;      /* [capacity]; `faults` lie in it, and before them is what was taken */
     struct fault *faults;    /* that nobody has taken yet, by time */
     uint32_t count, capacity;
     uint64_t look_at; /* when the driver will look at it next; NEVER */

@@ -5,6 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes room for one more behind the last fault. Where most of the room is before the first one, they move there, else
+ * there becomes more: each fault moves a few times at most. */
+static int make_room(struct fault_buffer *buffer) {
+    uint32_t before = (uint32_t)(buffer->faults - buffer->room);
+    struct fault *room = buffer->room;
+    if (before + buffer->count < buffer->capacity)
+        return 0;
+    if (before <= buffer->capacity / 2) {
+        uint32_t capacity = buffer->capacity ? 2 * buffer->capacity : 1024;
+        room = realloc(room, capacity * sizeof *room);
+        if (!room)
+            return -ENOMEM;
+        buffer->room = room;
+        buffer->capacity = capacity;
+    }
+    memmove(room, room + before, buffer->count * sizeof *room);
+    buffer->faults = room;
+    return 0;
+}
+
 void ff__faults_raise(struct sim *sim, struct device *device, const struct fault *fault) {
     struct ff_mask *mask = &device->buffer.pending[ff__fault_block(fault)];
     uint64_t *pending = &mask->word[fault->word % FF_MASK_WORDS];
@@ -12,15 +32,9 @@ void ff__faults_raise(struct sim *sim, struct device *device, const struct fault
     if (pages == 0)
         return;
     *pending |= pages;
-    if (device->buffer.count == device->buffer.capacity) {
-        uint32_t capacity = device->buffer.capacity ? 2 * device->buffer.capacity : 1024;
-        struct fault *buffer = realloc(device->buffer.faults, capacity * sizeof *buffer);
-        if (!buffer) {
-            ff__sim_fail(sim, -ENOMEM, "faults");
-            return;
-        }
-        device->buffer.faults = buffer;
-        device->buffer.capacity = capacity;
+    if (make_room(&device->buffer)) {
+        ff__sim_fail(sim, -ENOMEM, "faults");
+        return;
     }
     uint32_t at = device->buffer.count++;
     for (; at > 0 && device->buffer.faults[at - 1].time > fault->time; at--)
@@ -86,7 +100,7 @@ void ff__faults_take(struct device *device, uint64_t time, uint32_t limit) {
         taken += buffer[taken].pages == 0;
     }
     device->buffer.count -= taken;
-    memmove(buffer, buffer + taken, device->buffer.count * sizeof *buffer);
+    device->buffer.faults = device->buffer.count ? buffer + taken : device->buffer.room;
     if (!is_sorted(batch->faults, batch->count)) /* kernels in bulk touch their pages in order */
         qsort(batch->faults, batch->count, sizeof *batch->faults, by_page);
     group_all(batch, device->tier);

@@ -2,6 +2,8 @@
  * engine counts is charged to the job that it was done for. */
 #include "backend/sim/internal.h"
 
+#include "base/lazy.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -51,16 +53,10 @@ void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time
 
 /* ---- the end ---- */
 
-/* What was never written is zero. */
 static uint64_t arena_used(const struct ff__engine *engine) {
     const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
-    const unsigned char *arena = engine->arena[FF__PREFETCH][0];
     size_t size = policy->arena_size ? policy->arena_size(engine->system.params[FF__PREFETCH]) : 0;
-    static const unsigned char zeros[FF_PAGE_SIZE];
-    uint64_t used = 0;
-    for (size_t at = 0; at + FF_PAGE_SIZE <= size; at += FF_PAGE_SIZE)
-        used += memcmp(arena + at, zeros, FF_PAGE_SIZE) ? FF_PAGE_SIZE : 0;
-    return used;
+    return ff__lazy_used(engine->arena[FF__PREFETCH][0], size);
 }
 
 static void sum_up_job(const struct sim *sim, const struct job *job, struct ff__sim_result *out) {

@@ -17,7 +17,7 @@ static inline uint64_t ff__tlb_entry(const struct sim *sim, const struct device 
 }
 
 static inline uint64_t *ff__tlb_set(const struct sim *sim, const struct sm *sm, uint64_t page) {
-    return &sm->tlb[(page % sim->tlb_sets) * TLB_WAYS];
+    return &sm->tlb[(page & (sim->tlb_sets - 1)) * TLB_WAYS];
 }
 
 /* Moves the hit to the front. */
