@@ -62,6 +62,12 @@ static json_t *all_runs(const struct ff__comparison *comparison) {
     return runs;
 }
 
+static double above_bound(const struct ff__comparison *comparison, unsigned system,
+                          unsigned amount) {
+    struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
+    return ff__mean_value(&above);
+}
+
 static json_t *all_means(const struct ff__comparison *comparison) {
     json_t *means = ff__must(json_array());
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
@@ -72,8 +78,12 @@ static json_t *all_means(const struct ff__comparison *comparison) {
                                                         comparison->amount_texts.items[amount]};
             struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
             struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
-            json_array_append_new(means, ff__mean_new(&subject, ff__mean_value(&gain),
-                                                      ff__mean_value(&loss), loss.count));
+            json_t *mean =
+                ff__mean_new(&subject, ff__mean_value(&gain), ff__mean_value(&loss), loss.count);
+            if (comparison->bound)
+                ff__json_set(mean, "above_bound",
+                             ff__json_number(above_bound(comparison, system, amount)));
+            json_array_append_new(means, mean);
         }
     }
     return means;
@@ -84,5 +94,7 @@ json_t *ff__compare_results(const struct ff__comparison *comparison) {
     ff__json_set(all, "opencl", ff__json_text(comparison->opencl));
     ff__json_set(all, "runs", all_runs(comparison));
     ff__json_set(all, "means", all_means(comparison));
+    if (comparison->bound)
+        ff__json_set(all, "bounds", ff__limits_results(comparison));
     return all;
 }

@@ -1,6 +1,7 @@
 /* Geometric means over a comparison. */
 #include "cli/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 static unsigned find_baseline(const struct ff__comparison *comparison) {
@@ -34,6 +35,22 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
         for (unsigned amount = first; amount < end; amount++)
             ff__mean_add(&mean, &lines[ff__line_of(comparison, system, amount)],
                          &lines[FF__LINE_IN_MEMORY]);
+    }
+    return mean;
+}
+
+struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
+                                        unsigned amount) {
+    struct ff__mean mean = {0};
+    for (unsigned program = 0; program < comparison->programs.count; program++) {
+        const struct ff__outcome *outcome = &comparison->outcomes[program];
+        const struct ff__result *result = &outcome->lines[ff__line_of(comparison, system, amount)];
+        const char *why;
+        if (!outcome->limits.items || !ff__result_usable(result))
+            continue;
+        double seconds = ff__limit_seconds(outcome, &outcome->limits.items[amount].bound, &why);
+        if (!isnan(seconds))
+            ff__mean_add_ratio(&mean, ff__result_median(result) / seconds);
     }
     return mean;
 }

@@ -2,7 +2,6 @@
 #include "cli/compare.h"
 
 #include "policy/registry.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,8 +95,10 @@ void ff__compare_show_program(const struct ff__comparison *comparison, unsigned 
                     "x in-memory", "faults", "MiB in", "MiB out", "hit rate", "verified", NULL);
     for (unsigned line = 0; line < comparison->line_count; line++)
         add_line(&table, comparison, program, line);
+    ff__limits_add_lines(&table, comparison, program);
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
+    ff__limits_show_notes(comparison, program);
     show_fallbacks(comparison, program);
     putchar('\n');
     fflush(stdout);
@@ -129,6 +130,13 @@ static void mean_line(struct ff__table *table, const struct ff__comparison *comp
         ff__table_cell(table, "%.0f %%", 100 / ff__mean_value(&loss));
     else
         ff__table_cell(table, "-");
+    if (comparison->bound) {
+        struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
+        if (above.count)
+            ff__table_cell(table, "%.2fx", ff__mean_value(&above));
+        else
+            ff__table_cell(table, "-");
+    }
     ff__table_cell(table, "%s",
                    ff__size_text(moved, ff__compare_moved(comparison, system, amount)));
     ff__table_cell(table, "%u of %u", loss.count, comparison->programs.count);
@@ -137,9 +145,12 @@ static void mean_line(struct ff__table *table, const struct ff__comparison *comp
 
 void ff__compare_show_means(const struct ff__comparison *comparison) {
     struct ff__table table;
-    ff__table_init(&table, "lrrrrrl");
+    ff__table_init(&table, comparison->bound ? "lrrrrrrl" : "lrrrrrl");
     ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_BASELINE,
-                    "of fully resident speed", "moved", "programs", "what it is", NULL);
+                    "of fully resident speed", NULL);
+    if (comparison->bound)
+        ff__table_cell(&table, "x bound");
+    ff__table_cells(&table, "moved", "programs", "what it is", NULL);
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++)
         for (unsigned system = 0; system < comparison->systems.count; system++)
             mean_line(&table, comparison, system, amount);

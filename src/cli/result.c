@@ -55,7 +55,11 @@ void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
                   const struct ff__result *bottom) {
     if (!ff__result_usable(top) || !ff__result_usable(bottom))
         return;
-    mean->logs += log(ff__result_median(top) / ff__result_median(bottom));
+    ff__mean_add_ratio(mean, ff__result_median(top) / ff__result_median(bottom));
+}
+
+void ff__mean_add_ratio(struct ff__mean *mean, double ratio) {
+    mean->logs += log(ratio);
     mean->count++;
 }
 

@@ -39,6 +39,7 @@ struct ff__mean {
 };
 void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
                   const struct ff__result *bottom); /* ignored unless both are usable */
+void ff__mean_add_ratio(struct ff__mean *mean, double ratio);
 double ff__mean_value(const struct ff__mean *mean); /* NaN: nothing was added */
 
 #endif

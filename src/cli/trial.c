@@ -139,6 +139,14 @@ static void judge_summary(const char *path, struct ff__trial *trial) {
 
 /* ---- running it ---- */
 
+/* As farfault record --touches does. */
+static void record_touches(const struct ff__trial_plan *plan, struct ff__environment *out) {
+    ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->touches);
+    ff__environment_set(out, "FARFAULT_TOUCHES", "on");
+    if (!ff__environment_get(out, "FARFAULT_HANDLER"))
+        ff__environment_set(out, "FARFAULT_HANDLER", "sigbus");
+}
+
 static void set_environment(const struct ff__trial_plan *plan, const char *summary,
                             struct ff__environment *out) {
     ff__environment_copy(out);
@@ -151,6 +159,8 @@ static void set_environment(const struct ff__trial_plan *plan, const char *summa
     ff__environment_unset(out, "FARFAULT_MODE");
     ff__environment_set(out, "FARFAULT_SYSTEM", "%s", plan->system);
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->memory);
+    if (plan->touches)
+        record_touches(plan, out);
 }
 
 static void run(const struct ff__trial_plan *plan, const struct capture *capture,

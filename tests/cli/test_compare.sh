@@ -102,6 +102,32 @@ has out 'no: its output differs from that of the first run in line 3'
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'
 
+# ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at least
+
+"$farfault" sim hotspot:size=12M,steps=4 --systems demand --memory 100% --trace touches.trace >out 2>err || fail "$(cat err)"
+export STUB_TRACE="$scratch/touches.trace"
+status 0 compare --bound --runs 1 --systems demand,nvidia --memory 5M,6M --json=bound.json atax
+has log 'demand|4194304|pthread| --size 268435456 --check' # half of the least memory, or 4 MiB
+has out 'note: nvidia fetched less than the lower bound'
+has out 'x bound'
+json bound.json '[4]' bounds
+json bound.json 'lower bound' bounds 0 kind
+json bound.json reference bounds 1 kind
+json bound.json 5M bounds 0 share
+json bound.json 1 bounds 0 seconds
+json bound.json 'in-memory time' bounds 0 why
+json bound.json '[2]' bounds 0 beaten_by
+json bound.json 4 means 0 above_bound
+json bound.json 2 means 1 above_bound
+status 0 compare --bound --runs 1 --systems demand --memory 64M --link host=1MB/s --json=bound.json atax
+json bound.json 8.388608 bounds 0 seconds
+json bound.json fetching bounds 0 why
+unset STUB_TRACE
+status 0 compare --bound --runs 1 --systems demand --memory 64M --json=bound.json atax
+has out 'note: no lower bound: '
+json bound.json '[0]' bounds
+mistake 2 'farfault compare: --bound on: is for one device' compare --bound --devices 2 atax
+
 # ---- failures do not stop it, and are told
 
 status 1 compare --runs 1 --json=bad.json bicg bfs cg mvt "$scratch/missing x" 'true /' atax
