@@ -19,9 +19,7 @@
 #include <unistd.h>
 
 /* What everybody has, what one parameter or one line gives, and ours. */
-#define SYSTEMS       "demand,nvidia,nvidia-1,nvidia-random,keep,specforest-plus,deepum-far,auto"
-
-#define RECORDING_MIN (UINT64_C(4) << 20) /* the smallest device */
+#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,specforest-plus,deepum-far,auto"
 
 static const struct argp_option compare_options[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
@@ -235,16 +233,14 @@ static bool learn_footprint(struct work *work, unsigned program) {
     return false;
 }
 
-/* Half of the smallest memory that is compared: a recording leaves out what was touched again while it was resident. */
+/* The smallest that is compared: a recording leaves out what was touched again while it was resident. */
 static uint64_t recording_memory(const struct ff__comparison *comparison, unsigned program) {
     uint64_t least = UINT64_MAX;
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
         uint64_t memory = ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount));
         least = memory < least ? memory : least;
     }
-    const struct ff__amount half = {.bytes = least / 2};
-    uint64_t memory = ff__amount_of(&half, 0);
-    return memory > RECORDING_MIN ? memory : RECORDING_MIN;
+    return least;
 }
 
 static void run_recorded(struct work *work, unsigned program, const char *trace) {

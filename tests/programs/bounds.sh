@@ -9,7 +9,7 @@ trap 'rm -f "$results"' EXIT
 fail() { echo "$*" >&2; exit 1; }
 field() { "$json_get" "$results" "$@"; }
 
-"$farfault" compare --bound --runs 1 --memory 66.7% --systems demand,nvidia-1,keep,deepum-far,auto --json="$results" "$@"
+"$farfault" compare --bound --runs 1 --memory 66.7% --systems demand,nvidia-1,auto --json="$results" "$@"
 bound=0 compared=0
 while subject=$(field bounds $bound subject); do
     kind=$(field bounds $bound kind) in=$(field bounds $bound bytes_in) out=$(field bounds $bound bytes_out)
