@@ -244,6 +244,14 @@ static int find_least(const struct ff__touches *touches, enum ff__touch_order or
 
 int ff__bound_find(const struct ff__touches *touches, enum ff__touch_order order, uint64_t memory,
                    struct ff__bound *out) {
+    uint64_t any_order;
     int status = find_least(touches, order, memory, FETCH, &out->fetched);
-    return status ? status : find_least(touches, order, memory, WRITE_BACK, &out->written_back);
+    if (!status)
+        status = find_least(touches, order, memory, WRITE_BACK, &out->written_back);
+    if (!status)
+        status = find_least(touches, FF__ORDER_ANY, memory, WRITE_BACK, &any_order);
+    /* which may be more: a page that a launch has written to and only reads after that still has to leave by a copy */
+    if (!status && any_order > out->written_back)
+        out->written_back = any_order;
+    return status;
 }
