@@ -5,6 +5,7 @@
 #define FF_CLI_COMPARE_H
 
 #include "cli/amount.h"
+#include "cli/paired.h"
 #include "cli/probe.h"
 #include "cli/result.h"
 #include "report/table.h"
@@ -115,6 +116,21 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
 /* The same of the system and of the lower bound. */
 struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
                                         unsigned amount);
+
+/* Times of the system over those of the first one at the same amount, by pairs of the same turn: of one program, and of all
+ * that both ran well, a pair being the geometric means over the programs in one turn. Nothing of the first system. */
+struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, unsigned program,
+                                     unsigned system, unsigned amount);
+struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,
+                                          unsigned amount);
+
+/* As it stands in tables. */
+void ff__compare_paired_cell(struct ff__table *table, struct ff__paired paired);
+
+/* Whether there are enough runs for it. */
+static inline bool ff__compare_pairs(const struct ff__comparison *comparison) {
+    return comparison->runs >= FF__PAIRS_MIN && comparison->systems.count > 1;
+}
 
 /* Bytes in and out of the devices, of all programs together. */
 uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned system,

@@ -105,8 +105,10 @@ const char *ff__limit_beaten(const struct ff__comparison *comparison, unsigned p
 
 /* ---- for people ---- */
 
-static void add_line(struct ff__table *table, const struct ff__outcome *outcome, const char *name,
-                     uint64_t memory, const struct ff__bound *bound) {
+static void add_line(struct ff__table *table, const struct ff__comparison *comparison,
+                     unsigned program, const char *name, uint64_t memory,
+                     const struct ff__bound *bound) {
+    const struct ff__outcome *outcome = &comparison->outcomes[program];
     const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
     const char *why = "";
     char size[FF__QUANTITY];
@@ -120,6 +122,8 @@ static void add_line(struct ff__table *table, const struct ff__outcome *outcome,
         ff__table_cell(table, "%.2fx", seconds / ff__result_median(ideal));
     }
     ff__table_cell(table, "-");
+    if (ff__compare_pairs(comparison))
+        ff__table_cell(table, "-");
     ff__table_cell(table, "%.1f", (double)bound->fetched / MIB);
     ff__table_cell(table, "%.1f", (double)bound->written_back / MIB);
     ff__table_cells(table, "-", why, NULL);
@@ -127,13 +131,13 @@ static void add_line(struct ff__table *table, const struct ff__outcome *outcome,
 
 void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,
                           unsigned program) {
-    const struct ff__outcome *outcome = &comparison->outcomes[program];
-    const struct ff__limits *limits = &outcome->limits;
+    const struct ff__limits *limits = &comparison->outcomes[program].limits;
     for (unsigned amount = 0; limits->items && amount < comparison->amount_texts.count; amount++) {
         uint64_t memory = ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount));
-        add_line(table, outcome, "lower bound", memory, &limits->items[amount].bound);
+        add_line(table, comparison, program, "lower bound", memory, &limits->items[amount].bound);
         if (limits->parallel)
-            add_line(table, outcome, "reference", memory, &limits->items[amount].reference);
+            add_line(table, comparison, program, "reference", memory,
+                     &limits->items[amount].reference);
     }
 }
 

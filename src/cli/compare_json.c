@@ -20,6 +20,19 @@ static struct ff__run_measures measures_of(const struct ff__outcome *outcome,
     };
 }
 
+/* null: there is none. */
+static json_t *paired_of(const struct ff__comparison *comparison, struct ff__paired paired) {
+    if (paired.pairs == 0)
+        return json_null();
+    json_t *all = ff__must(json_object());
+    ff__json_set(all, "to", ff__json_text(comparison->systems.items[0]));
+    ff__json_set(all, "ratio", ff__json_number(paired.ratio));
+    ff__json_set(all, "low", ff__json_number(paired.low));
+    ff__json_set(all, "high", ff__json_number(paired.high));
+    ff__json_set(all, "pairs", ff__json_count(paired.pairs));
+    return all;
+}
+
 /* null: its exit status is 0, and that is all that is known. */
 static json_t *verified(const struct ff__comparison *comparison, unsigned program,
                         const struct ff__result *result) {
@@ -50,6 +63,12 @@ static json_t *run_of(const struct ff__comparison *comparison, unsigned program,
         return run;
     ff__json_set(run, "min", ff__json_number(ff__result_min(result)));
     ff__json_set(run, "max", ff__json_number(ff__result_max(result)));
+    if (line >= FF__LINE_SYSTEMS)
+        ff__json_set(run, "paired",
+                     paired_of(comparison, ff__compare_paired(comparison, program,
+                                                              (line - FF__LINE_SYSTEMS) %
+                                                                  comparison->systems.count,
+                                                              ff__line_amount(comparison, line))));
     ff__json_set(run, "summary", json_incref(ff__result_typical(result)->all));
     return run;
 }
@@ -80,6 +99,9 @@ static json_t *all_means(const struct ff__comparison *comparison) {
             struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
             json_t *mean =
                 ff__mean_new(&subject, ff__mean_value(&gain), ff__mean_value(&loss), loss.count);
+            ff__json_set(
+                mean, "paired",
+                paired_of(comparison, ff__compare_paired_mean(comparison, system, amount)));
             if (comparison->bound)
                 ff__json_set(mean, "above_bound",
                              ff__json_number(above_bound(comparison, system, amount)));

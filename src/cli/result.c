@@ -9,13 +9,13 @@ void ff__result_fail(struct ff__result *result, const char *reason) {
     snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
 
-/* Runs are kept in the order of their times. */
 void ff__result_add(struct ff__result *result, struct ff__trial *trial) {
     if (!trial->good || result->count == FF__RUNS_MAX) {
         ff__result_fail(result, trial->reason);
         ff__summary_free(&trial->summary);
         return;
     }
+    result->turns[result->count] = trial->summary.seconds;
     unsigned place = result->count++;
     for (; place > 0 && result->runs[place - 1].seconds > trial->summary.seconds; place--)
         result->runs[place] = result->runs[place - 1];

@@ -7,9 +7,10 @@
 #define FF__RUNS_MAX 99u
 
 struct ff__result {
-    unsigned count; /* runs that were good */
-    struct ff__summary runs[FF__RUNS_MAX];
-    bool failed; /* one run was not; then nothing else here counts */
+    unsigned count;                        /* runs that were good */
+    struct ff__summary runs[FF__RUNS_MAX]; /* in the order of their times */
+    double turns[FF__RUNS_MAX];            /* seconds, in the order in which they ran */
+    bool failed;                           /* one run was not; then nothing else here counts */
     char reason[FF__REASON];
 };
 

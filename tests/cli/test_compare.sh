@@ -102,6 +102,18 @@ has out 'no: its output differs from that of the first run in line 3'
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'
 
+# ---- pairs of the same turn, from five runs on
+
+status 0 compare --runs 5 --systems demand,nvidia,auto --memory 64M --json=pairs.json atax,srad
+has out 'x demand (95 %)'
+[ "$(grep -c '0.500 (0.500-0.500)' out)" -eq 3 ] || fail "not two programs and their mean: $(cat out)"
+json pairs.json demand runs 3 paired to
+json pairs.json 0.25 runs 4 paired ratio
+json pairs.json null runs 2 paired
+json pairs.json 0.5 means 1 paired high
+json pairs.json 5 means 1 paired pairs
+json all.json null means 1 paired
+
 # ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at least
 
 "$farfault" sim hotspot:size=12M,steps=4 --systems demand --memory 100% --trace touches.trace >out 2>err || fail "$(cat err)"
