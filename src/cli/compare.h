@@ -91,10 +91,11 @@ void ff__limits_free(struct ff__limits *limits);
 double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
                          const char **why);
 
-/* What the line is better in than the lower bound: bytes of any of its runs, or their median time. Then the bound is
- * wrong, or times are not to be compared. NULL: in nothing. */
-const char *ff__limit_beaten(const struct ff__comparison *comparison, unsigned program,
-                             unsigned line);
+/* Whether the line is better than the lower bound: in bytes, of any of its runs, which proves the bound wrong; or in its
+ * median time alone. */
+enum ff__better { FF__BETTER_NOT, FF__BETTER_BYTES, FF__BETTER_TIME };
+enum ff__better ff__limit_beaten(const struct ff__comparison *comparison, unsigned program,
+                                 unsigned line);
 
 /* Lines of the program's table, as wide as those of systems; and what there is to say below it. */
 void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,

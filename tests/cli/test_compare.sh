@@ -120,7 +120,7 @@ json all.json null means 1 paired
 export STUB_TRACE="$scratch/touches.trace"
 status 0 compare --bound --runs 1 --systems demand,nvidia --memory 5M,6M --json=bound.json atax
 [ "$(grep -c "demand|4194304|" log)" -eq 2 ] || fail "not recorded with the least memory: $(cat log)"
-has out 'note: nvidia fetched less than the lower bound'
+has out 'note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, which is wrong'
 has out 'x bound'
 json bound.json '[4]' bounds
 json bound.json 'lower bound' bounds 0 kind
@@ -128,7 +128,8 @@ json bound.json reference bounds 1 kind
 json bound.json 5M bounds 0 share
 json bound.json 1 bounds 0 seconds
 json bound.json 'in-memory time' bounds 0 why
-json bound.json '[2]' bounds 0 beaten_by
+json bound.json '[2]' bounds 0 moved_less
+json bound.json '[0]' bounds 0 took_less
 json bound.json 4 means 0 above_bound
 json bound.json 2 means 1 above_bound
 status 0 compare --bound --runs 1 --systems demand --memory 64M --link host=1MB/s --json=bound.json atax
