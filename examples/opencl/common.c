@@ -219,15 +219,19 @@ static void *grow(void *array, size_t count, size_t element_size) {
 
 /* ---- Device, context, queue and kernels ---- */
 
-static bool find_device(const cl_platform_id *platforms, cl_uint count, cl_device_type type,
-                        cl_device_id *device) {
+enum { MOST_DEVICES = 2 };
+
+/* As many as are wanted, or fewer, of the first platform that has any; 0: none has. */
+static cl_uint find_devices(const cl_platform_id *platforms, cl_uint count, cl_device_type type,
+                            cl_uint wanted, cl_device_id *devices) {
+    cl_uint found = 0;
     for (cl_uint i = 0; i < count; ++i)
-        if (clGetDeviceIDs(platforms[i], type, 1, device, NULL) == CL_SUCCESS)
-            return true;
-    return false;
+        if (clGetDeviceIDs(platforms[i], type, wanted, devices, &found) == CL_SUCCESS)
+            return found < wanted ? found : wanted;
+    return 0;
 }
 
-static cl_device_id choose_device(void) {
+static cl_uint choose_devices(cl_uint wanted, cl_device_id *devices) {
     enum { MOST_PLATFORMS = 16 };
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
@@ -235,11 +239,19 @@ static cl_device_id choose_device(void) {
     if (count > MOST_PLATFORMS)
         count = MOST_PLATFORMS;
 
-    cl_device_id device = NULL;
-    if (!find_device(platforms, count, CL_DEVICE_TYPE_GPU, &device) &&
-        !find_device(platforms, count, CL_DEVICE_TYPE_ALL, &device))
+    cl_uint found = find_devices(platforms, count, CL_DEVICE_TYPE_GPU, wanted, devices);
+    if (found == 0)
+        found = find_devices(platforms, count, CL_DEVICE_TYPE_ALL, wanted, devices);
+    if (found == 0)
         require(CL_DEVICE_NOT_FOUND, "clGetDeviceIDs");
-    return device;
+    return found;
+}
+
+static cl_command_queue make_queue(const struct app *app, cl_device_id device) {
+    cl_int status = CL_SUCCESS;
+    cl_command_queue queue = clCreateCommandQueue(app->context, device, 0, &status);
+    require(status, "clCreateCommandQueue");
+    return queue;
 }
 
 static void print_build_log(const struct app *app) {
@@ -256,7 +268,7 @@ static void build_kernels(struct app *app) {
     const char *source = app->program->kernels;
     app->binary = clCreateProgramWithSource(app->context, 1, &source, NULL, &status);
     require(status, "clCreateProgramWithSource");
-    status = clBuildProgram(app->binary, 1, &app->device, "-cl-std=CL1.2", NULL, NULL);
+    status = clBuildProgram(app->binary, 0, NULL, "-cl-std=CL1.2", NULL, NULL);
     if (status == CL_BUILD_PROGRAM_FAILURE)
         print_build_log(app);
     require(status, "clBuildProgram");
@@ -272,11 +284,14 @@ void app_open(struct app *app, const struct program *program, int argc, char **a
     parse_command_line(app, argc, argv);
 
     cl_int status = CL_SUCCESS;
-    app->device = choose_device();
-    app->context = clCreateContext(NULL, 1, &app->device, NULL, NULL, &status);
+    cl_device_id devices[MOST_DEVICES];
+    const cl_uint count = choose_devices(program->two_queues ? MOST_DEVICES : 1, devices);
+    app->device = devices[0];
+    app->context = clCreateContext(NULL, count, devices, NULL, NULL, &status);
     require(status, "clCreateContext");
-    app->queue = clCreateCommandQueue(app->context, app->device, 0, &status);
-    require(status, "clCreateCommandQueue");
+    app->queue = make_queue(app, devices[0]);
+    if (program->two_queues)
+        app->other_queue = make_queue(app, devices[count - 1]);
     build_kernels(app);
 }
 
@@ -301,8 +316,26 @@ void app_start_clock(struct app *app) {
     app->started = app->lap_started = now();
 }
 
-double app_lap(struct app *app) {
+void app_switch_queue(struct app *app) {
+    cl_command_queue queue = app->queue;
+    app->queue = app->other_queue;
+    app->other_queue = queue;
+}
+
+static void finish(const struct app *app) {
     require(clFinish(app->queue), "clFinish");
+    if (app->other_queue)
+        require(clFinish(app->other_queue), "clFinish");
+}
+
+static void release_queue(cl_command_queue *queue) {
+    if (*queue)
+        require(clReleaseCommandQueue(*queue), "clReleaseCommandQueue");
+    *queue = NULL;
+}
+
+double app_lap(struct app *app) {
+    finish(app);
     const double ended = now();
     const double seconds = ended - app->lap_started;
     app->lap_started = ended;
@@ -318,10 +351,10 @@ void app_end_iteration(struct app *app) {
 }
 
 void app_stop_clock(struct app *app) {
-    require(clFinish(app->queue), "clFinish");
+    finish(app);
     const double seconds = now() - app->started;
-    require(clReleaseCommandQueue(app->queue), "clReleaseCommandQueue");
-    app->queue = NULL;
+    release_queue(&app->queue);
+    release_queue(&app->other_queue);
     printf("footprint: %zu\ndevice_seconds: %.6f\n", app->footprint, seconds);
     fflush(stdout);
 }

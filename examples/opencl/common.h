@@ -36,6 +36,7 @@ struct program {
     size_t default_iterations;
     const char *iteration_is;  /* what one iteration does, for --help */
     const struct argp *extras; /* options of this program alone, or NULL */
+    bool two_queues;           /* the other one on a second device, where there is one */
 };
 
 struct app {
@@ -48,9 +49,10 @@ struct app {
     bool times;
     uint64_t seed;
 
-    cl_device_id device;
+    cl_device_id device; /* of the queue at first; with one queue the only one */
     cl_context context;
     cl_command_queue queue; /* NULL once the clock has stopped: no command can come after it */
+    cl_command_queue other_queue; /* NULL unless the program has two */
     cl_program binary;
     cl_mem *buffers;
     size_t buffer_count;
@@ -74,10 +76,13 @@ struct app {
 /* Life of a program. */
 void app_open(struct app *app, const struct program *program, int argc, char **argv);
 void app_start_clock(struct app *app);
-void app_stop_clock(struct app *app); /* waits for the queue, prints footprint and seconds */
+void app_stop_clock(struct app *app); /* waits for all queues, prints footprint and seconds */
 int app_close(struct app *app);       /* prints the verdict of --check, returns the exit status */
 
-/* Ends an iteration: waits for the queue and gives the seconds since the last one ended. */
+/* With two queues: commands go to the other one from now on. */
+void app_switch_queue(struct app *app);
+
+/* Ends an iteration: waits for all queues and gives the seconds since the last one ended. */
 double app_lap(struct app *app);
 /* The same where --times asks for it, with a line for each iteration; otherwise nothing. */
 void app_end_iteration(struct app *app);

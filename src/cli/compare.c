@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,9 @@ static const struct argp_option compare_options[] = {
                  "runs of each system, alternating; medians are shown (default: 3)"),
     OPTION("same-output", SAME_OUTPUT, NULL,
            "what a command prints on standard output must be the same in every run"),
+    OPTION("bound", BOUND, NULL,
+           "also show what no system can be better than, from a recording of what each program "
+           "touches (a slow run more)"),
     SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
     OUTPUT_OPTIONS,
     SHORT_OPTION(
@@ -58,6 +62,11 @@ static const char help[] =
     "once beforehand, to learn its "
     "footprint and to have its kernels compiled. Every option can also be set in the environment, "
     "--memory as FARFAULT_MEMORY and so on (--host is FARFAULT_HOST_FILE); the command line wins.\n"
+    "\n"
+    "With --bound, two lines more are below each program's systems. No run can take less time or "
+    "move less than the "
+    "lower bound, whatever the order in which its threads touch pages. The reference has the order "
+    "that was recorded.\n"
     "\n"
     "The exit status is 1 if any run failed.\n"
     "\n"
@@ -130,6 +139,10 @@ static int read_quantities(struct work *work) {
     if (limit && (ff__parse_ns(limit, &work->limit_ns) || work->limit_ns == 0))
         return ff__options_complain(options, FF__OPTION_TIMEOUT, "must be a time, such as 60s");
     int status = ff__options_flag(options, FF__OPTION_SAME_OUTPUT, &work->comparison.same_output);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_BOUND, &work->comparison.bound);
+    if (!status && work->comparison.bound && work->config.devices > 1)
+        status = ff__options_complain(options, FF__OPTION_BOUND, "is for one device");
     if (status)
         return status;
     return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
@@ -220,11 +233,76 @@ static bool learn_footprint(struct work *work, unsigned program) {
     return false;
 }
 
+/* The smallest that is compared: a recording leaves out what was touched again while it was resident. */
+static uint64_t recording_memory(const struct ff__comparison *comparison, unsigned program) {
+    uint64_t least = UINT64_MAX;
+    for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
+        uint64_t memory = ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount));
+        least = memory < least ? memory : least;
+    }
+    return least;
+}
+
+static void run_recorded(struct work *work, unsigned program, const char *trace) {
+    struct ff__comparison *comparison = &work->comparison;
+    struct ff__limits *limits = &comparison->outcomes[program].limits;
+    struct ff__trial trial;
+    const struct ff__trial_plan plan = {
+        .program = &comparison->programs.items[program],
+        .preload = work->preload,
+        .devices = 1,
+        .system = FF__SYSTEM_BASELINE,
+        .memory = recording_memory(comparison, program),
+        .limit_ns = work->limit_ns,
+        .touches = trace,
+        .expected_output = -1,
+    };
+    ff__trial_run(&plan, &trial);
+    work->interrupted = trial.end.interrupted;
+    if (trial.good)
+        ff__limits_read(comparison, program, trace);
+    else
+        snprintf(limits->reason, sizeof limits->reason, "recording it: %.150s", trial.reason);
+    ff__summary_free(&trial.summary);
+}
+
+/* What a program leaves that was killed before its trace had its name. */
+static void remove_trace(const char *trace) {
+    char pattern[PATH_MAX + 8];
+    glob_t found = {.gl_pathc = 0};
+    snprintf(pattern, sizeof pattern, "%s.*.part", trace);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+    unlink(trace);
+}
+
+/* The lower bounds, from a recording of the program's touches. */
+static void learn_limits(struct work *work, unsigned program) {
+    struct ff__comparison *comparison = &work->comparison;
+    struct ff__limits *limits = &comparison->outcomes[program].limits;
+    char trace[PATH_MAX];
+    ff__progress_show(&work->progress, "%s: lower bound", comparison->programs.items[program].name);
+    work->progress.done++;
+    int status = ff__summary_place(trace);
+    if (status) {
+        snprintf(limits->reason, sizeof limits->reason, "cannot make a temporary file: %s",
+                 strerror(-status));
+        return;
+    }
+    run_recorded(work, program, trace);
+    remove_trace(trace);
+    ff__limits_time_link(limits, &work->config.link);
+}
+
 /* In turn, run by run, so that a machine that is slow for a while is slow for all systems alike. */
 static void measure_program(struct work *work, unsigned program) {
     struct ff__comparison *comparison = &work->comparison;
     if (!learn_footprint(work, program))
         return;
+    if (comparison->bound)
+        learn_limits(work, program);
     for (unsigned run = 0; run < comparison->runs; run++) {
         for (unsigned line = 0; line < comparison->line_count && !work->interrupted; line++) {
             struct ff__result *result = &comparison->outcomes[program].lines[line];
@@ -238,6 +316,8 @@ static void measure_program(struct work *work, unsigned program) {
             ff__result_add(result, &trial);
         }
     }
+    if (comparison->bound)
+        ff__limits_time_link(&comparison->outcomes[program].limits, &work->config.link);
 }
 
 static void make_outcomes(struct ff__comparison *comparison) {
@@ -264,8 +344,9 @@ static int measure(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
     bool tables = ff__outputs_leave_tables(&work->outputs);
     make_outcomes(comparison);
-    ff__progress_start(&work->progress, comparison->programs.count *
-                                            (1 + comparison->runs * comparison->line_count));
+    ff__progress_start(&work->progress,
+                       comparison->programs.count *
+                           (1 + comparison->bound + comparison->runs * comparison->line_count));
     for (unsigned i = 0; i < comparison->programs.count && !work->interrupted; i++) {
         measure_program(work, i);
         work->progress.done = (i + 1) * (work->progress.total / comparison->programs.count);
@@ -299,19 +380,10 @@ static int refuse_options(const struct ff__options *options, const enum ff__opti
 static int compare_modelled(const struct ff__options *options) {
     static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
     static const enum ff__option live[] = {
-        FF__OPTION_SAME_OUTPUT,
-        FF__OPTION_PROGRAMS,
-        FF__OPTION_SIZE,
-        FF__OPTION_RUNS,
-        FF__OPTION_TIMEOUT,
-        FF__OPTION_LINK,
-        FF__OPTION_HOST,
-        FF__OPTION_SPIN,
-        FF__OPTION_MECHANISM,
-        FF__OPTION_HANDLER,
-        FF__OPTION_DEVICE_TYPE,
-        FF__OPTION_GRANULE,
-        FF__OPTIONS,
+        FF__OPTION_SAME_OUTPUT, FF__OPTION_BOUND,     FF__OPTION_PROGRAMS, FF__OPTION_SIZE,
+        FF__OPTION_RUNS,        FF__OPTION_TIMEOUT,   FF__OPTION_LINK,     FF__OPTION_HOST,
+        FF__OPTION_SPIN,        FF__OPTION_MECHANISM, FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE,
+        FF__OPTION_GRANULE,     FF__OPTIONS,
     };
     struct ff__sweep sweep = {0};
     int status = refuse_options(options, live, "programs, not for modelled runs");
@@ -348,6 +420,7 @@ static void release(struct work *work) {
         for (unsigned line = 0; line < comparison->line_count; line++)
             ff__result_free(&comparison->outcomes[i].lines[line]);
         free(comparison->outcomes[i].lines);
+        ff__limits_free(&comparison->outcomes[i].limits);
         if (comparison->outcomes[i].output >= 0)
             close(comparison->outcomes[i].output);
     }

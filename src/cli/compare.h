@@ -5,9 +5,12 @@
 #define FF_CLI_COMPARE_H
 
 #include "cli/amount.h"
+#include "cli/paired.h"
 #include "cli/probe.h"
 #include "cli/result.h"
+#include "report/table.h"
 #include "report/text.h"
+#include "trace/model/bound.h"
 
 enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS }; /* systems begin at the third */
 
@@ -16,12 +19,27 @@ enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS }; /* systems begin 
 #define FF__SYSTEM_BASELINE  "demand"
 #define FF__SYSTEM_IN_MEMORY "nvidia-1"
 
+/* What a program must move at least, at one of the amounts. */
+struct ff__limit {
+    struct ff__bound bound;     /* whatever the order of the threads */
+    struct ff__bound reference; /* in the order of the recording */
+};
+
+/* What no run of a program can be better than, from a recording of its touches. */
+struct ff__limits {
+    struct ff__limit *items; /* [amount]; NULL: not known */
+    char reason[FF__REASON]; /* why not */
+    bool parallel;           /* other runs may have another order: the reference is no bound */
+    double rate;             /* bytes per second of the link, each way */
+};
+
 /* What became of one program. */
 struct ff__outcome {
     uint64_t footprint;
     bool untried; /* it already failed when its footprint was to be learned */
     struct ff__result *lines;
     int output; /* of the first run, or -1 */
+    struct ff__limits limits;
 };
 
 struct ff__comparison {
@@ -31,6 +49,7 @@ struct ff__comparison {
     struct ff__amount *amounts;
     unsigned runs, line_count;
     bool same_output;             /* commands must print the same in every run */
+    bool bound;                   /* lower bounds are wanted */
     struct ff__outcome *outcomes; /* [program] */
     char description[FF__PROBE_TEXT], opencl[FF__PROBE_TEXT];
 };
@@ -57,12 +76,62 @@ static inline unsigned ff__line_of(const struct ff__comparison *comparison, unsi
 /* Bytes of device memory; 0 for plain. */
 uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned program, unsigned line);
 
+/* ---- lower bounds: compare_bound.c ---- */
+
+/* Reads a recording of the program's touches. */
+void ff__limits_read(struct ff__comparison *comparison, unsigned program, const char *trace);
+
+/* Measures what the link gives. Called several times, the fastest counts. */
+void ff__limits_time_link(struct ff__limits *limits, const struct ff_link *link);
+
+void ff__limits_free(struct ff__limits *limits);
+
+/* Seconds that moving so much takes at least, or the in-memory time if that is longer; `why`: which of them it is. NaN:
+ * there is no in-memory time. */
+double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
+                         const char **why);
+
+/* Whether the line is better than the lower bound: in bytes, of any of its runs, which proves the bound wrong; or in its
+ * median time alone. */
+enum ff__better { FF__BETTER_NOT, FF__BETTER_BYTES, FF__BETTER_TIME };
+enum ff__better ff__limit_beaten(const struct ff__comparison *comparison, unsigned program,
+                                 unsigned line);
+
+/* Lines of the program's table, as wide as those of systems; and what there is to say below it. */
+void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,
+                          unsigned program);
+void ff__limits_show_notes(const struct ff__comparison *comparison, unsigned program);
+
+/* All of them; the caller owns it. */
+json_t *ff__limits_results(const struct ff__comparison *comparison);
+
+/* ---- means ---- */
+
 /* Geometric means over the programs at amounts[first..end): times of the baseline, and of in-memory,
  * and of the system. NaN where nothing can be compared. */
 struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
                                     unsigned first, unsigned end);
 struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
                                      unsigned first, unsigned end);
+
+/* The same of the system and of the lower bound. */
+struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
+                                        unsigned amount);
+
+/* Times of the system over those of the first one at the same amount, by pairs of the same turn: of one program, and of all
+ * that both ran well, a pair being the geometric means over the programs in one turn. Nothing of the first system. */
+struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, unsigned program,
+                                     unsigned system, unsigned amount);
+struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,
+                                          unsigned amount);
+
+/* As it stands in tables. */
+void ff__compare_paired_cell(struct ff__table *table, struct ff__paired paired);
+
+/* Whether there are enough runs for it. */
+static inline bool ff__compare_pairs(const struct ff__comparison *comparison) {
+    return comparison->runs >= FF__PAIRS_MIN && comparison->systems.count > 1;
+}
 
 /* Bytes in and out of the devices, of all programs together. */
 uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned system,

@@ -20,6 +20,19 @@ static struct ff__run_measures measures_of(const struct ff__outcome *outcome,
     };
 }
 
+/* null: there is none. */
+static json_t *paired_of(const struct ff__comparison *comparison, struct ff__paired paired) {
+    if (paired.pairs == 0)
+        return json_null();
+    json_t *all = ff__must(json_object());
+    ff__json_set(all, "to", ff__json_text(comparison->systems.items[0]));
+    ff__json_set(all, "ratio", ff__json_number(paired.ratio));
+    ff__json_set(all, "low", ff__json_number(paired.low));
+    ff__json_set(all, "high", ff__json_number(paired.high));
+    ff__json_set(all, "pairs", ff__json_count(paired.pairs));
+    return all;
+}
+
 /* null: its exit status is 0, and that is all that is known. */
 static json_t *verified(const struct ff__comparison *comparison, unsigned program,
                         const struct ff__result *result) {
@@ -50,6 +63,12 @@ static json_t *run_of(const struct ff__comparison *comparison, unsigned program,
         return run;
     ff__json_set(run, "min", ff__json_number(ff__result_min(result)));
     ff__json_set(run, "max", ff__json_number(ff__result_max(result)));
+    if (line >= FF__LINE_SYSTEMS)
+        ff__json_set(run, "paired",
+                     paired_of(comparison, ff__compare_paired(comparison, program,
+                                                              (line - FF__LINE_SYSTEMS) %
+                                                                  comparison->systems.count,
+                                                              ff__line_amount(comparison, line))));
     ff__json_set(run, "summary", json_incref(ff__result_typical(result)->all));
     return run;
 }
@@ -62,6 +81,12 @@ static json_t *all_runs(const struct ff__comparison *comparison) {
     return runs;
 }
 
+static double above_bound(const struct ff__comparison *comparison, unsigned system,
+                          unsigned amount) {
+    struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
+    return ff__mean_value(&above);
+}
+
 static json_t *all_means(const struct ff__comparison *comparison) {
     json_t *means = ff__must(json_array());
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {
@@ -72,8 +97,15 @@ static json_t *all_means(const struct ff__comparison *comparison) {
                                                         comparison->amount_texts.items[amount]};
             struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
             struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
-            json_array_append_new(means, ff__mean_new(&subject, ff__mean_value(&gain),
-                                                      ff__mean_value(&loss), loss.count));
+            json_t *mean =
+                ff__mean_new(&subject, ff__mean_value(&gain), ff__mean_value(&loss), loss.count);
+            ff__json_set(
+                mean, "paired",
+                paired_of(comparison, ff__compare_paired_mean(comparison, system, amount)));
+            if (comparison->bound)
+                ff__json_set(mean, "above_bound",
+                             ff__json_number(above_bound(comparison, system, amount)));
+            json_array_append_new(means, mean);
         }
     }
     return means;
@@ -84,5 +116,7 @@ json_t *ff__compare_results(const struct ff__comparison *comparison) {
     ff__json_set(all, "opencl", ff__json_text(comparison->opencl));
     ff__json_set(all, "runs", all_runs(comparison));
     ff__json_set(all, "means", all_means(comparison));
+    if (comparison->bound)
+        ff__json_set(all, "bounds", ff__limits_results(comparison));
     return all;
 }

@@ -1,6 +1,7 @@
 /* Geometric means over a comparison. */
 #include "cli/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 static unsigned find_baseline(const struct ff__comparison *comparison) {
@@ -34,6 +35,63 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
         for (unsigned amount = first; amount < end; amount++)
             ff__mean_add(&mean, &lines[ff__line_of(comparison, system, amount)],
                          &lines[FF__LINE_IN_MEMORY]);
+    }
+    return mean;
+}
+
+/* ---- pairs ---- */
+
+/* Adds the logarithm of the ratio in each turn; false: one of the two has not run well. */
+static bool add_pairs(const struct ff__comparison *comparison, unsigned program, unsigned system,
+                      unsigned amount, double *logs) {
+    const struct ff__result *lines = comparison->outcomes[program].lines;
+    const struct ff__result *one = &lines[ff__line_of(comparison, system, amount)],
+                            *first = &lines[ff__line_of(comparison, 0, amount)];
+    if (!ff__result_usable(one) || !ff__result_usable(first))
+        return false;
+    for (unsigned turn = 0; turn < comparison->runs; turn++)
+        if (!(one->turns[turn] > 0 && first->turns[turn] > 0))
+            return false;
+    for (unsigned turn = 0; turn < comparison->runs; turn++)
+        logs[turn] += log(one->turns[turn] / first->turns[turn]);
+    return true;
+}
+
+static struct ff__paired pair_programs(const struct ff__comparison *comparison, unsigned first,
+                                       unsigned end, unsigned system, unsigned amount) {
+    double logs[FF__RUNS_MAX] = {0};
+    unsigned count = 0;
+    for (unsigned program = first; program < end && system > 0; program++)
+        count += add_pairs(comparison, program, system, amount, logs);
+    for (unsigned turn = 0; turn < comparison->runs && count > 0; turn++)
+        logs[turn] /= count;
+    return ff__paired_of(logs, count > 0 ? comparison->runs : 0);
+}
+
+struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, unsigned program,
+                                     unsigned system, unsigned amount) {
+    return pair_programs(comparison, program, program + 1, system, amount);
+}
+
+struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,
+                                          unsigned amount) {
+    return pair_programs(comparison, 0, comparison->programs.count, system, amount);
+}
+
+/* ---- bounds and bytes ---- */
+
+struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
+                                        unsigned amount) {
+    struct ff__mean mean = {0};
+    for (unsigned program = 0; program < comparison->programs.count; program++) {
+        const struct ff__outcome *outcome = &comparison->outcomes[program];
+        const struct ff__result *result = &outcome->lines[ff__line_of(comparison, system, amount)];
+        const char *why;
+        if (!outcome->limits.items || !ff__result_usable(result))
+            continue;
+        double seconds = ff__limit_seconds(outcome, &outcome->limits.items[amount].bound, &why);
+        if (!isnan(seconds))
+            ff__mean_add_ratio(&mean, ff__result_median(result) / seconds);
     }
     return mean;
 }

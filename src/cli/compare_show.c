@@ -2,7 +2,6 @@
 #include "cli/compare.h"
 
 #include "policy/registry.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +24,32 @@ static void time_cells(struct ff__table *table, const struct ff__outcome *outcom
         ff__table_cell(table, "%.2fx", ff__result_median(result) / ff__result_median(ideal));
     else
         ff__table_cell(table, "-");
+}
+
+void ff__compare_paired_cell(struct ff__table *table, struct ff__paired paired) {
+    if (paired.pairs > 0)
+        ff__table_cell(table, "%.3f (%.3f-%.3f)", paired.ratio, paired.low, paired.high);
+    else
+        ff__table_cell(table, "-");
+}
+
+/* Of a line's program; of lines that are no system's, nothing. */
+static void paired_cell(struct ff__table *table, const struct ff__comparison *comparison,
+                        unsigned program, unsigned line) {
+    struct ff__paired paired = {0};
+    if (!ff__compare_pairs(comparison))
+        return;
+    if (line >= FF__LINE_SYSTEMS)
+        paired = ff__compare_paired(comparison, program,
+                                    (line - FF__LINE_SYSTEMS) % comparison->systems.count,
+                                    ff__line_amount(comparison, line));
+    ff__compare_paired_cell(table, paired);
+}
+
+/* Its heading. */
+static void paired_heading(struct ff__table *table, const struct ff__comparison *comparison) {
+    if (ff__compare_pairs(comparison))
+        ff__table_cell(table, "x %s (95 %%)", comparison->systems.items[0]);
 }
 
 static void counter_cells(struct ff__table *table, const struct ff__summary *summary) {
@@ -54,10 +79,13 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
     ff__table_cell(table, "%s", memory ? ff__size_text(size, memory) : "-");
     if (result->failed) {
         ff__table_cells(table, "failed", "", "", "", "", "", "", NULL);
+        if (ff__compare_pairs(comparison))
+            ff__table_cell(table, "%s", "");
         ff__table_cell(table, "no: %s", result->reason);
         return;
     }
     time_cells(table, outcome, result);
+    paired_cell(table, comparison, program, line);
     if (line == FF__LINE_PLAIN)
         ff__table_cells(table, "-", "-", "-", "-", NULL);
     else
@@ -91,13 +119,17 @@ void ff__compare_show_program(const struct ff__comparison *comparison, unsigned 
     char size[FF__QUANTITY];
     printf("%s, footprint %s\n", name, ff__size_text(size, outcome->footprint));
     struct ff__table table;
-    ff__table_init(&table, "lrrrrrrrrl");
+    ff__table_init(&table, ff__compare_pairs(comparison) ? "lrrrrrrrrrl" : "lrrrrrrrrl");
     ff__table_cells(&table, "system", "memory", "seconds", comparison->runs > 1 ? "min-max" : "",
-                    "x in-memory", "faults", "MiB in", "MiB out", "hit rate", "verified", NULL);
+                    "x in-memory", NULL);
+    paired_heading(&table, comparison);
+    ff__table_cells(&table, "faults", "MiB in", "MiB out", "hit rate", "verified", NULL);
     for (unsigned line = 0; line < comparison->line_count; line++)
         add_line(&table, comparison, program, line);
+    ff__limits_add_lines(&table, comparison, program);
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
+    ff__limits_show_notes(comparison, program);
     show_fallbacks(comparison, program);
     putchar('\n');
     fflush(stdout);
@@ -129,6 +161,15 @@ static void mean_line(struct ff__table *table, const struct ff__comparison *comp
         ff__table_cell(table, "%.0f %%", 100 / ff__mean_value(&loss));
     else
         ff__table_cell(table, "-");
+    if (ff__compare_pairs(comparison))
+        ff__compare_paired_cell(table, ff__compare_paired_mean(comparison, system, amount));
+    if (comparison->bound) {
+        struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
+        if (above.count)
+            ff__table_cell(table, "%.2fx", ff__mean_value(&above));
+        else
+            ff__table_cell(table, "-");
+    }
     ff__table_cell(table, "%s",
                    ff__size_text(moved, ff__compare_moved(comparison, system, amount)));
     ff__table_cell(table, "%u of %u", loss.count, comparison->programs.count);
@@ -137,9 +178,14 @@ static void mean_line(struct ff__table *table, const struct ff__comparison *comp
 
 void ff__compare_show_means(const struct ff__comparison *comparison) {
     struct ff__table table;
-    ff__table_init(&table, "lrrrrrl");
+    static const char *const aligns[] = {"lrrrrrl", "lrrrrrrl", "lrrrrrrrl"};
+    ff__table_init(&table, aligns[comparison->bound + ff__compare_pairs(comparison)]);
     ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_BASELINE,
-                    "of fully resident speed", "moved", "programs", "what it is", NULL);
+                    "of fully resident speed", NULL);
+    paired_heading(&table, comparison);
+    if (comparison->bound)
+        ff__table_cell(&table, "x bound");
+    ff__table_cells(&table, "moved", "programs", "what it is", NULL);
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++)
         for (unsigned system = 0; system < comparison->systems.count; system++)
             mean_line(&table, comparison, system, amount);
@@ -151,4 +197,8 @@ void ff__compare_show_means(const struct ff__comparison *comparison) {
          "(in-memory).\n"
          "  Time: from the first command to the last completion; of a bundled program its uploads, "
          "kernels and downloads.");
+    if (ff__compare_pairs(comparison))
+        printf("  x %s: geometric mean of the ratios of times by pairs of the same turn, and its "
+               "95 %% interval.\n",
+               comparison->systems.items[0]);
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/copy_rate.h"
 
 #include <errno.h>
 #include <farfault/mask.h>
@@ -15,7 +16,6 @@
 #define PAUSES     2u /* a pause in which a handler falls asleep: so often as long as it spins, and */
 #define PAUSE_NS   100000u
 #define LAUNCHES   200u
-#define COPY_SIZE  (UINT64_C(32) << 20)
 
 const uint64_t ff__cost_sizes[FF__COST_SIZES] = {FF_PAGE_SIZE, FF_LEAF_SIZE, UINT64_C(256) << 10,
                                                  UINT64_C(1) << 20, FF_BLOCK_SIZE};
@@ -139,7 +139,7 @@ static int measure_size(const struct ff_config *config, unsigned size, struct ff
     return status;
 }
 
-/* ---- launches and copies ---- */
+/* ---- launches ---- */
 
 static void no_kernel(const struct ff_work *work, void *arguments) {
     (void)work, (void)arguments;
@@ -164,28 +164,12 @@ static int measure_launches(const struct ff_config *like, struct ff__costs *out,
     return status;
 }
 
-static int measure_copies(struct ff__costs *out, struct ff_error *error) {
-    double least_ns = 0;
-    char *from = calloc(1, COPY_SIZE), *to = calloc(1, COPY_SIZE);
-    int status = from && to ? 0 : ff__fail(error, -ENOMEM, "no memory to copy");
-    for (unsigned round = 0; round < ROUNDS && !status; round++) {
-        memset(from, (int)round, COPY_SIZE);
-        uint64_t start = ff__clock_ns();
-        memcpy(to, from, COPY_SIZE);
-        keep_least(&least_ns, (double)(ff__clock_ns() - start));
-    }
-    if (!status)
-        out->copy_rate =
-            (double)(COPY_SIZE + (to[COPY_SIZE - 1] == 99)) * 1e9 / least_ns; /* keeps the copies */
-    free(from);
-    free(to);
-    return status;
-}
-
 int ff__costs_measure(const struct ff_config *config, struct ff__costs *out,
                       struct ff_error *error) {
     *out = (struct ff__costs){.copy_rate = 0};
-    int status = measure_copies(out, error);
+    int status = ff__copy_rate(1, &out->copy_rate);
+    if (status)
+        return ff__fail(error, status, "cannot copy memory: %s", strerror(-status));
     for (unsigned size = 0; size < FF__COST_SIZES && !status; size++)
         status = measure_size(config, size, out, error);
     return status ? status : measure_launches(config, out, error);

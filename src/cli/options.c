@@ -37,6 +37,7 @@ static const struct {
     [FF__OPTION_SYSTEMS] = {"systems", "FARFAULT_SYSTEMS", NULL},
     [FF__OPTION_SIZE] = {"size", "FARFAULT_SIZE", NULL},
     [FF__OPTION_SAME_OUTPUT] = {"same-output", "FARFAULT_SAME_OUTPUT", NULL},
+    [FF__OPTION_BOUND] = {"bound", "FARFAULT_BOUND", NULL},
     [FF__OPTION_RUNS] = {"runs", "FARFAULT_RUNS", NULL},
     [FF__OPTION_PROGRAMS] = {"programs", "FARFAULT_PROGRAMS", NULL},
     [FF__OPTION_TIMEOUT] = {"timeout", "FARFAULT_TIMEOUT", NULL},

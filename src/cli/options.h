@@ -36,6 +36,7 @@ enum ff__option {
     FF__OPTION_SIZE,
     FF__OPTION_RUNS,
     FF__OPTION_SAME_OUTPUT,
+    FF__OPTION_BOUND,
     FF__OPTION_PROGRAMS,
     FF__OPTION_TIMEOUT,
     /* modelled devices and traces */

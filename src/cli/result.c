@@ -9,13 +9,13 @@ void ff__result_fail(struct ff__result *result, const char *reason) {
     snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
 
-/* Runs are kept in the order of their times. */
 void ff__result_add(struct ff__result *result, struct ff__trial *trial) {
     if (!trial->good || result->count == FF__RUNS_MAX) {
         ff__result_fail(result, trial->reason);
         ff__summary_free(&trial->summary);
         return;
     }
+    result->turns[result->count] = trial->summary.seconds;
     unsigned place = result->count++;
     for (; place > 0 && result->runs[place - 1].seconds > trial->summary.seconds; place--)
         result->runs[place] = result->runs[place - 1];
@@ -55,7 +55,11 @@ void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
                   const struct ff__result *bottom) {
     if (!ff__result_usable(top) || !ff__result_usable(bottom))
         return;
-    mean->logs += log(ff__result_median(top) / ff__result_median(bottom));
+    ff__mean_add_ratio(mean, ff__result_median(top) / ff__result_median(bottom));
+}
+
+void ff__mean_add_ratio(struct ff__mean *mean, double ratio) {
+    mean->logs += log(ratio);
     mean->count++;
 }
 

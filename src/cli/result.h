@@ -7,9 +7,10 @@
 #define FF__RUNS_MAX 99u
 
 struct ff__result {
-    unsigned count; /* runs that were good */
-    struct ff__summary runs[FF__RUNS_MAX];
-    bool failed; /* one run was not; then nothing else here counts */
+    unsigned count;                        /* runs that were good */
+    struct ff__summary runs[FF__RUNS_MAX]; /* in the order of their times */
+    double turns[FF__RUNS_MAX];            /* seconds, in the order in which they ran */
+    bool failed;                           /* one run was not; then nothing else here counts */
     char reason[FF__REASON];
 };
 
@@ -39,6 +40,7 @@ struct ff__mean {
 };
 void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
                   const struct ff__result *bottom); /* ignored unless both are usable */
+void ff__mean_add_ratio(struct ff__mean *mean, double ratio);
 double ff__mean_value(const struct ff__mean *mean); /* NaN: nothing was added */
 
 #endif

@@ -139,6 +139,20 @@ static void judge_summary(const char *path, struct ff__trial *trial) {
 
 /* ---- running it ---- */
 
+static void set_default(struct ff__environment *environment, const char *name, const char *value) {
+    if (!ff__environment_get(environment, name))
+        ff__environment_set(environment, name, "%s", value);
+}
+
+/* As farfault record --touches does, with memory that a page takes less of than 2 MiB: programs with more streams than
+ * the memory has chunks of those would evict each other's pages with every touch. */
+static void record_touches(const struct ff__trial_plan *plan, struct ff__environment *out) {
+    ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->touches);
+    ff__environment_set(out, "FARFAULT_TOUCHES", "on");
+    set_default(out, "FARFAULT_HANDLER", "sigbus");
+    set_default(out, "FARFAULT_GRANULE", "64K");
+}
+
 static void set_environment(const struct ff__trial_plan *plan, const char *summary,
                             struct ff__environment *out) {
     ff__environment_copy(out);
@@ -151,6 +165,8 @@ static void set_environment(const struct ff__trial_plan *plan, const char *summa
     ff__environment_unset(out, "FARFAULT_MODE");
     ff__environment_set(out, "FARFAULT_SYSTEM", "%s", plan->system);
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->memory);
+    if (plan->touches)
+        record_touches(plan, out);
 }
 
 static void run(const struct ff__trial_plan *plan, const struct capture *capture,

@@ -25,6 +25,16 @@ static int uses_opencl(void) {
     return strcmp(basename(dirname(path)), "programs") == 0;
 }
 
+/* Instead of a recording of the run, the one that the test has. */
+static void copy_trace(void) {
+    char command[2 * PATH_MAX + 16];
+    snprintf(command, sizeof command, "cp '%s' '%s'", variable("STUB_TRACE"),
+             variable("FARFAULT_RECORD"));
+    unsetenv("LD_PRELOAD");
+    if (system(command))
+        abort();
+}
+
 /* demand takes 4 s, nvidia 2 s, everything else 1 s. */
 static double seconds(int passive) {
     const char *system = variable("FARFAULT_SYSTEM");
@@ -43,6 +53,8 @@ __attribute__((destructor)) static void write_summary(void) {
         account->managed = account->reported = 1;
     if (strcmp(path, "none") == 0)
         return;
+    if (strcmp(variable("FARFAULT_TOUCHES"), "on") == 0 && variable("STUB_TRACE")[0])
+        copy_trace();
     FILE *file = path[0] == '/' ? fopen(path, "w") : stderr;
     if (!file)
         return;

@@ -102,6 +102,45 @@ has out 'no: its output differs from that of the first run in line 3'
 status 0 compare --runs 2 --systems demand --host tier atax
 [ ! -e tier ] || fail 'the host file was left behind'
 
+# ---- pairs of the same turn, from five runs on
+
+status 0 compare --runs 5 --systems demand,nvidia,auto --memory 64M --json=pairs.json atax,srad
+has out 'x demand (95 %)'
+[ "$(grep -c '0.500 (0.500-0.500)' out)" -eq 3 ] || fail "not two programs and their mean: $(cat out)"
+json pairs.json demand runs 3 paired to
+json pairs.json 0.25 runs 4 paired ratio
+json pairs.json null runs 2 paired
+json pairs.json 0.5 means 1 paired high
+json pairs.json 5 means 1 paired pairs
+json all.json null means 1 paired
+
+# ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at least
+
+"$farfault" sim hotspot:size=12M,steps=4 --systems demand --memory 100% --trace touches.trace >out 2>err || fail "$(cat err)"
+export STUB_TRACE="$scratch/touches.trace"
+status 0 compare --bound --runs 1 --systems demand,nvidia --memory 5M,6M --json=bound.json atax
+[ "$(grep -c "demand|4194304|" log)" -eq 2 ] || fail "not recorded with the least memory: $(cat log)"
+has out 'note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, which is wrong'
+has out 'x bound'
+json bound.json '[4]' bounds
+json bound.json 'lower bound' bounds 0 kind
+json bound.json reference bounds 1 kind
+json bound.json 5M bounds 0 share
+json bound.json 1 bounds 0 seconds
+json bound.json 'in-memory time' bounds 0 why
+json bound.json '[2]' bounds 0 moved_less
+json bound.json '[0]' bounds 0 took_less
+json bound.json 4 means 0 above_bound
+json bound.json 2 means 1 above_bound
+status 0 compare --bound --runs 1 --systems demand --memory 64M --link host=1MB/s --json=bound.json atax
+json bound.json 8.388608 bounds 0 seconds
+json bound.json fetching bounds 0 why
+unset STUB_TRACE
+status 0 compare --bound --runs 1 --systems demand --memory 64M --json=bound.json atax
+has out 'note: no lower bound: '
+json bound.json '[0]' bounds
+mistake 2 'farfault compare: --bound on: is for one device' compare --bound --devices 2 atax
+
 # ---- failures do not stop it, and are told
 
 status 1 compare --runs 1 --json=bad.json bicg bfs cg mvt "$scratch/missing x" 'true /' atax

@@ -188,6 +188,12 @@ has err 'farfault: FARFAULT_DEVICE_TYPE=sheep: must be gpu or cpu'
 mistake 2 'farfault run: --device-type sheep: must be gpu or cpu' run --device-type sheep -- true
 status 0 compare --runs 1 --systems nvidia --memory 16M --device-type cpu "$scratch/client buffer"
 
+# ---- a lower bound, from a recording: of a buffer that fits
+
+status 0 compare --bound --runs 1 --systems demand,nvidia-1 --memory 8M --json=bound.json "$scratch/client buffer"
+json bound.json 'lower bound' bounds 0 kind
+json bound.json 0 bounds 0 bytes_in
+
 # ---- kernels are compiled once: what a run without management has PoCL compile serves managed ones
 
 export POCL_CACHE_DIR="$scratch/cache"

@@ -2,6 +2,7 @@
 #include "base/nearest.h"
 #include "cli/amount.h"
 #include "cli/child.h"
+#include "cli/paired.h"
 #include "cli/result.h"
 #include "cli/specs.h"
 #include "report/table.h"
@@ -105,6 +106,23 @@ static void test_amounts(void **state) {
     assert_int_equal(ff__amount_of(&amount, 100u << 20), 1u << 20);
 }
 
+/* ---- pairs ---- */
+
+/* Ratios of 1, 2, 4, 8 and 16: a mean of 4; logarithms of base 2 have a standard error of sqrt(2.5 / 5), and the 97.5 %
+ * quantile of Student's t for 4 degrees of freedom is 2.776. */
+static void test_paired(void **state) {
+    double logs[5];
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        logs[i] = i * log(2);
+    struct ff__paired paired = ff__paired_of(logs, 5);
+    assert_int_equal(paired.pairs, 5);
+    assert_float_equal(paired.ratio, 4, 1e-9);
+    assert_float_equal(paired.low, (float)(4 * exp2(-2.776 * sqrt(0.5))), 0.002f);
+    assert_float_equal(paired.high, (float)(4 * exp2(2.776 * sqrt(0.5))), 0.02f);
+    assert_int_equal(ff__paired_of(logs, 4).pairs, 0);
+}
+
 /* ---- results ---- */
 
 static void add_run(struct ff__result *result, double seconds) {
@@ -125,6 +143,8 @@ static void test_results(void **state) {
     add_run(result, 6);
     assert_float_equal(ff__result_median(result), 2.5, 0);
     assert_float_equal(ff__result_typical(result)->seconds, 2, 0);
+    static const double turns[] = {3, 1, 2, 6};
+    assert_memory_equal(result->turns, turns, sizeof turns);
 
     struct ff__mean mean = {0};
     assert_true(isnan(ff__mean_value(&mean)));
@@ -204,10 +224,10 @@ static void test_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notice),  cmocka_unit_test(test_systems),
-        cmocka_unit_test(test_amounts), cmocka_unit_test(test_results),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_quantities),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_notice),     cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_amounts),    cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_results),    cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define DEVICES_MAX 16
@@ -51,18 +52,30 @@ static void pass_on(int signal_number, siginfo_t *info, void *ucontext) {
 struct met {
     struct ff__soft *soft;
     uint64_t address;
+    bool write;
 };
+
+/* The processor's error code of the page fault, whose second bit says so; false where it is not known. */
+static bool was_write(const void *ucontext) {
+#ifdef __x86_64__
+    return ((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+    (void)ucontext;
+    return false;
+#endif
+}
 
 static int serve(void *argument) {
     struct met *met = argument;
-    struct ff__fault fault = {.address = met->address, .thread = (int32_t)syscall(SYS_gettid)};
+    struct ff__fault fault = {
+        .address = met->address, .thread = (int32_t)syscall(SYS_gettid), .write = met->write};
     return ff__pipeline_serve_here(met->soft->pipeline, &fault);
 }
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     int saved_errno = errno, status = -EFAULT;
     uint64_t address = (uintptr_t)info->si_addr;
-    struct met met = {was_sent(info) ? NULL : find_device(address), address};
+    struct met met = {was_sent(info) ? NULL : find_device(address), address, was_write(ucontext)};
     if (met.soft)
         status = ff__room_is_short(ucontext) ? ff__room_call(serve, &met) : serve(&met);
     if (status < 0)
