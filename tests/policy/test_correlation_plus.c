@@ -80,6 +80,81 @@ static void test_whole(void **state) {
     }
 }
 
+/* ---- ranges of which little is used ---- */
+
+/* A fault costs a millisecond, and so does the transfer of a block. */
+static void open_costly(const char *name, int64_t value) {
+    static struct ff_link_cost links[4];
+    links[1] = (struct ff_link_cost){0, FF_BLOCK_SIZE * UINT64_C(1000), 0};
+    open_policy(name, value);
+    fake.view.links = links;
+    fake.view.fault_ns = 1000000;
+}
+
+/* A fault on a page of the block; returns how many pages come. */
+static uint32_t come(uint32_t block, uint32_t page) {
+    struct ff_fault_group group = {.block = block, .tier = 1, .launch = 0};
+    struct ff_fault_advice advice = {0};
+    struct ff_mask *there = fake_resident(&fake, 1, block);
+    ff_mask_set(&group.faulted, page);
+    hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+    struct ff_mask pages = ff_mask_or(&advice.prefetch, &group.faulted);
+    pages = ff_mask_minus(&pages, there);
+    *there = ff_mask_or(there, &pages);
+    fake_set_frame(&fake, 1, block, block);
+    return ff_mask_count(&pages);
+}
+
+static void go(uint32_t block) {
+    *fake_resident(&fake, 1, block) = (struct ff_mask){{0}};
+    fake_set_frame(&fake, 1, block, FF_NONE);
+    hooks()->base.on_leave(policy.state, &fake.view,
+                           &(struct ff_leave){FF_LEAVE_RELEASED, block, 1, NULL});
+}
+
+/* So many blocks come and leave, one after the other, each with so many faults in leaves of its own. Returns how many came with
+ * less than all of their pages. */
+static uint32_t pass(uint32_t count, uint32_t faults) {
+    uint32_t in_parts = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        in_parts += come(i % BLOCKS, 0) < FF_BLOCK_PAGES;
+        for (uint32_t fault = 1; fault < faults; fault++)
+            come(i % BLOCKS, fault * 64);
+        go(i % BLOCKS);
+    }
+    return in_parts;
+}
+
+/* Of one block in 64 only what the tree brings comes; once three of them have shown that this costs less, of all, until they show
+ * that it costs more. */
+static void test_sparse(void **state) {
+    (void)state;
+    open_costly(NULL, 0);
+    assert_int_equal(pass(191, 1), 2);
+    assert_int_equal(pass(1, 1), 1);
+    assert_int_equal(pass(100, 1), 100);
+    assert_in_range(pass(100, 2), 1, 40);
+    assert_int_equal(pass(64, 2), 1);
+    hooks()->base.range_freed(policy.state, 0);
+    assert_int_equal(pass(63, 1), 0);
+    close_policy();
+    open_costly("sparse", 0);
+    assert_int_equal(pass(200, 1), 0);
+    close_policy();
+}
+
+/* A witness whose parts cost as much as the whole comes whole, and its range goes on with whole blocks. */
+static void test_dense(void **state) {
+    (void)state;
+    open_costly(NULL, 0);
+    pass(63, 1);
+    assert_int_equal(come(63, 0), 16);
+    assert_int_equal(come(63, 100), FF_BLOCK_PAGES - 16);
+    go(63);
+    assert_int_equal(pass(256, 2), 4);
+    close_policy();
+}
+
 /* Before the same four kernels have come once, the running one alone says which is next. */
 static void test_fallback(void **state) {
     (void)state;
@@ -416,6 +491,8 @@ int main(void) {
         cmocka_unit_test(test_unknown_kernel_ends_the_chain),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_dense),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_far_forecast),

@@ -151,6 +151,27 @@ static void test_links(void **state) {
     ff__links_fini(&links);
 }
 
+/* Accesses wait for each other and for no transfer; transfers wait for them. */
+static void test_accesses(void **state) {
+    (void)state;
+    static struct ff__gpu gpu;
+    struct ff_error error = {""};
+    struct links links = {0};
+    assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
+    assert_int_equal(ff__links_init(&links, &gpu, NULL, 2), 0);
+    uint64_t in = ff__link_ns(&gpu.in, MIB) * 1000;
+    assert_int_equal(hold(&links, 0, 1), in);
+    assert_int_equal(ff__link_pass(&links, 0, 1, 100, 10), 110);
+    assert_int_equal(ff__link_pass(&links, 0, 1, 50, 20), 160);
+    assert_int_equal(hold(&links, 0, 1), 2 * in + 150);
+    /* what waits behind other accesses on a free link keeps it from transfers until it has passed */
+    assert_int_equal(ff__link_pass(&links, 0, 2, 2 * in, 0), 2 * in);
+    assert_int_equal(ff__link_pass(&links, 0, 2, in, in), 3 * in);
+    assert_int_equal(hold(&links, 0, 2), 4 * in);
+    assert_int_equal(hold(&links, 1, 0), ff__link_ns(&gpu.out, MIB) * 1000);
+    ff__links_fini(&links);
+}
+
 static const struct ff__sim_capacity at_once[] = {{0, 4 * MIB, 0}},
                                      wrong[] = {{0, 14 * MIB, 0}, {0, 4095, 0}, {0, 4 * MIB, 1}};
 
@@ -211,6 +232,7 @@ int main(void) {
         cmocka_unit_test(test_capacity_changes),
         cmocka_unit_test(test_devices_of_jobs),
         cmocka_unit_test(test_links),
+        cmocka_unit_test(test_accesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

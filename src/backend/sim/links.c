@@ -47,7 +47,8 @@ int ff__links_init(struct links *links, const struct ff__gpu *gpu,
     links->tier_count = tiers;
     links->between = calloc((size_t)tiers * tiers, sizeof *links->between);
     links->free_at = calloc(ports, sizeof *links->free_at);
-    if (!links->between || !links->free_at)
+    links->passed_at = calloc((size_t)tiers * tiers, sizeof *links->passed_at);
+    if (!links->between || !links->free_at || !links->passed_at)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
@@ -59,6 +60,7 @@ int ff__links_init(struct links *links, const struct ff__gpu *gpu,
 void ff__links_fini(struct links *links) {
     free(links->between);
     free(links->free_at);
+    free(links->passed_at);
 }
 
 uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes) {
@@ -71,4 +73,16 @@ uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps
     for (uint32_t i = 0; i < link->port_count; i++)
         links->free_at[link->ports[i]] = start + ps;
     return start + ps;
+}
+
+uint64_t ff__link_pass(struct links *links, uint32_t from, uint32_t to, uint64_t ps,
+                       uint64_t time) {
+    const struct link *link = ff__link_between(links, from, to);
+    uint64_t *passed_at = &links->passed_at[from * links->tier_count + to];
+    uint64_t start = *passed_at > time ? *passed_at : time;
+    for (uint32_t i = 0; i < link->port_count; i++) {
+        uint64_t *free_at = &links->free_at[link->ports[i]];
+        *free_at = (*free_at > start ? *free_at : start) + ps;
+    }
+    return *passed_at = start + ps;
 }

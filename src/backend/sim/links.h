@@ -20,6 +20,7 @@ struct links {
     uint32_t tier_count;
     struct link *between; /* [from * tier_count + to] */
     uint64_t *free_at;    /* [port] when its last transfer so far has passed; ps */
+    uint64_t *passed_at;  /* [from * tier_count + to] when its last remote access so far has; ps */
 };
 
 /* Links every device with the host, one way each, and with every other device, over one port of each
@@ -51,5 +52,12 @@ uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes);
 /* Holds the link for so long, from `time` on or when it is free. Returns when it is free again (all in ps). The last
  * byte arrives the link's latency later. */
 uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time);
+
+/* Remote accesses that take so long in all, from `time` on or behind those before them. They do not wait for transfers,
+ * queued or under way: an access is a packet between two of a copy. UVMSmart's queue lets them pass, too, but for the
+ * transfer that is under way (gpu-sim.cc, gmmu_t::cycle(): "prioritize dma before page migration"). What they take of the
+ * link is missing to the transfers that come after them; those that wait already are not delayed. Returns when the last one
+ * has passed (all in ps). */
+uint64_t ff__link_pass(struct links *links, uint32_t from, uint32_t to, uint64_t ps, uint64_t time);
 
 #endif

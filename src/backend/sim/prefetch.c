@@ -140,10 +140,10 @@ static bool start_preeviction(struct sim *sim, struct device *device, uint64_t t
     transfer->device = device->tier - 1;
     if (ff__engine_preevict(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
         FF__JOB_RUN) {
-        /* one thread a device does it */
+        /* One thread a device does it, as in HUVM's driver (its reserve thread). */
         uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;
         device->preevictor_free = begin + ff__driver_evict_cost(sim, transfer);
-        ff__transfer_start(sim, transfer, sim->config->machine ? device->preevictor_free : time);
+        ff__transfer_start(sim, transfer, device->preevictor_free);
         return true;
     }
     ff__transfer_free(sim, transfer);

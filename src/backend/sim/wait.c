@@ -21,11 +21,10 @@ static struct fault fault_of(const struct sim *sim, uint32_t sm, uint64_t page, 
 
 uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint32_t count,
                              uint64_t start) {
-    const struct link *link = ff__link_between(&sim->links, FF_TIER_HOST, device->tier);
     uint64_t ps = (uint64_t)(sim->gpu->remote_link_ns * PS_PER_NS),
-             free_at = ff__link_hold(&sim->links, link, count * ps, start);
+             passed_at = ff__link_pass(&sim->links, FF_TIER_HOST, device->tier, count * ps, start);
     device->counters->remote += count;
-    return free_at + sim->gpu->remote_ns * PS_PER_NS;
+    return passed_at + sim->gpu->remote_ns * PS_PER_NS;
 }
 
 void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,

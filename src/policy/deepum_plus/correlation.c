@@ -8,10 +8,12 @@
  * the walk stalls until the next event.
  *
  * What differs from the paper can be switched off:
- *   whole=1     a fault brings its whole block
+ *   whole=1     a fault brings its whole block,
+ *   sparse=1    but what the driver's tree brings in ranges where that costs less (by_tree.h)
  *   fallback=1  a context of kernels that is not in the table is predicted from the running kernel alone
  *   reach=12    the walk does not get further ahead of the last sign of the kernel than this share of memory
  *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far) */
+#include "policy/deepum_plus/by_tree.h"
 #include "policy/deepum_plus/forecast.h"
 
 #include "policy/nvidia/tree_mask.h"
@@ -33,12 +35,26 @@ struct device {
 
 struct correlation {
     struct ff__forecast forecast;
-    bool whole, chain;
+    struct ff__by_tree by_tree;
+    bool whole, sparse, chain;
     uint32_t reach;
     struct device devices[FF_TIERS_MAX];
 };
 
-enum param { MEMORY, KERNELS, ROWS, WAYS, SLACK, WHOLE, FALLBACK, CHAIN, REACH, BEYOND, PARAMS };
+enum param {
+    MEMORY,
+    KERNELS,
+    ROWS,
+    WAYS,
+    SLACK,
+    WHOLE,
+    SPARSE,
+    FALLBACK,
+    CHAIN,
+    REACH,
+    BEYOND,
+    PARAMS
+};
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
 static const struct ff_param params[PARAMS + 1] = {
@@ -52,6 +68,8 @@ static const struct ff_param params[PARAMS + 1] = {
                "blocks before its latest fault that a kernel may still use"},
     [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1,
                "a fault brings its whole block, not only what the driver's tree would bring"},
+    [SPARSE] = {"sparse", FF_PARAM_BOOL, 1, 0, 1,
+                "but what the tree brings in ranges where that costs less"},
     [FALLBACK] = {"fallback", FF_PARAM_BOOL, 1, 0, 1,
                   "predict from the running kernel alone where the four last ones tell nothing"},
     [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1,
@@ -73,7 +91,12 @@ static int init(void *state, const struct ff_policy_env *env) {
                                      value[BEYOND] != 0};
     correlation->forecast.expected.limit = (uint32_t)value[KERNELS];
     correlation->forecast.slack = (uint32_t)value[SLACK];
+    unsigned char *blocks = env->block_state;
+    correlation->by_tree = (struct ff__by_tree){
+        .blocks = (void *)(blocks + env->block_limit * FF__FORECAST_BLOCK_SIZE),
+        .ranges = env->range_state};
     correlation->whole = value[WHOLE] != 0;
+    correlation->sparse = value[SPARSE] != 0;
     correlation->chain = value[CHAIN] != 0;
     correlation->reach = (uint32_t)value[REACH];
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
@@ -82,7 +105,13 @@ static int init(void *state, const struct ff_policy_env *env) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ff__forecast_forget(&((struct correlation *)state)->forecast, block);
+    struct correlation *correlation = state;
+    ff__forecast_forget(&correlation->forecast, block);
+    correlation->by_tree.blocks[block] = (struct ff__tree_block){0};
+}
+
+static void range_freed(void *state, uint32_t range) {
+    ((struct correlation *)state)->by_tree.ranges[range] = (struct ff__tree_range){0};
 }
 
 /* ---- the walk ---- */
@@ -239,11 +268,15 @@ static void publish(void *state, const struct ff_event *events, uint32_t count) 
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    const struct correlation *correlation = state;
-    if (correlation->whole)
-        advice->prefetch = ff_view_pages(view, group->block);
-    else
+    struct correlation *correlation = state;
+    if (!correlation->whole)
         ff__tree_prefetch(view, group, advice);
+    else if (!correlation->sparse || !ff__by_tree_fault(&correlation->by_tree, view, group, advice))
+        advice->prefetch = ff_view_pages(view, group->block);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    ff__by_tree_leave(&((struct correlation *)state)->by_tree, view, leave);
 }
 
 /* ---- the forecast ---- */
@@ -279,17 +312,20 @@ const struct ff_prefetch_policy ff__prefetch_correlation_plus = {
     .base =
         {
             .name = "correlation-plus",
-            .summary =
-                "as correlation, but goes by the order of first touch; whole blocks; with trust",
+            .summary = "as correlation, but goes by the order of first touch; whole blocks where "
+                       "that pays",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct correlation),
-            .block_state_size = FF__FORECAST_BLOCK_SIZE,
+            .block_state_size = FF__FORECAST_BLOCK_SIZE + sizeof(struct ff__tree_block),
+            .range_state_size = sizeof(struct ff__tree_range),
             .arena_size = arena_size,
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .range_freed = range_freed,
+            .on_leave = on_leave,
         },
     .on_fault = on_fault,
     .forecast = &forecast_hooks,

@@ -1,0 +1,97 @@
+#include "policy/deepum_plus/by_tree.h"
+
+#include "policy/nvidia/tree_mask.h"
+
+/* Ours, all of them. */
+#define INTERVAL  64u /* blocks of a range that come for each witness: see by_tree.h */
+#define WITNESSES 3u  /* that decide whether a range comes by the tree, */
+#define MANY      32u /* and whether one that does still should */
+
+/* ---- costs ---- */
+
+static const struct ff_link_cost *link_of(const struct ff_view *view, uint32_t tier) {
+    return &view->links[FF_TIER_HOST * view->tier_count + tier];
+}
+
+/* Of so many faults, each with a transfer, and so many pages; ns. */
+static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t faults,
+                        uint64_t pages) {
+    const struct ff_link_cost *link = link_of(view, tier);
+    return faults * (view->fault_ns + link->latency_ns) +
+           pages * FF_PAGE_SIZE * 1000000000 / link->bytes_per_second;
+}
+
+/* ---- the decision ---- */
+
+static void judge(struct ff__tree_range *range) {
+    if (!range->by_tree && range->witnesses >= WITNESSES) {
+        range->by_tree = range->tree_ns * 3 < range->whole_ns * 2;
+        range->tree_ns = range->whole_ns = range->witnesses = 0;
+    } else if (range->witnesses >= MANY) {
+        range->by_tree = range->tree_ns < range->whole_ns;
+        range->tree_ns /= 2;
+        range->whole_ns /= 2;
+        range->witnesses /= 2;
+    }
+}
+
+/* The witness has shown what it costs. */
+static void end_witness(struct ff__tree_block *block, struct ff__tree_range *range,
+                        uint64_t tree_ns, uint64_t whole_ns) {
+    block->is_witness = false;
+    range->tree_ns += tree_ns;
+    range->whole_ns += whole_ns;
+    range->witnesses++;
+    judge(range);
+}
+
+/* ---- faults, and what leaves ---- */
+
+/* The block comes to the device. */
+static void come(struct ff__tree_block *block, struct ff__tree_range *range,
+                 const struct ff_view *view, uint32_t tier) {
+    bool known = view->fault_ns > 0 && link_of(view, tier)->bytes_per_second > 0;
+    range->came++;
+    *block = (struct ff__tree_block){.is_witness =
+                                         known && (range->by_tree || range->came % INTERVAL == 0)};
+}
+
+static void bring_by_tree(struct ff__tree_block *block, const struct ff_view *view,
+                          const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
+    ff__tree_prefetch(view, group, advice);
+    struct ff_mask pages = ff_mask_or(&group->faulted, &advice->prefetch);
+    pages = ff_mask_minus(&pages, &there);
+    block->faults++;
+    block->pages += ff_mask_count(&pages);
+}
+
+bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
+                       const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    struct ff__tree_block *block = &by_tree->blocks[group->block];
+    struct ff__tree_range *range = &by_tree->ranges[view->blocks[group->block].range];
+    if (!ff_view_holds(view, group->tier, group->block))
+        come(block, range, view, group->tier);
+    if (!block->is_witness)
+        return false;
+    bring_by_tree(block, view, group, advice);
+    uint64_t tree_ns = cost_of(view, group->tier, block->faults, block->pages),
+             whole_ns = cost_of(view, group->tier, 1, view->blocks[group->block].page_count);
+    if (tree_ns < whole_ns)
+        return true;
+    end_witness(block, range, tree_ns + whole_ns, whole_ns);
+    return false;
+}
+
+void ff__by_tree_leave(struct ff__by_tree *by_tree, const struct ff_view *view,
+                       const struct ff_leave *leave) {
+    struct ff__tree_block *block = &by_tree->blocks[leave->block];
+    uint32_t range = view->blocks[leave->block].range;
+    if (leave->kind != FF_LEAVE_RELEASED || !block->is_witness)
+        return;
+    block->is_witness = false;
+    if (range != FF_NONE)
+        end_witness(block, &by_tree->ranges[range],
+                    cost_of(view, leave->tier, block->faults, block->pages),
+                    cost_of(view, leave->tier, 1, view->blocks[leave->block].page_count));
+}

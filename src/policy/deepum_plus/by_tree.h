@@ -1,0 +1,42 @@
+/* Ranges in which a fault brings what the driver's tree brings, instead of its whole block. Ours.
+ *
+ * A whole block costs one fault and a transfer of 2 MiB. By the tree it costs a fault for each part of it that is used before
+ * it leaves again, and the transfers of these parts. Which is less is measured: of the blocks of a range that come, one in 64
+ * comes by the tree and is a witness of what that costs until it leaves. If three witnesses cost less than two thirds of what
+ * whole blocks would have, all of the range's blocks come by the tree, and all are witnesses, until they cost more.
+ *
+ * A block whose parts have cost as much as the whole one comes whole after all, so that it costs at most twice as much. One in 64
+ * then slows a range of which all is used down by 1.6 % at most. */
+#ifndef FF_POLICY_DEEPUM_PLUS_BY_TREE_H
+#define FF_POLICY_DEEPUM_PLUS_BY_TREE_H
+
+#include <farfault/policy.h>
+
+/* By block, zero at first. */
+struct ff__tree_block {
+    uint32_t faults, pages; /* groups of faults since it came, and pages that came with them */
+    bool is_witness;
+};
+
+/* By range, zero at first. */
+struct ff__tree_range {
+    uint64_t tree_ns,
+        whole_ns;       /* of its witnesses: what they cost, and what they would have cost whole */
+    uint32_t witnesses; /* these; halved with both sums now and then */
+    uint32_t came;      /* blocks */
+    bool by_tree;
+};
+
+/* The caller's arrays. */
+struct ff__by_tree {
+    struct ff__tree_block *blocks; /* [block] */
+    struct ff__tree_range *ranges; /* [range] */
+};
+
+/* Before the faults of a group are served. True: `advice` says what the tree brings; false: the whole block is to come. */
+bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
+                       const struct ff_fault_group *group, struct ff_fault_advice *advice);
+void ff__by_tree_leave(struct ff__by_tree *by_tree, const struct ff_view *view,
+                       const struct ff_leave *leave);
+
+#endif
