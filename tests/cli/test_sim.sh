@@ -161,11 +161,11 @@ mistake 2 "farfault sim: --machine *" sim $work --machine none
 # ---- a predictor, trained and at work
 
 status 0 train hotspot:n=256 --distance 4 --steps 20 --output little.model
-status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=learned.json
+status 0 sim hotspot:n=128 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=learned.json
 for line in 1 2; do
     [ "$("$json_get" learned.json runs $line prefetched)" -gt 0 ] || fail 'nothing was prefetched'
 done
-status 0 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=again.json
+status 0 sim hotspot:n=128 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=again.json
 cmp learned.json again.json || fail 'not the same twice'
 head -c 3000 little.model >cut.model
 for file in missing.model cut.model learned.json; do

@@ -9,7 +9,7 @@
 #include "view.h"
 
 #define CASES  120000ul
-#define FLOOR  100000ul
+#define FLOOR  10000ul
 #define BLOCKS 5u
 #define PAGES  (BLOCKS * FF_BLOCK_PAGES)
 
