@@ -3,11 +3,13 @@
  *
  * Trees of 4 MiB lie in two blocks. What such a tree wants of a block that has no fault itself is advised, as an answer to a
  * fault is about one block. A range whose first block is cut off has trees of 2 MiB there at most (ours). */
+#include "policy/forest/pairs.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
 struct forest {
     struct ff__profile profile;
+    struct ff__pairs pairs; /* of whole blocks */
     bool whole;
 };
 
@@ -23,6 +25,7 @@ static const struct ff_param params[PARAMS + 1] = {
 static int init(void *state, const struct ff_policy_env *env) {
     struct forest *forest = state;
     forest->whole = env->params[WHOLE] != 0;
+    ff__pairs_start(&forest->pairs, env->block_state);
     return ff__profile_start(&forest->profile, env, sizeof(struct ff__profile_range));
 }
 
@@ -103,23 +106,46 @@ static void bring(const struct ff_view *view, uint32_t tier, uint32_t block,
         ff_advice_add(list, &advice);
 }
 
+/* What the tree that spans two blocks wants of the one without the fault. */
+static void bring_other(struct forest *forest, const struct ff_view *view,
+                        const struct ff_fault_group *group, struct ff_advice_list *advice) {
+    struct ff__tree_shape shape =
+        ff__profile_shape(&forest->profile, view->blocks[group->block].range);
+    struct span span = span_of(view, &shape, group->block);
+    struct ff_mask wanted[FF__TREE_MASKS];
+    if (span.count == 1 || (forest->whole && !ff__pairs_next(&forest->pairs)))
+        return;
+    grow(forest, view, &shape, &span, group, wanted);
+    uint32_t other = span.first + (group->block == span.first);
+    ff__pairs_advised(&forest->pairs, other);
+    bring(view, group->tier, other, &wanted[other - span.first], advice);
+}
+
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
-    const struct forest *forest = state;
+    struct forest *forest = state;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ff_fault_group *group = &groups[i];
-        struct ff__tree_shape shape =
-            ff__profile_shape(&forest->profile, view->blocks[group->block].range);
-        if (shape.span_pages <= FF_BLOCK_PAGES)
-            continue;
-        struct span span = span_of(view, &shape, group->block);
-        struct ff_mask wanted[FF__TREE_MASKS];
-        if (span.count == 1)
-            continue;
-        grow(forest, view, &shape, &span, group, wanted);
-        uint32_t other = span.first + (group->block == span.first);
-        bring(view, group->tier, other, &wanted[other - span.first], advice);
+        if (!ff_view_holds(view, groups[i].tier, groups[i].block))
+            ff__pairs_fault(&forest->pairs, groups[i].block);
+        bring_other(forest, view, &groups[i], advice);
     }
+}
+
+/* ---- what happens ---- */
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    ff__pairs_launch(&((struct forest *)state)->pairs, event);
+    ff__profile_on_launch(state, view, event, advice);
+}
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    (void)view;
+    ff__pairs_arrival(&((struct forest *)state)->pairs, arrival);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ((struct forest *)state)->pairs.blocks[block] = (struct ff__pair_block){0};
 }
 
 /* ---- samples ---- */
@@ -160,12 +186,15 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_SAMPLING,
             .state_size = sizeof(struct forest),
+            .block_state_size = sizeof(struct ff__pair_block),
             .range_state_size = sizeof(struct ff__profile_range),
             .arena_size = ff__profile_arena_size,
             .params = params,
             .init = init,
             .report = ff__profile_report,
-            .on_launch = ff__profile_on_launch,
+            .on_launch = on_launch,
+            .on_arrival = on_arrival,
+            .block_freed = block_freed,
             .range_added = ff__profile_range_added,
             .range_freed = ff__profile_range_freed,
             .samples = &samples,
