@@ -36,6 +36,7 @@ struct record {
 struct range {
     struct ff__sparse_range sparse;
     struct stream stream;
+    uint64_t pages;
 };
 
 struct context {
@@ -43,6 +44,7 @@ struct context {
     struct ff__context tables;
     struct record *records;
     struct range *ranges;
+    uint64_t pages; /* of all ranges */
     struct stream by_tier[FF_TIERS_MAX];
     uint32_t ahead[FF_TIERS_MAX]; /* records of each device */
     uint32_t depth;
@@ -85,9 +87,17 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
+static void range_added(void *state, const struct ff_view *view, uint32_t range) {
+    struct context *context = state;
+    context->ranges[range].pages = view->ranges[range].page_count;
+    context->pages += context->ranges[range].pages;
+}
+
 static void range_freed(void *state, uint32_t range) {
     struct context *context = state;
     struct stream *stream = &context->ranges[range].stream;
+    context->pages -= context->ranges[range].pages;
+    context->ranges[range].pages = 0;
     ff__sparse_range_freed(&context->sparse, range);
     if (stream->last)
         *stream = (struct stream){0};
@@ -215,12 +225,14 @@ static bool has_room(const struct context *context, const struct ff_view *view, 
     return context->ahead[tier] < view->capacity[tier] / FF_BLOCK_PAGES * context->room / 100;
 }
 
-/* A block without content costs its fault nothing but time; it is not worth that another one is evicted. */
-static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tier) {
+/* A block without content costs its fault nothing but time, and may never be used. It is not worth a place that another one
+ * will need, as some will if not all ranges fit together. */
+static bool is_worth_it(const struct context *context, const struct ff_view *view, uint32_t block,
+                        uint32_t tier) {
     for (uint32_t from = 0; from < view->tier_count; from++)
         if (!ff_mask_empty(ff_view_resident(view, from, block)))
             return true;
-    return ff_view_free_pages(view, tier) >= FF_BLOCK_PAGES;
+    return context->pages <= view->capacity[tier];
 }
 
 /* False: the chain ends here. There is no room for more; or the block is there, so that the next fault is on another one, and what was
@@ -239,7 +251,7 @@ static bool bring_block(struct context *context, const struct ff_view *view, uin
         return true;
     if (ff_mask_empty(&bring.pages))
         return false;
-    if (!is_worth_it(view, block, group->tier))
+    if (!is_worth_it(context, view, block, group->tier))
         return true;
     if (!has_room(context, view, group->tier) || !ff_advice_add(advice, &bring))
         return false;
@@ -325,6 +337,7 @@ const struct ff_prefetch_policy ff__prefetch_context = {
             .arena_size = arena_size,
             .params = params,
             .init = init,
+            .range_added = range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
             .on_launch = on_launch,
