@@ -493,17 +493,17 @@ static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
 
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages) {
-    struct ff__job part = *job;
     struct ff_mask *coming = &ff__page_facts(&engine->space, job->in.block)->coming;
-    part.in.pages = ff_mask_and(&job->in.pages, pages);
-    part.in.held = ff_mask_and(&job->in.held, pages);
-    part.faulted = ff_mask_and(&job->faulted, pages);
+    const struct ff_mask all = job->in.pages, held = job->in.held, faulted = job->faulted;
+    job->in.pages = ff_mask_and(&all, pages);
+    job->in.held = ff_mask_and(&held, pages);
+    job->faulted = ff_mask_and(&faulted, pages);
     ff__engine_view(engine, now_ns);
     *coming = ff_mask_minus(coming, pages);
-    arrive(engine, &part);
-    job->in.pages = ff_mask_minus(&job->in.pages, pages);
-    job->in.held = ff_mask_minus(&job->in.held, pages);
-    job->faulted = ff_mask_minus(&job->faulted, pages);
+    arrive(engine, job); /* with these pages alone: a copy of the job would be large */
+    job->in.pages = ff_mask_minus(&all, pages);
+    job->in.held = ff_mask_minus(&held, pages);
+    job->faulted = ff_mask_minus(&faulted, pages);
 }
 
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job) {
