@@ -20,6 +20,7 @@ static uint64_t block_count(const struct ff__changes *changes) {
 int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__log log) {
     changes->memory = memory;
     changes->log = log;
+    changes->expected = FF_NONE;
     pthread_rwlock_init(&changes->reading, NULL);
     uint64_t blocks = block_count(changes);
     changes->dropped = ff__lazy_map(blocks * sizeof *changes->dropped);
@@ -98,25 +99,40 @@ static void lose(struct ff__changes *changes, uint32_t block, const struct ff_ma
 }
 
 /* A message that has been read is dealt with first: whoever waits for it goes on before that. */
-void ff__changes_expect(struct ff__changes *changes, uint64_t start) {
-    hold_messages_off(changes);
-    __atomic_store_n(&changes->expected, start, __ATOMIC_RELAXED);
+void ff__changes_expect(struct ff__changes *changes, uint32_t block) {
+    hold_arrivals_off(changes);
+    changes->expected = block;
+    ff_mask_clear(&changes->expected_seen);
     pthread_rwlock_unlock(&changes->reading);
 }
 
-static bool is_expected(struct ff__changes *changes, const struct ff__uffd_message *message) {
-    uint64_t start = message->start;
-    return message->kind == FF__UFFD_DROP && message->end == start + FF_BLOCK_SIZE &&
-           __atomic_compare_exchange_n(&changes->expected, &start, 0, false, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED);
+/* The kernel tells of a drop once for each mapping that it concerns. What it tells of twice, the program has dropped as
+ * well. */
+static void drop_unexpected(struct ff__changes *changes, uint32_t block,
+                            const struct ff_mask *pages) {
+    struct ff_mask twice = ff_mask_and(&changes->expected_seen, pages);
+    changes->expected_seen = ff_mask_or(&changes->expected_seen, pages);
+    if (ff_mask_empty(&twice))
+        return;
+    drop(changes, block, &twice);
+    __atomic_fetch_add(&changes->count, 1, __ATOMIC_RELEASE);
+}
+
+static bool is_expected(const struct ff__changes *changes, const struct ff__uffd_message *message) {
+    uint64_t start =
+        (uintptr_t)changes->memory->managed + ((uint64_t)changes->expected << FF_BLOCK_SHIFT);
+    return changes->expected != FF_NONE && message->kind == FF__UFFD_DROP &&
+           message->start >= start && message->end <= start + FF_BLOCK_SIZE;
 }
 
 /* False: it is a fault. */
 static bool apply(struct ff__changes *changes, const struct ff__uffd_message *message) {
     if (message->kind == FF__UFFD_FAULT)
         return false;
-    if (is_expected(changes, message))
+    if (is_expected(changes, message)) {
+        for_each_block(changes, message->start, message->end, drop_unexpected);
         return true;
+    }
     for_each_block(changes, message->start, message->end,
                    message->kind == FF__UFFD_DROP ? drop : lose);
     __atomic_fetch_add(&changes->count, 1, __ATOMIC_RELEASE);

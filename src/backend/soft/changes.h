@@ -25,13 +25,14 @@
 struct ff__changes {
     struct ff__memory *memory;
     struct ff__log log;
-    pthread_rwlock_t reading; /* for writing: messages are read. For reading: pages arrive */
-    uint64_t count;           /* changes so far; atomic. 0: there is nothing to look for */
-    uint64_t expected;        /* see ff__changes_expect(); atomic */
-    struct ff_mask *dropped;  /* [block] */
-    uint64_t *dropped_ns;     /* [block] */
-    struct ff_mask *gone;     /* [block] */
-    uint32_t backlog_count;   /* faults that were read while looking for changes; atomic */
+    pthread_rwlock_t reading;     /* for writing: messages are read. For reading: pages arrive */
+    uint64_t count;               /* changes so far; atomic. 0: there is nothing to look for */
+    uint32_t expected;            /* block; see ff__changes_expect() */
+    struct ff_mask expected_seen; /* of it: pages whose drop has been told of */
+    struct ff_mask *dropped;      /* [block] */
+    uint64_t *dropped_ns;         /* [block] */
+    struct ff_mask *gone;         /* [block] */
+    uint32_t backlog_count;       /* faults that were read while looking for changes; atomic */
     struct ff__fault backlog[FF__BACKLOG_MAX];
 };
 
@@ -48,8 +49,9 @@ int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
  * that; faults are kept for the next read. */
 void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd);
 
-/* The next drop of exactly the block at this address is not the program's, and changes nothing; 0: any is. */
-void ff__changes_expect(struct ff__changes *changes, uint64_t start);
+/* From now on the first drop of each page of the block is not the program's, and changes nothing. FF_NONE: all drops are the
+ * program's. */
+void ff__changes_expect(struct ff__changes *changes, uint32_t block);
 
 /* ---- pages on their way ---- */
 

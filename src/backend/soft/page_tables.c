@@ -82,12 +82,12 @@ static void drop(struct ff__page_tables *tables, uint32_t block) {
     uint32_t tries = 0;
     while (__atomic_exchange_n(&tables->busy, true, __ATOMIC_ACQUIRE))
         read_on(tables, &tries);
-    ff__changes_expect(tables->changes, (uintptr_t)managed);
+    ff__changes_expect(tables->changes, block);
     __atomic_store_n(&tables->block, managed, __ATOMIC_RELEASE);
     sem_post(&tables->asked);
     while (asked_for(tables))
         read_on(tables, &tries);
-    ff__changes_expect(tables->changes, 0);
+    ff__changes_expect(tables->changes, FF_NONE);
     tables->has_table[block] = tables->refused;
     __atomic_store_n(&tables->busy, false, __ATOMIC_RELEASE);
 }
