@@ -59,7 +59,7 @@ struct ff_config {
     const char *system;
     const char *policy_file; /* shared object with more policies, or NULL */
     uint64_t memory; /* budget of each device in bytes, a multiple of 2 MiB after rounding down */
-    /* Bytes in which that is allocated: 2 MiB, or 64 KiB (docs/architecture.md) */
+    /* Bytes in which that is allocated: 2 MiB, 64 KiB or 4 KiB (docs/architecture.md) */
     uint64_t granule;
     uint32_t devices; /* 1..8 */
     uint32_t workers; /* threads that run C kernels, per device; 0: one per CPU */

@@ -167,7 +167,8 @@ enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
                  granules of the block's (ff_view_granule): of a block in 64 KiB the leaves of these
-                 pages; of a block in 2 MiB no part */
+                 pages; of a block in 2 MiB no part; of one in 4 KiB these pages, which frees memory once
+                 16 that lie together have left */
     FF_WRITE_BACK, /* copy them to the host and keep them: until they are written to, they can go without
                       a copy. No pages named: what of the block has no copy */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
@@ -188,7 +189,7 @@ struct ff_advice {
     uint32_t launch;     /* the execution ID it is expected to serve, or FF_NONE */
     uint32_t generation; /* see ff_advice_list.cancel_below; 0: cannot be cancelled */
     /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
-     * the device's own. A device of chunks has FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
+     * the device's own. A device of chunks has 1, FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
     uint32_t granule;
     uint64_t until_ns;
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
@@ -259,11 +260,12 @@ struct ff_evict_request {
     uint32_t tier;
     uint32_t for_block; /* that will get the memory; FF_NONE for FF_EVICT_AHEAD */
     uint64_t pages;   /* how many are wanted; if the granule is FF_BLOCK_PAGES, the block's size */
-    uint32_t granule; /* pages in which the memory is wanted */
+    uint32_t granule; /* pages in which the memory is wanted; by chunk at least FF_LEAF_PAGES */
 };
 
 /* A block that may leave; no pages named: the whole block. Pages count where memory is allocated by the page;
- * and in a block in 64 KiB (ff_view_granule), if that is the granule wanted: then their leaves leave. */
+ * and in a block in 64 KiB or 4 KiB (ff_view_granule), if 64 KiB are wanted: then their leaves leave, or in 4 KiB
+ * all that lies in the same 64 KiB of memory, which came at about the same time. */
 struct ff_victim {
     uint32_t block;
     struct ff_mask pages;

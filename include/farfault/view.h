@@ -88,6 +88,14 @@ _Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512
 /* In place of a frame: the block is split, each of its leaves lies for itself; see ff_view.leaf_frame. */
 #define FF_SPLIT (UINT32_MAX - 1)
 
+/* The same of a block in single pages: what it holds are leaves, too, and no other block has a part of them, but any of its
+ * pages can lie in any of them, so that it needs a 16th as many as it has pages. */
+#define FF_SPLIT_PAGES (UINT32_MAX - 2)
+
+static inline bool ff_frame_is_split(uint32_t frame) {
+    return frame == FF_SPLIT || frame == FF_SPLIT_PAGES;
+}
+
 /* FF_NONE while the block holds no memory there. */
 static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
     return facts->memory[tier] - 1;
@@ -150,7 +158,7 @@ struct ff_view {
     /* Pages in which the devices allocate memory, unless advice says otherwise: 1, FF_LEAF_PAGES or
      * FF_BLOCK_PAGES. */
     uint32_t granule;
-    /* The granule is one page: an eviction may free a part of a block, and several moves of one block
+    /* All memory is allocated by the page: an eviction may free a part of a block, and several moves of one block
      * may be under way. Otherwise memory is allocated by chunk, and moves of a block are one at a time. */
     bool by_page;
     const uint32_t *free_chunks[FF_TIERS_MAX]; /* by tier; by chunk: free 2 MiB chunks, */
@@ -162,7 +170,8 @@ struct ff_view {
         *leaf_owner[FF_TIERS_MAX]; /* [chunk * FF_CHUNK_LEAVES + leaf] the block that holds it */
     const uint32_t
         *leaf_frame[FF_TIERS_MAX];   /* [block * FF_CHUNK_LEAVES + leaf] of a split block: 1 +
-                                                 the frame that the leaf holds, or 0 */
+                                                 the frame that the leaf holds, or 0; in single pages
+                                                 `leaf` is no address, but counts what it holds */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
     uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
@@ -201,8 +210,8 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
 static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t tier) {
     if (view->by_page)
         return view->free_pages[tier];
-    return view->granule == FF_LEAF_PAGES ? (uint64_t)*view->free_leaves[tier] * FF_LEAF_PAGES
-                                          : (uint64_t)*view->free_chunks[tier] * FF_BLOCK_PAGES;
+    return view->granule == FF_BLOCK_PAGES ? (uint64_t)*view->free_chunks[tier] * FF_BLOCK_PAGES
+                                           : (uint64_t)*view->free_leaves[tier] * FF_LEAF_PAGES;
 }
 
 /* What is free on the tier: pages by page, 2 MiB by chunk. */
@@ -210,19 +219,20 @@ static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
     return ff_view_free_pages(view, tier) / (view->by_page ? 1 : FF_BLOCK_PAGES);
 }
 
-/* The granule of the block's memory on the tier; if it holds none, what it would get without advice. */
+/* The granule of the block's memory on the tier: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES; if it holds none, what it would get
+ * without advice. */
 static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier, uint32_t block) {
     uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
     if (view->by_page || frame == FF_NONE)
         return view->granule;
-    return frame == FF_SPLIT ? FF_LEAF_PAGES : FF_BLOCK_PAGES;
+    return frame == FF_SPLIT ? FF_LEAF_PAGES : frame == FF_SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
 }
 
 /* By chunk: the chunk in which the block, which holds memory on the tier, lies; if it is split, the chunk
  * of the first leaf that it holds. */
 static inline uint32_t ff_view_chunk(const struct ff_view *view, uint32_t tier, uint32_t block) {
     uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
-    for (size_t leaf = (size_t)block * FF_CHUNK_LEAVES; frame == FF_SPLIT; leaf++)
+    for (size_t leaf = (size_t)block * FF_CHUNK_LEAVES; ff_frame_is_split(frame); leaf++)
         if (view->leaf_frame[tier][leaf] != 0)
             frame = view->leaf_frame[tier][leaf] - 1;
     return frame / FF_CHUNK_LEAVES;

@@ -91,7 +91,7 @@ static const struct argp_option device_options[] = {
            "the broker's device to use (default: the first one without a program)"),
     OPTION("host", HOST, "FILE",
            "keep pages that are on no device in this new file instead of in memory"),
-    OPTION("granule", GRANULE, "64K|2M",
+    OPTION("granule", GRANULE, "4K|64K|2M",
            "in what units device memory is allocated to blocks of 2 MiB (default: 2M)"),
     OPTION("mechanism", MECHANISM, "auto|move|copy",
            "how pages are moved (default: auto, the best that Linux supports here)"),

@@ -58,7 +58,7 @@ struct ff__description {
 /* Memory of a block on a tier. */
 struct ff__place {
     uint32_t tier;
-    uint32_t frame; /* in leaves; FF_NONE on the host; FF_SPLIT: see space/frames.h */
+    uint32_t frame; /* in leaves; FF_NONE on the host; split: see space/frames.h */
 };
 
 /* Pages of one block from a tier to another one. One of the two is the host, but where the description says

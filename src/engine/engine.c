@@ -65,6 +65,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     }
     config->spare = backend->tier[1].spare;
     config->granule = backend->tier[1].granule;
+    config->in_chunks = true;
     config->whole_leaves = backend->whole_leaves;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
@@ -87,12 +88,15 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     int status = ff__policies_check(config, error);
     if (status)
         return status;
+    uint32_t granule = config->granule ? config->granule : FF_BLOCK_PAGES;
+    bool in_pages = granule == 1 && config->in_chunks;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
-                            config->memory, config->granule ? config->granule : FF_BLOCK_PAGES,
+                            config->memory, in_pages ? FF_LEAF_PAGES : granule,
                             config->shows & FF_SEES_ACCESSES, config->spare);
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
+    engine->space.granule = granule;
     if (config->whole_leaves > 0)
         engine->space.whole_leaves = config->whole_leaves;
     engine->system = config->system;

@@ -58,8 +58,10 @@ struct ff__engine_config {
     uint64_t capacity[FF_TIERS_MAX]; /* bytes that it has, 0: all */
     uint32_t
         guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
-    /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap. */
+    /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap, unless
+     * it is all chunks, of which blocks get leaves for single pages */
     uint32_t granule;
+    bool in_chunks;
     uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     bool separate;         /* a device does not reach what another one has */
     bool peer_links;       /* pages go straight from a device to another one */

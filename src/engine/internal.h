@@ -58,7 +58,8 @@ static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32
 /* Whether a block can be allocated in units of so many pages; 0: the device's own. */
 static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule) {
     return granule == 0 || granule == engine->space.granule ||
-           (!engine->space.by_page && (granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
+           (!engine->space.by_page &&
+            (granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
 }
 
 /* ---- advice.c ---- */

@@ -1,7 +1,7 @@
 /* Memory of the devices: which block holds what, and how that changes.
  *
  * A device allocates it by chunk (memory_chunks.c) or by page (memory_pages.c); a block on a device of chunks may
- * be split, and take single leaves (memory_leaves.c). */
+ * be split, and take single leaves (memory_leaves.c), for 64 KiB of addresses each or for single pages. */
 #include "engine/memory.h"
 
 #include <errno.h>
@@ -225,10 +225,11 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     uint32_t granule = granule_of(engine, block, tier, job);
     if (ff__is_guest(engine, block, tier))
         ff__peers_adopt(engine, block, tier);
-    bool taken = granule == 1 ? ff__pages_take(engine, block, tier, cause, must, wanted, job)
-                 : granule == FF_LEAF_PAGES
-                     ? ff__leaves_take(engine, block, tier, cause, must, wanted, job)
-                     : ff__chunks_take(engine, block, tier, cause, job);
+    bool taken =
+        engine->space.by_page      ? ff__pages_take(engine, block, tier, cause, must, wanted, job)
+        : granule == 1             ? ff__pieces_take(engine, block, tier, cause, must, wanted, job)
+        : granule == FF_LEAF_PAGES ? ff__leaves_take(engine, block, tier, cause, must, wanted, job)
+                                   : ff__chunks_take(engine, block, tier, cause, job);
     if (taken)
         ff__memory_count_taken(engine, tier);
     return taken;
@@ -245,8 +246,10 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     /* chunks above the capacity are to be empty as a whole */
-    uint32_t granule =
-        ff__space_excess(space, tier) > 0 && !space->by_page ? FF_BLOCK_PAGES : space->granule;
+    uint32_t granule = space->by_page                      ? 1
+                       : ff__space_excess(space, tier) > 0 ? FF_BLOCK_PAGES
+                       : space->granule == FF_BLOCK_PAGES  ? FF_BLOCK_PAGES
+                                                           : FF_LEAF_PAGES;
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, missing, granule};
     job->preevicted = granule == 1               ? ff__pages_evict(engine, &request, job)
                       : granule == FF_LEAF_PAGES ? ff__leaves_evict(engine, &request, job)

@@ -64,9 +64,15 @@ bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job);
+bool ff__pieces_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                     struct ff__job *job); /* of split blocks in single pages */
 bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                     struct ff__job *job);
+
+/* Keeps `room` of the pages, the low ones of those that must come first. */
+void ff__memory_keep_first(struct ff_mask *wanted, const struct ff_mask *must, uint64_t room);
 
 /* Evicts for the request; returns how many pages of memory will be free then. By chunk, at most one. */
 uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
@@ -91,9 +97,9 @@ void ff__pages_left(struct ff__engine *engine, const struct ff__move *out);
 void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job);
 void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job);
 
-/* A job of a split block ends; `resident`: what is there now. The leaves that lie under these pages are the
+/* A job of a split block ends, which lies or lay at `at`; `resident`: what is there now. The leaves that lie under these pages are the
  * block's, also if the job has passed them on, and no others. */
-void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
+void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
                        const struct ff_mask *resident);
 
 /* Whether no block can leave for the request, however many jobs finish: every chunk has a block

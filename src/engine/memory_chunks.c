@@ -1,6 +1,5 @@
 /* Memory by chunk: one touched page of a full block takes 2 MiB, and evicting a victim empties its whole
  * chunk, as in the NVIDIA driver; of a split block, that is a part. */
-#include "base/leaves.h"
 #include "engine/memory.h"
 
 static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const uint32_t *owners,
@@ -85,8 +84,8 @@ static uint32_t choose_chunk(struct ff__engine *engine, const struct ff_evict_re
 static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk, uint32_t block,
                         struct ff__job *job) {
     const struct ff__frames *frames = &engine->space.frames[tier];
-    uint32_t leaves = 0;
-    if (ff__frame(&engine->space, tier, block) != FF_SPLIT) {
+    uint32_t leaves = 0, own = ff__frame(&engine->space, tier, block);
+    if (!ff_frame_is_split(own)) {
         ff__memory_evict(engine, block, tier, NULL, job);
         return;
     }
@@ -94,7 +93,8 @@ static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk
         uint32_t frame = *ff__frames_leaf(frames, block, leaf);
         leaves |= (uint32_t)(frame != 0 && (frame - 1) / FF_CHUNK_LEAVES == chunk) << leaf;
     }
-    struct ff_mask pages = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
+    struct ff_mask pages = ff__frames_pages_in(frames, own, block, leaves,
+                                               ff_view_resident(&engine->view, tier, block));
     ff__memory_evict(engine, block, tier, &pages, job);
 }
 
@@ -162,7 +162,7 @@ void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out) {
 
 /* What the way in of the same job has got of the run is the block's again. */
 void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out) {
-    if (out->whole && out->from.frame != FF_SPLIT)
+    if (out->whole && !ff_frame_is_split(out->from.frame))
         ff__frames_give(&engine->space.frames[out->from.tier], out->from.frame,
                         ff__engine_leaves(engine, out->block), out->block);
 }
@@ -170,9 +170,8 @@ void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out) {
 /* What the job has passed on is not the block's any more. */
 void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool all_left) {
     struct ff_facts *facts = ff__facts(&engine->space, out->block);
-    if (out->from.frame == FF_SPLIT)
-        ff__leaves_settle(engine, out->block, out->from.tier,
-                          &facts->tier[out->from.tier].resident);
+    if (ff_frame_is_split(out->from.frame))
+        ff__leaves_settle(engine, out->block, out->from, &facts->tier[out->from.tier].resident);
     else if (out->whole && all_left)
         ff__frames_free_owner(&engine->space.frames[out->from.tier],
                               out->from.frame / FF_CHUNK_LEAVES, out->block);
@@ -197,8 +196,8 @@ void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, in->block);
     struct ff_mask resident = ff_mask_or(&facts->tier[in->to.tier].resident, &in->pages);
     facts->busy = 0;
-    if (in->to.frame == FF_SPLIT)
-        ff__leaves_settle(engine, in->block, in->to.tier, &resident);
+    if (ff_frame_is_split(in->to.frame))
+        ff__leaves_settle(engine, in->block, in->to, &resident);
     else
         settle_run(engine, job);
 }

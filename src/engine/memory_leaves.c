@@ -1,6 +1,6 @@
 /* Memory by leaf, of blocks that are split, on a device of chunks: a block takes only the leaves of 64 KiB that its
  * pages need, of chunks that several blocks share. It takes more as more pages come, and gives back those
- * whose pages have all left. */
+ * whose pages have all left. In 64 KiB a leaf holds the pages of its address; in single pages, any 16 of the block. */
 #include "base/leaves.h"
 #include "engine/memory.h"
 
@@ -11,8 +11,11 @@ static uint32_t emptied_by(const struct ff__engine *engine, const struct ff__mov
     const struct ff_facts *facts = ff__facts(&engine->space, out->block);
     const struct ff_mask *resident = &facts->tier[out->from.tier].resident;
     struct ff_mask staying = ff_mask_minus(resident, &out->pages);
-    if (out->from.frame == FF_SPLIT)
-        return ff__leaves_of(resident) & ~ff__leaves_of(&staying);
+    uint32_t frame = out->from.frame;
+    const struct ff__frames *frames = &engine->space.frames[out->from.tier];
+    if (ff_frame_is_split(frame))
+        return ff__frames_leaves_under(frames, frame, out->block, resident) &
+               ~ff__frames_leaves_under(frames, frame, out->block, &staying);
     struct ff_mask run = ff__block_pages(&engine->space, out->block);
     return out->whole ? ff__leaves_of(&run) : 0;
 }
@@ -22,11 +25,14 @@ static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct
                           struct ff__job *job) {
     uint32_t block = victim->block, before;
     const struct ff__move *out = ff__memory_find_out(job, block, tier);
-    bool is_split = ff_view_granule(&engine->view, tier, block) == FF_LEAF_PAGES;
+    const struct ff__frames *frames = &engine->space.frames[tier];
+    uint32_t frame = ff__frame(&engine->space, tier, block);
     struct ff_mask pages = *ff_view_resident(&engine->view, tier, block);
-    if (is_split && !ff_mask_empty(&victim->pages)) {
-        struct ff_mask named = ff__leaf_pages(ff__leaves_of(&victim->pages), FF_BLOCK_PAGES);
-        pages = ff_mask_and(&pages, &named);
+    if (ff_frame_is_split(frame) && !ff_mask_empty(&victim->pages)) {
+        struct ff_mask named =
+            frame == FF_SPLIT_PAGES ? ff_mask_and(&pages, &victim->pages) : victim->pages;
+        uint32_t leaves = ff__frames_leaves_under(frames, frame, block, &named);
+        pages = ff__frames_pages_in(frames, frame, block, leaves, &pages);
     }
     before = out ? emptied_by(engine, out) : 0;
     if (ff_mask_empty(&pages) || !ff__memory_evict(engine, block, tier, &pages, job))
@@ -174,6 +180,35 @@ static uint32_t take_leaves(struct ff__engine *engine, uint32_t block, uint32_t 
     return lacking;
 }
 
+/* In single pages: takes what the block's leaves have no slots for, and gives each page one. False: not all found room. */
+static bool take_slots(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                       enum ff_evict_cause cause, const struct ff_mask *must,
+                       struct ff_mask *wanted, struct ff__job *job) {
+    struct ff__frames *frames = &engine->space.frames[tier];
+    uint32_t there = ff__frames_free_slots(frames, block), need = ff_mask_count(wanted);
+    uint32_t more = need > there ? (need - there + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES : 0;
+    uint32_t lacking = first_leaves(~ff__frames_held(frames, block), 0, more);
+    uint32_t taken = lacking ? take_leaves(engine, block, tier, cause, lacking, 0, job) : 0;
+    uint32_t room = there + (uint32_t)__builtin_popcount(taken) * FF_LEAF_PAGES;
+    if (room < need)
+        ff__memory_keep_first(wanted, must, room);
+    ff__frames_put(frames, block, wanted);
+    return room >= need;
+}
+
+bool ff__pieces_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
+                     struct ff__job *job) {
+    bool all = take_slots(engine, block, tier, cause, must, wanted, job);
+    if (ff_mask_empty(wanted))
+        return false;
+    if (!all)
+        ff__engine_drop(engine, FF_DROP_NO_ROOM);
+    if (!ff_view_holds(&engine->view, tier, block))
+        ff__memory_hold(engine, block, tier, FF_SPLIT_PAGES);
+    return true;
+}
+
 bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job) {
@@ -195,10 +230,13 @@ bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 
 /* ---- the end of a job ---- */
 
-void ff__leaves_settle(struct ff__engine *engine, uint32_t block, uint32_t tier,
+void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
                        const struct ff_mask *resident) {
+    uint32_t tier = at.tier;
     struct ff__frames *frames = &engine->space.frames[tier];
-    uint32_t used = ff__leaves_of(resident);
+    uint32_t used = ff__frames_leaves_under(frames, at.frame, block, resident);
+    if (at.frame == FF_SPLIT_PAGES)
+        ff__frames_keep(frames, block, resident);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;
         if (*place == 0)

@@ -109,8 +109,7 @@ uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_reques
     return found == 0 && is_over ? evict_any(engine, tier, job) : found;
 }
 
-/* Keeps `room` of the pages, the low ones of those that must come first. */
-static void keep_some(struct ff_mask *wanted, const struct ff_mask *must, uint64_t room) {
+void ff__memory_keep_first(struct ff_mask *wanted, const struct ff_mask *must, uint64_t room) {
     struct ff_mask kept = {{0}}, others = ff_mask_minus(wanted, must);
     struct ff_mask first = ff_mask_and(wanted, must);
     FF_MASK_FOR_EACH_PAGE(&first, page)
@@ -137,7 +136,7 @@ bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
         if (there + leaving == 0 && cause == FF_EVICT_FOR_FAULT)
             leaving = evict_any(engine, tier, job);
         if (there + leaving < need) {
-            keep_some(wanted, must, there + leaving);
+            ff__memory_keep_first(wanted, must, there + leaving);
             ff__engine_drop(engine, FF_DROP_NO_ROOM);
             need = there + leaving;
         }

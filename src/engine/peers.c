@@ -129,7 +129,7 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
         return false; /* what lies apart does not share a chunk */
     if (holds && !space->by_page) {
         *place = (struct ff__place){tier, ff__frame(space, tier, block)};
-        return place->frame != FF_SPLIT;
+        return !ff_frame_is_split(place->frame);
     }
     if (!make_room(engine, tier, need))
         return false;

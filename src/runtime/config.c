@@ -45,7 +45,8 @@ static int read_granule(const char *text, void *field) {
     uint64_t bytes = 0;
     int status = ff__parse_size(text, &bytes);
     *(uint64_t *)field = bytes;
-    return status || bytes == FF_LEAF_SIZE || bytes == FF_BLOCK_SIZE ? status : -EINVAL;
+    bool known = bytes == FF_PAGE_SIZE || bytes == FF_LEAF_SIZE || bytes == FF_BLOCK_SIZE;
+    return status || known ? status : -EINVAL;
 }
 
 static int read_ns(const char *text, void *field) {
@@ -144,7 +145,7 @@ static const struct entry entries[] = {
     ENTRY("system", system, read_text, "a system's name (see: farfault list systems)"),
     ENTRY("policy", policy_file, read_text, "a shared object"),
     ENTRY("memory", memory, read_size, "a size, such as 256M"),
-    ENTRY("granule", granule, read_granule, "64K or 2M"),
+    ENTRY("granule", granule, read_granule, "4K, 64K or 2M"),
     ENTRY("devices", devices, read_count, "a number, 1 to 8"),
     ENTRY("workers", workers, read_count, "a number of threads, 0 for one a CPU"),
     ENTRY("fault_workers", fault_workers, read_count,

@@ -24,8 +24,9 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
         return ff__fail(error, -EINVAL,
                         "touches=on: is for recordings under demand, which brings nothing unasked: "
                         "set record and system=demand");
-    if (config->granule != FF_LEAF_SIZE && config->granule != FF_BLOCK_SIZE)
-        return ff__fail(error, -EINVAL, "granule=%llu: must be 64K or 2M",
+    if (config->granule != FF_PAGE_SIZE && config->granule != FF_LEAF_SIZE &&
+        config->granule != FF_BLOCK_SIZE)
+        return ff__fail(error, -EINVAL, "granule=%llu: must be 4K, 64K or 2M",
                         (unsigned long long)config->granule);
     if (config->fault_workers > FF__FAULT_WORKERS_MAX)
         return ff__fail(error, -EINVAL, "fault_workers=%u: at most %u, 0 for as many as CPUs",

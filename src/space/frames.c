@@ -1,6 +1,7 @@
 #include "space/frames.h"
 
 #include "base/lazy.h"
+#include "base/leaves.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +16,10 @@ static size_t leaf_frame_size(const struct ff__frames *frames) {
     return (size_t)frames->block_limit * FF_CHUNK_LEAVES * sizeof(uint32_t);
 }
 
+static size_t places_size(const struct ff__frames *frames) {
+    return frames->block_limit * sizeof *frames->places;
+}
+
 int ff__frames_init(struct ff__frames *frames, uint32_t chunk_count, uint32_t spare_count,
                     uint32_t block_limit) {
     memset(frames, 0, sizeof *frames);
@@ -26,11 +31,12 @@ int ff__frames_init(struct ff__frames *frames, uint32_t chunk_count, uint32_t sp
     frames->used = ff__lazy_map(per_chunk);
     frames->owner = ff__lazy_map(per_chunk * FF_CHUNK_LEAVES);
     frames->leaf_frame = ff__lazy_map(leaf_frame_size(frames));
+    frames->places = ff__lazy_map(places_size(frames));
     frames->free = ff__lazy_map(per_chunk);
     frames->partial = ff__lazy_map(per_chunk);
     frames->partial_at = ff__lazy_map(per_chunk);
-    if (!frames->used || !frames->owner || !frames->leaf_frame || !frames->free ||
-        !frames->partial || !frames->partial_at) {
+    if (!frames->used || !frames->owner || !frames->leaf_frame || !frames->places ||
+        !frames->free || !frames->partial || !frames->partial_at) {
         ff__frames_fini(frames);
         return -ENOMEM;
     }
@@ -44,6 +50,7 @@ void ff__frames_fini(struct ff__frames *frames) {
     ff__lazy_unmap(frames->used, per_chunk);
     ff__lazy_unmap(frames->owner, per_chunk * FF_CHUNK_LEAVES);
     ff__lazy_unmap(frames->leaf_frame, leaf_frame_size(frames));
+    ff__lazy_unmap(frames->places, places_size(frames));
     ff__lazy_unmap(frames->free, per_chunk);
     ff__lazy_unmap(frames->partial, per_chunk);
     ff__lazy_unmap(frames->partial_at, per_chunk);
@@ -205,4 +212,70 @@ void ff__frames_free_owner(struct ff__frames *frames, uint32_t chunk, uint32_t b
         if (frames->owner[chunk * FF_CHUNK_LEAVES + leaf] == block)
             used &= ~(1u << leaf);
     set_used(frames, chunk, used);
+}
+
+/* ---- where a block's pages lie ---- */
+
+uint32_t ff__frames_leaves_under(const struct ff__frames *frames, uint32_t frame, uint32_t block,
+                                 const struct ff_mask *pages) {
+    const struct ff__places *places = &frames->places[block];
+    uint32_t leaves = 0;
+    if (frame != FF_SPLIT_PAGES)
+        return ff__leaves_of(pages);
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        leaves |= 1u << places->slot[page] / FF_LEAF_PAGES;
+    }
+    return leaves;
+}
+
+struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t frame, uint32_t block,
+                                   uint32_t leaves, const struct ff_mask *of) {
+    const struct ff__places *places = &frames->places[block];
+    struct ff_mask in = {{0}};
+    if (frame != FF_SPLIT_PAGES) {
+        in = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
+        return ff_mask_and(&in, of);
+    }
+    FF_MASK_FOR_EACH_PAGE(of, page) {
+        if (leaves >> places->slot[page] / FF_LEAF_PAGES & 1)
+            ff_mask_set(&in, page);
+    }
+    return in;
+}
+
+uint32_t ff__frames_held(const struct ff__frames *frames, uint32_t block) {
+    uint32_t held = 0;
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
+        held |= (uint32_t)(*ff__frames_leaf(frames, block, leaf) != 0) << leaf;
+    return held;
+}
+
+/* Slots of the leaves that the block holds without a page in them. */
+static struct ff_mask free_slots(const struct ff__frames *frames, uint32_t block) {
+    struct ff_mask slots = ff__leaf_pages(ff__frames_held(frames, block), FF_BLOCK_PAGES);
+    return ff_mask_minus(&slots, &frames->places[block].used);
+}
+
+uint32_t ff__frames_free_slots(const struct ff__frames *frames, uint32_t block) {
+    struct ff_mask slots = free_slots(frames, block);
+    return ff_mask_count(&slots);
+}
+
+void ff__frames_put(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages) {
+    struct ff__places *places = &frames->places[block];
+    struct ff_mask slots = free_slots(frames, block);
+    uint32_t slot = 0;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        slot = ff_mask_next(&slots, slot);
+        ff_mask_set(&places->used, slot);
+        places->slot[page] = (uint16_t)slot++;
+    }
+}
+
+void ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages) {
+    struct ff__places *places = &frames->places[block];
+    ff_mask_clear(&places->used);
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        ff_mask_set(&places->used, places->slot[page]);
+    }
 }

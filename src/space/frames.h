@@ -1,15 +1,24 @@
 /* The memory of one device: chunks of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
  *
- * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself. As a run, a
+ * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself, and has a page of the block
+ * in each of its 16 slots: the 64 KiB at the leaf's address; or, in a block of single pages, whichever came. As a run, a
  * full block takes a whole chunk, as in the NVIDIA driver, where one touched page of it allocates 2 MiB; a
  * shorter block takes a chunk too from as many leaves on as its backend says (ff__space_leaves()), and shares
  * one with others below. What is allocated never exceeds the
  * device's memory, by construction; beyond it are spare chunks, for when nothing can leave although a fault
- * must be served. The caller serializes; only of a split block's own leaf_frame, the thread that carries out its job reads. */
+ * must be served. The caller serializes; only of a split block's own leaf_frame and places, the thread that carries out its job
+ * reads. */
 #ifndef FF_SPACE_FRAMES_H
 #define FF_SPACE_FRAMES_H
 
 #include <farfault/policy.h>
+
+/* Where the pages of a block in single pages lie. A slot is a page of the block's memory: leaf * 16 + which of the leaf, with the
+ * leaf as in leaf_frame. */
+struct ff__places {
+    struct ff_mask used;           /* slots */
+    uint16_t slot[FF_BLOCK_PAGES]; /* [page] of one that is there or on its way */
+};
 
 /* A frame is the index of its first leaf: chunk * 32 + leaf. */
 struct ff__frames {
@@ -20,13 +29,14 @@ struct ff__frames {
     uint32_t leaves_used,
         free_leaves; /* of all chunks; of those that are not spare, nor withheld */
     uint32_t block_limit;
-    uint32_t *used;       /* [chunk] one bit a leaf */
-    uint32_t *owner;      /* [frame] the block that holds the leaf, while it is used */
-    uint32_t *leaf_frame; /* [block * 32 + leaf] of a split block: 1 + frame, or 0 */
-    uint32_t *free;       /* stack of wholly free chunks: the last one released is the warmest.
+    uint32_t *used;            /* [chunk] one bit a leaf */
+    uint32_t *owner;           /* [frame] the block that holds the leaf, while it is used */
+    uint32_t *leaf_frame;      /* [block * 32 + leaf] of a split block: 1 + frame, or 0 */
+    struct ff__places *places; /* [block] in single pages */
+    uint32_t *free;            /* stack of wholly free chunks: the last one released is the warmest.
                              Behind it, from the end on, those that are withheld */
-    uint32_t *partial;    /* chunks with both free and used leaves, in no order */
-    uint32_t *partial_at; /* [chunk] its place in `partial` */
+    uint32_t *partial;         /* chunks with both free and used leaves, in no order */
+    uint32_t *partial_at;      /* [chunk] its place in `partial` */
     uint32_t partial_count;
 };
 
@@ -84,10 +94,28 @@ static inline uint32_t *ff__frames_leaf(const struct ff__frames *frames, uint32_
     return &frames->leaf_frame[(size_t)block * FF_CHUNK_LEAVES + leaf];
 }
 
-/* The frame of a leaf that the block holds; `frame`: the block's, which may be FF_SPLIT. */
+/* The frame of a leaf that the block holds; `frame`: the block's, which may be split. */
 static inline uint32_t ff__frames_of_leaf(const struct ff__frames *frames, uint32_t frame,
                                           uint32_t block, uint32_t leaf) {
-    return frame == FF_SPLIT ? *ff__frames_leaf(frames, block, leaf) - 1 : frame + leaf;
+    return ff_frame_is_split(frame) ? *ff__frames_leaf(frames, block, leaf) - 1 : frame + leaf;
 }
+
+/* ---- where a block's pages lie; `frame`: the block's, which may be split ---- */
+
+/* The leaves of its memory in which these pages lie, and the pages of `of` that lie in these leaves. They are there, or on
+ * their way. */
+uint32_t ff__frames_leaves_under(const struct ff__frames *frames, uint32_t frame, uint32_t block,
+                                 const struct ff_mask *pages);
+struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t frame, uint32_t block,
+                                   uint32_t leaves, const struct ff_mask *of);
+
+/* The leaves that a split block holds. */
+uint32_t ff__frames_held(const struct ff__frames *frames, uint32_t block);
+
+/* In single pages: slots of the leaves it holds without a page; gives these pages one each, for which there are enough; and
+ * frees all slots but those of these pages. */
+uint32_t ff__frames_free_slots(const struct ff__frames *frames, uint32_t block);
+void ff__frames_put(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
+void ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/lazy.h"
-#include "base/leaves.h"
 
 #include <errno.h>
 #include <string.h>
@@ -267,12 +266,28 @@ static int check_run(const struct ff__space *space, uint32_t tier, uint32_t bloc
     return status;
 }
 
+/* In single pages: each has a slot of its own, and no others are used. */
+static bool has_own_slots(const struct ff__places *places, const struct ff_mask *resident) {
+    struct ff_mask slots = {{0}};
+    FF_MASK_FOR_EACH_PAGE(resident, page) {
+        ff_mask_set(&slots, places->slot[page]);
+    }
+    return ff_mask_count(&slots) == ff_mask_count(resident) &&
+           memcmp(&slots, &places->used, sizeof slots) == 0;
+}
+
 /* Single leaves: exactly those that have resident pages. */
 static int check_split(const struct ff__space *space, uint32_t tier, uint32_t block,
                        uint32_t *leaves, struct ff_error *error) {
-    uint32_t used = ff__leaves_of(&ff__facts(space, block)->tier[tier].resident);
+    const struct ff_mask *resident = &ff__facts(space, block)->tier[tier].resident;
+    const struct ff__frames *frames = &space->frames[tier];
+    uint32_t own = ff__frame(space, tier, block);
+    uint32_t used = ff__frames_leaves_under(frames, own, block, resident);
+    if (own == FF_SPLIT_PAGES && !has_own_slots(&frames->places[block], resident))
+        return ff__fail(error, -EUCLEAN, "block %u: two pages of tier %u lie in one place", block,
+                        tier);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
-        uint32_t frame = *ff__frames_leaf(&space->frames[tier], block, leaf);
+        uint32_t frame = *ff__frames_leaf(frames, block, leaf);
         if ((frame != 0) != (used >> leaf & 1))
             return ff__fail(error, -EUCLEAN, "block %u: leaf %u of tier %u is %s", block, leaf,
                             tier, frame ? "held for nothing" : "resident without memory");
@@ -307,10 +322,11 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
             continue;
         }
         /* the leaves of a split block change hands while its job is under way */
-        if (space->by_page || (frame == FF_SPLIT && facts->busy))
+        if (space->by_page || (ff_frame_is_split(frame) && facts->busy))
             continue;
-        int status = frame == FF_SPLIT ? check_split(space, tier, block, &leaves[tier], error)
-                                       : check_run(space, tier, block, &leaves[tier], error);
+        int status = ff_frame_is_split(frame)
+                         ? check_split(space, tier, block, &leaves[tier], error)
+                         : check_run(space, tier, block, &leaves[tier], error);
         if (status)
             return status;
     }

@@ -25,19 +25,19 @@
 struct ff__space {
     uint64_t base; /* address of block 0, 2 MiB aligned */
     uint32_t block_limit, tier_count;
-    struct ff_block *blocks;                /* [block]; page_count 0: no block here */
-    struct ff_range *ranges;                /* [range]; block_count 0: unused id */
-    unsigned char *facts;                   /* [block] of facts_size bytes: struct ff_facts */
-    size_t facts_size, page_facts_at;       /* as in struct ff_view */
-    uint32_t granule;                       /* as in struct ff_view, */
-    bool by_page;                           /* likewise */
-    uint32_t whole_leaves;                  /* blocks of so many leaves take a whole chunk */
-    uint64_t most;                          /* pages that a device was made with */
-    uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
-    uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
-    uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
-    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that no block holds */
-    uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
+    struct ff_block *blocks;           /* [block]; page_count 0: no block here */
+    struct ff_range *ranges;           /* [range]; block_count 0: unused id */
+    unsigned char *facts;              /* [block] of facts_size bytes: struct ff_facts */
+    size_t facts_size, page_facts_at;  /* as in struct ff_view */
+    uint32_t granule;                  /* as in struct ff_view; the engine may make it 1 by chunk */
+    bool by_page;                      /* likewise */
+    uint32_t whole_leaves;             /* blocks of so many leaves take a whole chunk */
+    uint64_t most;                     /* pages that a device was made with */
+    uint64_t capacity[FF_TIERS_MAX];   /* of these, what may be allocated */
+    uint64_t excess[FF_TIERS_MAX];     /* by page: that are held above it */
+    uint64_t used[FF_TIERS_MAX];       /* pages of all ranges that the tier is a user of */
+    uint64_t free_pages[FF_TIERS_MAX]; /* by page: of memory that no block holds */
+    uint64_t forgotten[FF_TIERS_MAX];  /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
@@ -96,7 +96,7 @@ static inline uint32_t ff__frame(const struct ff__space *space, uint32_t tier, u
     return ff_facts_frame(ff__facts(space, block), tier);
 }
 
-/* FF_NONE: the block holds no memory there. FF_SPLIT: its leaves are in the tier's frames. */
+/* FF_NONE: the block holds no memory there. Split: its leaves are in the tier's frames. */
 static inline void ff__set_frame(struct ff__space *space, uint32_t tier, uint32_t block,
                                  uint32_t frame) {
     ff__facts(space, block)->memory[tier] = frame + 1;

@@ -63,7 +63,7 @@ mistake 2 'farfault run: --devices 0: must be 1 to 8' run --devices 0 -- true
 mistake 2 'farfault run: --devices 9: must be 1 to 8' run --devices 9 -- true
 mistake 2 'farfault run: --devices two: must be a number, 1 to 8' run --devices two -- true
 mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
-mistake 2 'farfault run: --granule 4K: must be 64K or 2M' run --granule 4K -- true
+mistake 2 'farfault run: --granule 8K: must be 4K, 64K or 2M' run --granule 8K -- true
 mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --handler x -- true
 mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
 mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x -- true

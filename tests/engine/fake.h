@@ -23,6 +23,8 @@ struct fake_block {
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
     uint32_t frame[FF_TIERS_MAX],
         leaf[FF_TIERS_MAX][FF_CHUNK_LEAVES]; /* of a split block: 1 + frame */
+    uint16_t slot[FF_TIERS_MAX]
+                 [FF_BLOCK_PAGES]; /* of a split block: where in its leaves a page lies */
     bool at_work;
 };
 
@@ -106,7 +108,7 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
         fake_blame(fake, "block %u: held pages that do not move", block);
     if (!ff_mask_within(&move->left, &move->pages))
         fake_blame(fake, "block %u: pages are left that do not move", block);
-    if (place->frame != FF_SPLIT &&
+    if (!ff_frame_is_split(place->frame) &&
         (place->frame == FF_NONE ||
          place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count)) {
         fake_blame(fake, "block %u: frame %u is outside of tier %u", block, place->frame,
@@ -143,10 +145,40 @@ static inline void fake_occupy_leaf(struct fake *fake, const struct ff__move *mo
         fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is", move->block,
                    frame, move->to.tier, *owner);
     *owner = move->block;
-    if (move->to.frame == FF_SPLIT && *known != 0 && *known != frame + 1)
+    bool is_split = ff_frame_is_split(move->to.frame);
+    if (is_split && *known != 0 && *known != frame + 1)
         fake_blame(fake, "block %u: its leaf %u has moved to %u", move->block, leaf, frame);
-    if (move->to.frame == FF_SPLIT)
+    if (is_split)
         *known = frame + 1;
+}
+
+/* The leaves of a split block in which these pages lie. */
+static inline uint32_t fake_leaves(const struct fake *fake, uint32_t block, uint32_t tier,
+                                   const struct ff_mask *pages) {
+    uint32_t leaves = 0;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        leaves |= 1u << fake->blocks[block].slot[tier][page] / FF_LEAF_PAGES;
+    }
+    return leaves;
+}
+
+/* A split block's pages come, each to where no other is. */
+static inline void fake_place(struct fake *fake, const struct ff__move *move,
+                              const struct ff_mask *pages) {
+    uint32_t tier = move->to.tier;
+    struct fake_block *b = &fake->blocks[move->block];
+    const struct ff__places *places = &fake->space->frames[tier].places[move->block];
+    struct ff_mask taken = {{0}};
+    FF_MASK_FOR_EACH_PAGE(&b->on[tier], page) {
+        ff_mask_set(&taken, b->slot[tier][page]);
+    }
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        uint16_t slot = move->to.frame == FF_SPLIT ? (uint16_t)page : places->slot[page];
+        if (ff_mask_test(&taken, slot))
+            fake_blame(fake, "block %u: page %u comes to where another one is", move->block, page);
+        ff_mask_set(&taken, slot);
+        b->slot[tier][page] = slot;
+    }
 }
 
 /* Takes the leaves of the frame, or of these pages. */
@@ -154,7 +186,11 @@ static inline void fake_occupy(struct fake *fake, const struct ff__move *move,
                                const struct ff_mask *pages) {
     struct fake_block *b = &fake->blocks[move->block];
     struct ff_mask all = ff__block_pages(fake->space, move->block);
-    uint32_t leaves = ff__leaves_of(move->to.frame == FF_SPLIT ? pages : &all);
+    bool is_split = ff_frame_is_split(move->to.frame);
+    if (is_split)
+        fake_place(fake, move, pages);
+    uint32_t leaves =
+        is_split ? fake_leaves(fake, move->block, move->to.tier, pages) : ff__leaves_of(&all);
     if (b->frame[move->to.tier] != FF_NONE && b->frame[move->to.tier] != move->to.frame)
         fake_blame(fake, "block %u: its memory on tier %u changed from %u to %u", move->block,
                    move->to.tier, b->frame[move->to.tier], move->to.frame);
@@ -166,7 +202,7 @@ static inline void fake_occupy(struct fake *fake, const struct ff__move *move,
 /* Leaves of a split block that nothing is in any more. */
 static inline void fake_vacate_leaves(struct fake *fake, uint32_t block, uint32_t tier) {
     struct fake_block *b = &fake->blocks[block];
-    uint32_t used = ff__leaves_of(&b->on[tier]);
+    uint32_t used = fake_leaves(fake, block, tier, &b->on[tier]);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         if (b->leaf[tier][leaf] == 0 || used >> leaf & 1)
             continue;
@@ -259,7 +295,7 @@ static inline void fake_out(struct fake *fake, struct ff__move *move, const stru
         return;
     struct fake_block *b = &fake->blocks[move->block];
     bool is_whole = ff_mask_equal(&b->on[tier], &move->left);
-    bool may_part = is_whole || move->from.frame == FF_SPLIT;
+    bool may_part = is_whole || ff_frame_is_split(move->from.frame);
     if (move->whole != is_whole || !may_part)
         fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, tier);
     if (b->frame[tier] != move->from.frame)

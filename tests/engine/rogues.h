@@ -58,9 +58,9 @@ static uint32_t rogue_block(struct rogue *rogue) {
 }
 
 static uint32_t rogue_granule(struct rogue *rogue) {
-    static const uint32_t granules[] = {0, FF_LEAF_PAGES, FF_BLOCK_PAGES};
-    uint32_t choice = ff__random_below(&rogue->random, 4);
-    return choice < 3 ? granules[choice] : ff__random_below(&rogue->random, 1000);
+    static const uint32_t granules[] = {0, FF_LEAF_PAGES, FF_BLOCK_PAGES, 1};
+    uint32_t choice = ff__random_below(&rogue->random, 5);
+    return choice < 4 ? granules[choice] : ff__random_below(&rogue->random, 1000);
 }
 
 /* ---- prefetch ---- */

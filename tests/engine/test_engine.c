@@ -79,7 +79,9 @@ static void test_seeds(void **state) {
     for (uint64_t seed = 100; seed < 100 + scaled_cases(20, 4); seed++) {
         struct world_shape shape = {seed % 2 ? "nvidia" : "nvidia:prefetch=next,evict=rogue-liar",
                                     1 + (uint32_t)(seed % 3), 1 + (uint32_t)(seed % 5), seed,
-                                    seed % 7 < 3 ? FF_LEAF_PAGES : 0};
+                                    seed % 7 < 3   ? FF_LEAF_PAGES
+                                    : seed % 7 < 5 ? 1
+                                                   : 0};
         uint64_t log = live(&shape, steps());
         shape.seed += 1000;
         assert_int_not_equal(live(&shape, steps() / 4), log);

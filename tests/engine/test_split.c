@@ -117,7 +117,7 @@ static void test_advice_chooses(void **state) {
         uint64_t before = engine.space.stats.dropped_by_reason[FF_DROP_UNSUPPORTED];
         advice.granule = granule;
         advice.pages = ff_mask_of_run(300 + granule % 99, 301 + granule % 99);
-        bool can = granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES;
+        bool can = granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES;
         assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job),
                          can ? FF__JOB_RUN : FF__JOB_DROPPED);
         if (can)
@@ -193,6 +193,130 @@ static void test_victims_leave_in_part(void **state) {
     assert_int_equal(leaves_of(block), 18);
     assert_int_equal(leaves_of(block + 1), 12);
     assert_int_equal(leaves_of(block + 2), 2);
+    close_engine();
+}
+
+/* ---- in single pages ---- */
+
+static void open_pages(const char *system, uint64_t chunks) {
+    struct ff__engine_config config = config_for(system, chunks);
+    struct ff_error error = {""};
+    config.granule = 1;
+    config.in_chunks = true;
+    if (ff__engine_init(&engine, &config, &error))
+        fail_msg("%s", error.message);
+    fake_open(&fake, &engine.space, 1);
+}
+
+/* One page of each leaf, and `count` times the next one of each. */
+static void bring_columns(uint32_t block, uint32_t first, uint32_t count) {
+    for (uint32_t column = 0; column < count; column++)
+        for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
+            bring(block, leaf * FF_LEAF_PAGES + first + column,
+                  leaf * FF_LEAF_PAGES + first + column + 1);
+}
+
+/* 32 pages of as many leaves of addresses take two leaves of memory, and the block has them for itself. */
+static void test_pages_share_leaves(void **state) {
+    (void)state;
+    open_pages("demand", 2);
+    uint32_t block = add_range(3 * FF_BLOCK_PAGES);
+    assert_int_equal(ff_view_granule(&engine.view, 1, block), 1);
+    bring_columns(block, 3, 1);
+    assert_int_equal(leaves_of(block), 2);
+    assert_int_equal(ff_view_granule(&engine.view, 1, block), 1);
+    bring(block, 100, 101);
+    assert_int_equal(leaves_of(block), 3);
+    bring(block + 1, 0, 1); /* though two leaves have room */
+    assert_int_equal(leaves_used(), 4);
+    assert_int_equal(engine.space.stats.resident, 4 * FF_LEAF_SIZE);
+    bring(block + 1, 1, 512);
+    assert_int_equal(leaves_of(block + 1), 32);
+    assert_int_equal(ff_view_free_pages(&engine.view, 1), (64 - 35) * FF_LEAF_PAGES);
+    close_engine();
+}
+
+/* A victim's named pages take those along that lie in the same leaves of memory: what came at the same time. */
+static void test_pages_leave_by_what_lies_together(void **state) {
+    (void)state;
+    open_pages("demand:evict=scripted", 1);
+    uint32_t block = add_range(3 * FF_BLOCK_PAGES);
+    bring_columns(block, 0, 2); /* four leaves: each has a column's upper or lower half */
+    bring(block + 1, 0, 28 * FF_LEAF_PAGES);
+    name(block, ff_mask_of_run(1, 2));
+    assert_int_equal(fault(block + 2, 7, 8, &job), FF__JOB_RUN);
+    assert_int_equal(last_request.pages, FF_LEAF_PAGES);
+    assert_int_equal(last_request.granule, FF_LEAF_PAGES);
+    assert_int_equal(job.out_count, 1);
+    assert_int_equal(ff_mask_count(&job.out[0].pages), 16);
+    for (uint32_t leaf = 0; leaf < 16; leaf++)
+        assert_true(ff_mask_test(&job.out[0].pages, leaf * FF_LEAF_PAGES + 1));
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 3);
+    assert_int_equal(leaves_of(block + 2), 1);
+    close_engine();
+}
+
+/* Pages that leave on advice leave room for others of their block alone. */
+static void test_holes_are_filled(void **state) {
+    (void)state;
+    open_pages("demand", 2);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    struct ff_mask pages = ff_mask_of_page(3);
+    ff_mask_set(&pages, 20);
+    ff_mask_set(&pages, 31);
+    bring(block, 0, 32);
+    assert_int_equal(ff__engine_evict(&engine, 1000, block, 1, &pages, NULL, &job), FF__JOB_RUN);
+    assert_int_equal(ff_mask_count(&job.out[0].pages), 3);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 2);
+    bring(block, 400, 403);
+    assert_int_equal(leaves_of(block), 2);
+    bring(block, 3, 4);
+    assert_int_equal(leaves_of(block), 3);
+    close_engine();
+}
+
+/* A chunk for a block that takes one: of a block in pages, what lies in it leaves, wherever its addresses are. */
+static void test_a_chunk_with_pages_is_emptied(void **state) {
+    (void)state;
+    open_pages("demand:evict=scripted", 2);
+    uint32_t block = add_range(4 * FF_BLOCK_PAGES);
+    bring(block + 1, 0, 30 * FF_LEAF_PAGES);
+    bring_columns(block, 5, 2); /* two leaves in the first chunk, two in the other */
+    struct ff_advice advice = {.action = FF_BRING,
+                               .block = block + 3,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .pages = ff_mask_of_run(0, 1),
+                               .granule = FF_BLOCK_PAGES};
+    name(block + 1, ff_mask_of_run(0, 1));
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    assert_int_equal(job.out_count, 2);
+    carry_out(&job);
+    assert_int_equal(leaves_of(block), 2);
+    assert_int_equal(leaves_of(block + 1), 0);
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+        assert_int_equal(ff_mask_test(ff_view_resident(&engine.view, 1, block), page),
+                         page % FF_LEAF_PAGES == 6);
+    close_engine();
+}
+
+/* More pages than there is room for: those that are faulted on, and room for 16 more a leaf. */
+static void test_pages_that_find_no_room(void **state) {
+    (void)state;
+    open_pages("demand:evict=rogue-quiet", 1);
+    uint32_t block = add_range(2 * FF_BLOCK_PAGES);
+    struct ff_fault_group late;
+    bring(block + 1, 8, 10);
+    bring(block, 0, 30 * FF_LEAF_PAGES);
+    assert_int_equal(fault(block + 1, 100, 164, &job),
+                     FF__JOB_RUN); /* 14 beside the two, and a leaf */
+    assert_int_equal(job.out_count, 0);
+    assert_int_equal(ff_mask_count(&job.faulted), 14 + FF_LEAF_PAGES);
+    carry_out(&job);
+    assert_true(ff__engine_take_late(&engine, &late));
+    assert_int_equal(ff_mask_count(&late.faulted), 64 - 14 - FF_LEAF_PAGES);
     close_engine();
 }
 
@@ -323,6 +447,11 @@ int main(void) {
         cmocka_unit_test(test_advice_chooses_chunks),
         cmocka_unit_test(test_leaves_come_back),
         cmocka_unit_test(test_victims_leave_in_part),
+        cmocka_unit_test(test_pages_share_leaves),
+        cmocka_unit_test(test_pages_leave_by_what_lies_together),
+        cmocka_unit_test(test_holes_are_filled),
+        cmocka_unit_test(test_a_chunk_with_pages_is_emptied),
+        cmocka_unit_test(test_pages_that_find_no_room),
         cmocka_unit_test(test_a_chunk_is_emptied),
         cmocka_unit_test(test_what_stays_keeps_its_leaf),
         cmocka_unit_test(test_faults_are_served_in_part),

@@ -71,6 +71,8 @@ enum {
     SEEN_SPLIT_PART_OUT,
     SEEN_SPLIT_TO_RUN,
     SEEN_RUN_TO_SPLIT,
+    SEEN_PAGES_IN,
+    SEEN_PAGES_PART_OUT,
     SEEN_PART_LATE,
     SEEN_MAX
 };
@@ -102,10 +104,12 @@ static inline void log_job(struct world *world, int status, const struct ff__job
     seen[SEEN_SHARED_CHUNK] += job->out_count > 1;
     seen[SEEN_TRIMMED] += job->took_chunk;
     seen[SEEN_THROTTLED_PART] += !ff_mask_empty(&job->throttled);
-    bool is_split = job->has_in && job->in.to.frame == FF_SPLIT;
+    bool is_split = job->has_in && ff_frame_is_split(job->in.to.frame);
+    seen[SEEN_PAGES_IN] += job->has_in && job->in.to.frame == FF_SPLIT_PAGES;
     seen[SEEN_SPLIT_IN] += is_split;
     for (uint32_t i = 0; i < job->out_count; i++) {
-        bool split_out = job->out[i].from.frame == FF_SPLIT;
+        bool split_out = ff_frame_is_split(job->out[i].from.frame);
+        seen[SEEN_PAGES_PART_OUT] += job->out[i].from.frame == FF_SPLIT_PAGES && !job->out[i].whole;
         seen[SEEN_SPLIT_PART_OUT] += split_out && !job->out[i].whole;
         seen[SEEN_SPLIT_TO_RUN] += split_out && job->took_chunk;
         seen[SEEN_RUN_TO_SPLIT] += !split_out && is_split;
@@ -174,6 +178,7 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .devices = shape->devices,
         .memory = shape->chunks * BLOCK_BYTES,
         .granule = shape->granule,
+        .in_chunks = true,
         .reserve = 1,
         .controls =
             FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,

@@ -81,7 +81,10 @@ static inline const char *config_text(const struct ff_config *config) {
     static char text[128];
     snprintf(text, sizeof text, "%s, %s, %s, %u device%s of %s", config->system,
              mechanisms[config->mechanism], handlers[config->handler], config->devices,
-             config->devices == 1 ? "" : "s", config->granule == FF_LEAF_SIZE ? "64K" : "2M");
+             config->devices == 1 ? "" : "s",
+             config->granule == FF_PAGE_SIZE   ? "4K"
+             : config->granule == FF_LEAF_SIZE ? "64K"
+                                               : "2M");
     return text;
 }
 
@@ -142,7 +145,7 @@ static inline void expect_end(const char *name, scenario_fn *run, const struct f
 
 #define VARIANTS (SYSTEMS * 2u * 3u)
 
-/* Steps through all systems for live use, mechanisms and handlers, one granule of memory here and the other there;
+/* Steps through all systems for live use, mechanisms and handlers, granules of memory in turn;
  * in long runs all of them on one, two and three devices, again and again. False when all have been seen. */
 static inline bool next_variant(struct ff_config *config, unsigned *step) {
     unsigned repeats = long_run_repeats(), every = 3 * VARIANTS;
@@ -151,7 +154,8 @@ static inline bool next_variant(struct ff_config *config, unsigned *step) {
         if (*step == steps)
             return false;
         set_config(config, *step, SYSTEMS);
-        config->granule = *step / VARIANTS % 2 == *step % 2 ? FF_BLOCK_SIZE : FF_LEAF_SIZE;
+        static const uint64_t granules[] = {FF_BLOCK_SIZE, FF_LEAF_SIZE, FF_PAGE_SIZE};
+        config->granule = granules[(*step + *step / VARIANTS) % 3];
         if (repeats)
             config->devices = *step / VARIANTS % 3 + 1;
         (*step)++;

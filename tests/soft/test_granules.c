@@ -1,4 +1,4 @@
-/* Blocks in 64 KiB and blocks in 2 MiB on one device: they take each other's memory, nothing is lost, and all areas
+/* Blocks in 4 KiB, in 64 KiB and in 2 MiB on one device: they take each other's memory, nothing is lost, and all areas
  * of the device together hold no more than its memory. */
 #include "backend/soft/device.h"
 #include "base/random.h"
@@ -15,7 +15,8 @@ static uint32_t next_granule;
 static void mixed_on_fault(void *state, const struct ff_view *view,
                            const struct ff_fault_group *group, struct ff_fault_advice *advice) {
     (void)state, (void)view;
-    advice->granule = next_granule++ % 3 == 0 ? FF_BLOCK_PAGES : FF_LEAF_PAGES;
+    static const uint32_t granules[] = {FF_BLOCK_PAGES, FF_LEAF_PAGES, 1, FF_LEAF_PAGES, 1};
+    advice->granule = granules[next_granule++ % 5];
     if (group->block % 2 == 0 && next_granule % 2 == 0)
         memset(&advice->prefetch, 0xff, sizeof advice->prefetch);
 }
@@ -53,7 +54,7 @@ static void check_memory(struct ff_context *context) {
 static void use_mixed(const struct ff_config *config, const void *argument) {
     static uint32_t written[PAGES];
     struct ff__random random = ff__random_seeded(5);
-    uint32_t splits = 0, runs = 0;
+    uint32_t splits = 0, runs = 0, pages = 0;
     (void)argument;
     struct ff_context *context = child_open(config);
     unsigned char *data = child_alloc(context, PAGES * PAGE);
@@ -69,13 +70,14 @@ static void use_mixed(const struct ff_config *config, const void *argument) {
         }
         uint32_t frame = ff__frame(&context->engine.space, 1, first / FF_BLOCK_PAGES);
         splits += frame == FF_SPLIT;
-        runs += frame != FF_SPLIT;
+        pages += frame == FF_SPLIT_PAGES;
+        runs += !ff_frame_is_split(frame);
         if (i % 250 == 0) {
             CHECK(ff_check(context, NULL) == 0);
             check_memory(context);
         }
     }
-    CHECK(splits > 300 && runs > 300);
+    CHECK(splits > 300 && runs > 300 && pages > 300);
     struct ff_stats stats;
     ff_stats_read(context, &stats);
     CHECK(stats.resident_peak <= stats.capacity && stats.evictions > 100);

@@ -233,6 +233,107 @@ static void test_twin(void **state) {
     ff__frames_fini(&frames);
 }
 
+/* ---- the places of pages, of one block ---- */
+
+/* Where each page is, or FF_NONE; pages come and go, and leaves with them. */
+struct places_twin {
+    uint32_t at[FF_BLOCK_PAGES], held;
+};
+
+static struct ff_mask twin_pages(const struct places_twin *twin, uint32_t leaves) {
+    struct ff_mask pages = {{0}};
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+        if (twin->at[page] != FF_NONE && leaves >> twin->at[page] / FF_LEAF_PAGES & 1)
+            ff_mask_set(&pages, page);
+    return pages;
+}
+
+static void check_places(const struct ff__frames *frames, const struct places_twin *twin,
+                         uint32_t block, struct ff__random *random) {
+    struct ff_mask all = twin_pages(twin, UINT32_MAX);
+    uint32_t some = (uint32_t)ff__random_next(random) & (uint32_t)ff__random_next(random);
+    struct ff_mask here = twin_pages(twin, some), part = {{0}};
+    struct ff_mask found = ff__frames_pages_in(frames, FF_SPLIT_PAGES, block, some, &all);
+    assert_true(ff_mask_equal(&here, &found));
+    uint32_t leaves = 0;
+    FF_MASK_FOR_EACH_PAGE(&all, page) {
+        if (ff__random_below(random, 20))
+            continue;
+        ff_mask_set(&part, page);
+        leaves |= 1u << twin->at[page] / FF_LEAF_PAGES;
+    }
+    assert_int_equal(ff__frames_leaves_under(frames, FF_SPLIT_PAGES, block, &part), leaves);
+    assert_int_equal(ff__frames_held(frames, block), twin->held);
+    assert_int_equal(ff__frames_free_slots(frames, block),
+                     (uint32_t)__builtin_popcount(twin->held) * FF_LEAF_PAGES -
+                         ff_mask_count(&all));
+}
+
+/* Pages come, with as many leaves as they need. */
+static void step_come(struct ff__frames *frames, struct places_twin *twin, uint32_t block,
+                      struct ff__random *random) {
+    struct ff_mask coming = {{0}};
+    bool taken[FF_BLOCK_PAGES] = {false};
+    for (uint32_t i = 0, count = ff__random_below(random, 40); i < count; i++) {
+        uint32_t page = ff__random_below(random, FF_BLOCK_PAGES);
+        if (twin->at[page] == FF_NONE)
+            ff_mask_set(&coming, page);
+    }
+    while (ff__frames_free_slots(frames, block) < ff_mask_count(&coming)) {
+        uint32_t leaf = (uint32_t)__builtin_ctz(~twin->held);
+        *ff__frames_leaf(frames, block, leaf) = 1 + ff__frames_alloc_leaf(frames, block);
+        twin->held |= 1u << leaf;
+    }
+    ff__frames_put(frames, block, &coming);
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+        if (ff_mask_test(&coming, page))
+            twin->at[page] = frames->places[block].slot[page];
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++) {
+        if (twin->at[page] == FF_NONE)
+            continue;
+        assert_int_equal(frames->places[block].slot[page], twin->at[page]); /* it does not move */
+        assert_true(twin->held >> twin->at[page] / FF_LEAF_PAGES & 1);
+        assert_false(taken[twin->at[page]]);
+        taken[twin->at[page]] = true;
+    }
+}
+
+/* Some leave, and leaves in which nothing is left. */
+static void step_go(struct ff__frames *frames, struct places_twin *twin, uint32_t block,
+                    struct ff__random *random) {
+    uint32_t one_in = 1 + ff__random_below(random, 6);
+    for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+        if (ff__random_below(random, one_in) == 0)
+            twin->at[page] = FF_NONE;
+    struct ff_mask staying = twin_pages(twin, UINT32_MAX);
+    ff__frames_keep(frames, block, &staying);
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
+        struct ff_mask in = twin_pages(twin, 1u << leaf);
+        if (!(twin->held >> leaf & 1) || !ff_mask_empty(&in))
+            continue;
+        ff__frames_free(frames, *ff__frames_leaf(frames, block, leaf) - 1, 1);
+        *ff__frames_leaf(frames, block, leaf) = 0;
+        twin->held &= ~(1u << leaf);
+    }
+}
+
+static void test_places_twin(void **state) {
+    (void)state;
+    struct ff__frames frames;
+    static struct places_twin twin;
+    struct ff__random random = ff__random_seeded(2);
+    memset(twin.at, 0xff, sizeof twin.at);
+    assert_int_equal(ff__frames_init(&frames, 2, 0, BLOCKS), 0);
+    for (unsigned long i = 0, count = scaled_cases(10000, 1000); i < count; i++) {
+        if (ff__random_below(&random, 5))
+            step_come(&frames, &twin, 7, &random);
+        else
+            step_go(&frames, &twin, 7, &random);
+        check_places(&frames, &twin, 7, &random);
+    }
+    ff__frames_fini(&frames);
+}
+
 /* ---- by hand ---- */
 
 static void test_whole_chunks(void **state) {
@@ -305,6 +406,7 @@ static void test_trim_to_a_whole_chunk_keeps_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_places_twin),
         cmocka_unit_test(test_whole_chunks),
         cmocka_unit_test(test_short_blocks_share_a_chunk),
         cmocka_unit_test(test_holes_of_every_length),

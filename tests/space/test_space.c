@@ -411,6 +411,34 @@ static void open_sound_split(struct ff__space *space) {
     check_holds(space);
 }
 
+/* The same, but the first block's pages 35, 83 and 200 lie in one leaf of memory. */
+static void open_sound_pages(struct ff__space *space) {
+    open_sound_split(space);
+    struct ff_mask *resident = &ff__facts(space, 0)->tier[1].resident;
+    struct ff__frames *frames = &space->frames[1];
+    ff__frames_free(frames, *ff__frames_leaf(frames, 0, 5) - 1, 1);
+    *ff__frames_leaf(frames, 0, 5) = 0;
+    ff__set_frame(space, 1, 0, FF_SPLIT_PAGES);
+    ff_mask_set(resident, 200);
+    ff__frames_put(frames, 0, resident);
+    check_holds(space);
+}
+
+static void put_two_in_one_place(struct ff__space *space) {
+    space->frames[1].places[0].slot[200] = space->frames[1].places[0].slot[35];
+}
+
+static void put_one_where_no_memory_is(struct ff__space *space) {
+    ff_mask_clear(&space->frames[1].places[0].used);
+    space->frames[1].places[0].slot[200] = 5;
+    ff_mask_set(&space->frames[1].places[0].used, 5);
+    ff_mask_set_run(&space->frames[1].places[0].used, 32, 34);
+}
+
+static void use_a_place_for_nothing(struct ff__space *space) {
+    ff_mask_unset(&ff__facts(space, 0)->tier[1].resident, 83);
+}
+
 static void lose_a_leaf(struct ff__space *space) {
     *ff__frames_leaf(&space->frames[1], 0, 5) = 0;
 }
@@ -446,6 +474,20 @@ static void test_check_finds_in_split_blocks(void **state) {
         ff__facts(&space, 0)->busy = 1; /* its leaves may change hands */
         ff__facts(&space, 1)->busy = 1;
         check_holds(&space);
+        ff__space_fini(&space);
+    }
+}
+
+static void test_check_finds_in_single_pages(void **state) {
+    (void)state;
+    static const break_fn breaks[] = {put_two_in_one_place, put_one_where_no_memory_is,
+                                      use_a_place_for_nothing};
+    for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
+        struct ff__space space;
+        open_sound_pages(&space);
+        breaks[i](&space);
+        if (ff__space_check(&space, NULL) != -EUCLEAN)
+            fail_msg("break %zu was not found", i);
         ff__space_fini(&space);
     }
 }
@@ -497,6 +539,7 @@ int main(void) {
         cmocka_unit_test(test_unused_windows_look_unused),
         cmocka_unit_test(test_check_finds),
         cmocka_unit_test(test_check_finds_in_split_blocks),
+        cmocka_unit_test(test_check_finds_in_single_pages),
         cmocka_unit_test(test_check_allows_what_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 #include "backend/soft/guests.h"
 
 #include "base/clock.h"
-#include "base/leaves.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -120,7 +119,8 @@ static int in_moved(struct ff__soft *soft, struct ff__move *move, const struct f
 /* What waits in the leaves that the move needs. */
 static void give_back_split(struct ff__soft *soft, const struct ff__move *move) {
     const struct ff__frames *frames = &soft->space->frames[move->to.tier];
-    for (uint32_t left = ff__leaves_of(&move->left); left; left &= left - 1) {
+    uint32_t left = ff__frames_leaves_under(frames, move->to.frame, move->block, &move->left);
+    for (; left; left &= left - 1) {
         uint32_t leaf = (uint32_t)__builtin_ctz(left);
         uint32_t frame = ff__frames_of_leaf(frames, move->to.frame, move->block, leaf);
         uint32_t chunk = frame / FF_CHUNK_LEAVES, own = 1u << frame % FF_CHUNK_LEAVES;
@@ -137,7 +137,7 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
 
 /* The kernel allocates anew: it gets back first what waits in the block's leaves. */
 static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
-    if (move->to.frame == FF_SPLIT) {
+    if (ff_frame_is_split(move->to.frame)) {
         give_back_split(soft, move);
         return;
     }
@@ -217,7 +217,7 @@ static int in_copied(struct ff__soft *soft, struct ff__move *move,
 
 /* All of a block that takes a whole chunk. */
 static bool fills_chunk(const struct ff__soft *soft, const struct ff__move *move) {
-    return move->to.frame != FF_SPLIT &&
+    return !ff_frame_is_split(move->to.frame) &&
            ff__space_leaves(soft->space, move->block) == FF_CHUNK_LEAVES &&
            ff_mask_count(&move->left) == soft->space->blocks[move->block].page_count;
 }

@@ -14,7 +14,7 @@
  *   lent      one a device, of its memory's size: what other devices have evicted to it (guests). A chunk's memory is
  *             allocated either here or in the areas above. Of a device of another program there is this area alone, and
  *             the memory is its lease (soft/leases.h)
- *   aside     what leaves in single leaves (FF_SPLIT) is moved here before it is copied: the page at
+ *   aside     what leaves in single leaves or pages (of split blocks) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
  * The managed and the host area are without access where nothing is allocated. All areas are hidden
