@@ -1,17 +1,22 @@
 #include "policy/common/density.h"
 
+#include "base/leaves.h"
 #include "policy/common/tree.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Ours, all of them. */
-#define WORTH          8u /* without costs from the backend: what the software device measures */
+#define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
+#define WORTH_PAGES    32u
 #define OFTEN          4u /* times that a block comes back during a launch before it can be a witness */
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
 #define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
 #define PART           4u  /* of its memory that is taken into account, for the reason below */
 #define WITNESSES      3u  /* that decide */
-#define MISSES         32u /* of a sparse range that decide */
+#define DENSE          2u  /* leaves that are used as wholes: then so are a witness's others */
+#define VISITS         32u /* of a sparse range that decide */
+#define CREDIT         4u  /* times that all pages may come where they are to stay */
 
 void ff__density_start(struct ff__density *density, void *blocks, size_t block_stride, void *ranges,
                        size_t range_stride) {
@@ -36,49 +41,161 @@ static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t byte
     return view->fault_ns + link->latency_ns + bytes * 1000000000 / link->bytes_per_second;
 }
 
-static uint32_t worth_of(struct ff__density *density, const struct ff_view *view, uint32_t tier) {
-    if (density->worth[tier] > 0)
-        return density->worth[tier];
+static uint32_t at_least_one(uint64_t value) {
+    return value > 1 ? (uint32_t)value : 1;
+}
+
+static const struct ff__density_worth *worth_of(struct ff__density *density,
+                                                const struct ff_view *view, uint32_t tier) {
+    struct ff__density_worth *worth = &density->worth[tier];
+    if (worth->leaves > 0)
+        return worth;
     const struct ff_link_cost *link = &view->links[FF_TIER_HOST * view->tier_count + tier];
-    bool known = view->fault_ns > 0 && link->bytes_per_second > 0;
-    uint64_t worth = known ? cost_of(view, tier, FF_BLOCK_PAGES * FF_PAGE_SIZE) /
-                                 cost_of(view, tier, FF_LEAF_PAGES * FF_PAGE_SIZE)
-                           : WORTH;
-    return density->worth[tier] = worth > 1 ? (uint32_t)worth : 1;
-}
-
-/* ---- the two decisions ---- */
-
-static void start_over(struct ff__density_range *range) {
-    range->leaf_faults = range->misses = 0;
-}
-
-/* A range becomes sparse only if that saves a third: leaves are smaller pages for the device, too. */
-static void end_witness(struct ff__density *density, struct ff__density_range *range,
-                        uint32_t leaves, uint32_t worth) {
-    range->interval = leaves <= worth ? INTERVAL_FIRST
-                                      : range->interval * (range->interval < INTERVAL_MAX ? 2 : 1);
-    range->leaf_faults += leaves;
-    if (++range->misses < WITNESSES)
-        return;
-    if (range->leaf_faults * 3 < range->misses * worth * 2) {
-        range->is_sparse = true;
-        density->became_sparse++;
+    *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
+    if (view->fault_ns > 0 && link->bytes_per_second > 0) {
+        uint64_t whole = cost_of(view, tier, FF_BLOCK_SIZE);
+        worth->leaves = at_least_one(whole / cost_of(view, tier, FF_LEAF_SIZE));
+        worth->pages = at_least_one(whole / cost_of(view, tier, FF_PAGE_SIZE));
     }
-    start_over(range);
+    return worth;
 }
 
-static void judge_leaves(struct ff__density *density, struct ff__density_range *range,
-                         uint32_t worth) {
-    if (range->misses < MISSES)
+/* What a leaf costs, in pages. */
+static uint32_t leaf_cost(const struct ff__density_worth *worth) {
+    return worth->pages / worth->leaves;
+}
+
+/* ---- what is used of a block in pages ---- */
+
+static uint32_t touched_of(const struct ff__density_block *block, uint32_t leaf) {
+    return block->touched[leaf / 2] >> leaf % 2 * 4 & 15;
+}
+
+static void touch(struct ff__density_block *block, uint32_t page) {
+    uint32_t leaf = page / FF_LEAF_PAGES, one = 1u << leaf % 2 * 4;
+    if (touched_of(block, leaf) < 15)
+        block->touched[leaf / 2] = (uint8_t)(block->touched[leaf / 2] + one);
+    block->leaves |= 1u << leaf;
+}
+
+/* Pages of a leaf that have cost so much more than all of it that it comes, too. */
+static uint32_t leaf_limit(const struct ff__density_worth *worth) {
+    uint32_t limit = 3 * leaf_cost(worth), most = FF_LEAF_PAGES * 3 / 4;
+    return limit < most ? limit : most;
+}
+
+static void forget_use(struct ff__density_block *block) {
+    block->leaves = 0;
+    memset(block->touched, 0, sizeof block->touched);
+    block->used = block->cost = 0;
+    block->is_full = false;
+}
+
+/* The leaves of which that many are used. */
+static uint32_t full_leaves(const struct ff__density_block *block,
+                            const struct ff__density_worth *worth) {
+    uint32_t leaves = 0;
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
+        leaves |= (uint32_t)(touched_of(block, leaf) > leaf_limit(worth)) << leaf;
+    return leaves;
+}
+
+/* Pages that a witness may use until it comes whole: for which it has paid as a whole block before, or is about to. */
+static uint32_t witness_limit(const struct ff__density_range *range,
+                              const struct ff__density_block *block,
+                              const struct ff__density_worth *worth) {
+    uint32_t times = block->times >> range->doubt;
+    return worth->pages * (times > 2 ? times : 2) / 2;
+}
+
+/* ---- the decisions ---- */
+
+static void start_over(struct ff__density *density, struct ff__density_range *range,
+                       enum ff__grain grain) {
+    if (range->grain != grain)
+        density->became[grain]++;
+    range->grain = (uint8_t)grain;
+    range->faults = range->visits = range->full = range->leaves = 0;
+    range->credit = 0;
+    range->stays = false;
+}
+
+/* Whether as much of all ranges as the witnesses have used, in pages, would find room in three quarters of the memory. */
+static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                      const struct ff__density_range *range) {
+    uint64_t all = (uint64_t)range->witnesses * FF_BLOCK_PAGES;
+    return 4 * range->used * density->pages <= 3 * view->capacity[tier] * all;
+}
+
+/* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too. Pages leave more room than leaves,
+ * so that they need not save anything else. */
+static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                   struct ff__density_range *range) {
+    uint32_t whole = range->witnesses * worth_of(density, view, tier)->pages;
+    bool in_leaves =
+        range->grain == FF__GRAIN_LEAF; /* visits are longer than those of whole blocks */
+    bool leaves_pay = in_leaves || range->by_leaf * 3 < whole * 2;
+    bool pays = range->by_page < range->by_leaf && (in_leaves || range->by_page * 3 < whole * 2);
+    bool stays = !pays && !leaves_pay && pages_fit(density, view, tier, range);
+    range->witnesses = range->by_leaf = range->by_page = range->used = 0;
+    if (pays || stays)
+        start_over(density, range, FF__GRAIN_PAGE);
+    else if (leaves_pay != in_leaves)
+        start_over(density, range, FF__GRAIN_LEAF);
+    range->stays = stays;
+    range->credit = stays ? CREDIT * range->pages : 0;
+}
+
+static void end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                        struct ff__density_range *range, const struct ff__density_block *block) {
+    const struct ff__density_worth *worth = worth_of(density, view, tier);
+    uint32_t leaves =
+        block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
+    uint32_t by_leaf = leaves * leaf_cost(worth);
+    uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
+    range->interval = least <= worth->pages
+                          ? INTERVAL_FIRST
+                          : range->interval * (range->interval < INTERVAL_MAX ? 2 : 1);
+    range->witnesses++;
+    range->by_page += block->cost;
+    range->by_leaf += by_leaf;
+    range->used += block->is_full ? FF_BLOCK_PAGES : block->used;
+    if (range->witnesses == WITNESSES)
+        decide(density, view, tier, range);
+}
+
+static void judge(struct ff__density *density, struct ff__density_range *range,
+                  const struct ff__density_worth *worth) {
+    bool by_page = range->grain == FF__GRAIN_PAGE;
+    uint32_t whole = range->visits * (by_page ? worth->pages : worth->leaves);
+    bool is_dense = range->full >= WITNESSES && range->full * 2 > range->visits;
+    if (!is_dense && (range->visits < VISITS || range->faults < range->credit))
         return;
-    if (range->leaf_faults > range->misses * worth) {
-        range->is_sparse = false;
-        density->became_dense++;
-        start_over(range);
+    if (is_dense || range->faults > whole) {
+        range->doubt = (uint8_t)(range->doubt + (range->stays && range->doubt < 8));
+        start_over(density, range, FF__GRAIN_BLOCK);
+        return;
     }
-    range->leaf_faults /= 2;
-    range->misses /= 2;
+    if (by_page && !range->stays && range->faults * 2 > range->leaves * leaf_cost(worth) * 3) {
+        start_over(density, range, FF__GRAIN_LEAF);
+        return;
+    }
+    range->faults /= 2;
+    range->visits /= 2;
+    range->full /= 2;
+    range->leaves /= 2;
+}
+
+/* Pages are good for a launch: the next one may use its data from end to end. */
+static void renew(const struct ff__density *density, struct ff__density_range *range) {
+    if (range->launch == density->launches)
+        return;
+    range->launch = density->launches;
+    range->doubt = 0;
+    if (range->grain != FF__GRAIN_PAGE)
+        return;
+    range->faults = range->visits = range->full = range->leaves = 0;
+    range->credit = range->stays ? CREDIT * range->pages : 0;
 }
 
 /* ---- faults ---- */
@@ -99,7 +216,7 @@ static bool comes_often(const struct ff__density *density, struct ff__density_bl
     return block->times >= OFTEN;
 }
 
-/* Of a dense range, a block that comes back often. */
+/* Of a range that does not come in pages, a block that comes back, often if it would come whole. */
 static bool is_next_witness(struct ff__density_range *range) {
     if (range->interval == 0)
         range->interval = range->countdown = INTERVAL_FIRST;
@@ -109,75 +226,140 @@ static bool is_next_witness(struct ff__density_range *range) {
     return true;
 }
 
-/* Bit i: a page of leaf i is set. */
-static uint32_t leaves_of(const struct ff_mask *pages) {
-    uint32_t leaves = 0;
-    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
-        if (ff_mask_count_run(pages, leaf * FF_LEAF_PAGES, (leaf + 1) * FF_LEAF_PAGES) > 0)
-            leaves |= 1u << leaf;
-    return leaves;
+/* Nothing is known to run on a device, where launches are told: it is the program itself. */
+static bool is_between_launches(const struct ff__density *density) {
+    return density->launches > 0 && density->running == 0;
 }
 
-static void bring_leaves(const struct ff_view *view, const struct ff_fault_group *group, bool all,
-                         struct ff_fault_advice *advice) {
+/* The pages of these leaves, or of the whole block, that are not there. */
+static void bring(const struct ff_view *view, const struct ff_fault_group *group, uint32_t leaves,
+                  uint32_t granule, struct ff_fault_advice *advice) {
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask pages = ff_view_pages(view, group->block);
-    if (!all) {
-        struct ff_mask leaves = ff__tree_leaves_of(&group->faulted, FF_LEAF_PAGES);
-        pages = ff_mask_and(&pages, &leaves);
-    }
+    struct ff_mask pages = ff__leaf_pages(leaves, view->blocks[group->block].page_count);
     pages = ff_mask_minus(&pages, &there);
     advice->prefetch = ff_mask_minus(&pages, &group->faulted);
-    advice->granule = FF_LEAF_PAGES;
+    advice->granule = granule;
 }
 
 /* What the block that is faulted on comes in. */
-static bool comes_in_leaves(const struct ff__density *density, struct ff__density_range *range,
-                            const struct ff_view *view, const struct ff_fault_group *group,
-                            struct ff__density_block *block) {
+static enum ff__grain grain_of(const struct ff__density *density, struct ff__density_range *range,
+                               const struct ff_view *view, const struct ff_fault_group *group,
+                               struct ff__density_block *block) {
     if (ff_view_holds(view, group->tier, group->block))
-        return block->in_leaves;
+        return (enum ff__grain)block->grain;
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
-    bool often = back && comes_often(density, block);
-    block->is_witness = !range->is_sparse && often && is_next_witness(range);
+    bool often = back && (comes_often(density, block) || range->grain == FF__GRAIN_LEAF);
+    bool between = is_between_launches(density);
+    block->is_witness =
+        range->grain != FF__GRAIN_PAGE && !between && often && is_next_witness(range);
     if (block->is_witness)
-        block->leaves = 0;
-    return block->in_leaves = range->is_sparse || block->is_witness;
+        forget_use(block);
+    if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))
+        block->grain = FF__GRAIN_PAGE;
+    else
+        block->grain = range->grain == FF__GRAIN_LEAF ? FF__GRAIN_LEAF : FF__GRAIN_BLOCK;
+    return (enum ff__grain)block->grain;
 }
 
-static void has_come(struct ff__density *density, uint32_t tier, struct ff__density_block *block) {
+static void visit_begins(struct ff__density *density, uint32_t tier,
+                         struct ff__density_block *block) {
     block->stamp = ++density->clock[tier];
-    block->leaves = 0;
+    forget_use(block);
 }
 
 /* Whether a whole block would have come for this fault. */
 static bool would_miss(struct ff__density *density, const struct ff_view *view,
                        const struct ff_fault_group *group, struct ff__density_block *block,
-                       uint32_t leaves) {
-    if (would_be_there(density, view, group->tier, block) && !(block->leaves & leaves))
+                       uint32_t again) {
+    if (would_be_there(density, view, group->tier, block) && !(block->leaves & again))
         return false;
-    has_come(density, group->tier, block);
+    visit_begins(density, group->tier, block);
     return true;
+}
+
+static void fault_on_leaves(struct ff__density *density, const struct ff_view *view,
+                            const struct ff_fault_group *group, struct ff__density_range *range,
+                            struct ff__density_block *block, struct ff_fault_advice *advice) {
+    const struct ff__density_worth *worth = worth_of(density, view, group->tier);
+    uint32_t leaves = ff__leaves_of(&group->faulted);
+    range->visits += would_miss(density, view, group, block, leaves);
+    block->leaves |= leaves;
+    range->faults += (uint32_t)__builtin_popcount(leaves);
+    if (range->grain == FF__GRAIN_LEAF)
+        judge(density, range, worth);
+    bool all = (uint32_t)__builtin_popcount(block->leaves) > worth->leaves;
+    bring(view, group, all ? UINT32_MAX : leaves, FF_LEAF_PAGES, advice);
+}
+
+/* Pages of a block in pages are faulted on. The leaves that come as wholes: those of which much is used, and of a witness of
+ * which much is used each. If they are many, the block is full. */
+static uint32_t use_pages(const struct ff__density_range *range, struct ff__density_block *block,
+                          const struct ff__density_worth *worth, const struct ff_mask *faulted) {
+    uint32_t leaves = ff__leaves_of(faulted), full;
+    FF_MASK_FOR_EACH_PAGE(faulted, page) {
+        touch(block, page);
+    }
+    block->used += ff_mask_count(faulted);
+    full = full_leaves(block, worth);
+    bool much = (uint32_t)__builtin_popcount(full) > DENSE ||
+                block->used > witness_limit(range, block, worth);
+    uint32_t whole = block->is_witness && much ? block->leaves : full;
+    block->is_full |= (uint32_t)__builtin_popcount(whole) > worth->leaves;
+    leaves &= whole;
+    block->cost +=
+        ff_mask_count(faulted) +
+        (block->is_full ? worth->pages : (uint32_t)__builtin_popcount(leaves) * leaf_cost(worth));
+    return leaves;
+}
+
+static void fault_on_pages(struct ff__density *density, const struct ff_view *view,
+                           const struct ff_fault_group *group, struct ff__density_range *range,
+                           struct ff__density_block *block, struct ff_fault_advice *advice) {
+    const struct ff__density_worth *worth = worth_of(density, view, group->tier);
+    bool missed = !block->is_witness && would_miss(density, view, group, block, 0);
+    uint32_t before = block->cost, was_full = block->is_full, known = block->leaves;
+    uint32_t leaves = use_pages(range, block, worth, &group->faulted);
+    bring(view, group, block->is_full ? UINT32_MAX : leaves, 1, advice);
+    if (block->is_witness || range->grain != FF__GRAIN_PAGE)
+        return;
+    range->visits += missed;
+    range->faults += block->cost - before;
+    range->full += block->is_full && !was_full;
+    range->leaves += (uint32_t)__builtin_popcount(block->leaves & ~known);
+    judge(density, range, worth);
+}
+
+/* The range is in use. */
+static void count_range(struct ff__density *density, const struct ff_view *view, uint32_t number,
+                        struct ff__density_range *range) {
+    if (range->pages > 0)
+        return;
+    range->pages = view->ranges[number].page_count;
+    density->pages += range->pages;
 }
 
 bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
                        const struct ff_fault_group *group, struct ff_fault_advice *advice) {
     struct ff__density_block *block = block_of(density, group->block);
-    struct ff__density_range *range = range_of(density, view->blocks[group->block].range);
-    if (!comes_in_leaves(density, range, view, group, block)) {
-        has_come(density, group->tier, block);
-        return false;
+    uint32_t number = view->blocks[group->block].range;
+    struct ff__density_range *range = range_of(density, number);
+    count_range(density, view, number, range);
+    renew(density, range);
+    switch (grain_of(density, range, view, group, block)) {
+    case FF__GRAIN_LEAF:
+        fault_on_leaves(density, view, group, range, block, advice);
+        return true;
+    case FF__GRAIN_PAGE:
+        if (is_between_launches(density) || (range->grain == FF__GRAIN_BLOCK && !block->is_witness))
+            bring(view, group, UINT32_MAX, 1, advice);
+        else
+            fault_on_pages(density, view, group, range, block, advice);
+        return true;
+    case FF__GRAIN_BLOCK:
+        break;
     }
-    uint32_t worth = worth_of(density, view, group->tier), leaves = leaves_of(&group->faulted);
-    bool missed = !block->is_witness && would_miss(density, view, group, block, leaves);
-    block->leaves |= leaves;
-    if (!block->is_witness) {
-        range->misses += missed;
-        range->leaf_faults += (uint32_t)__builtin_popcount(leaves);
-        judge_leaves(density, range, worth);
-    }
-    bring_leaves(view, group, (uint32_t)__builtin_popcount(block->leaves) > worth, advice);
-    return true;
+    visit_begins(density, group->tier, block);
+    return false;
 }
 
 uint32_t ff__density_times(const struct ff__density *density, uint32_t block) {
@@ -186,7 +368,7 @@ uint32_t ff__density_times(const struct ff__density *density, uint32_t block) {
 }
 
 bool ff__density_is_sparse(const struct ff__density *density, uint32_t range) {
-    return range_of(density, range)->is_sparse;
+    return range_of(density, range)->grain != FF__GRAIN_BLOCK;
 }
 
 /* ---- what leaves ---- */
@@ -198,13 +380,14 @@ void ff__density_leave(struct ff__density *density, const struct ff_view *view,
     if (leave->kind != FF_LEAVE_RELEASED)
         return;
     struct ff__density_range *range = number == FF_NONE ? NULL : range_of(density, number);
-    if (block->is_witness && range && !range->is_sparse)
-        end_witness(density, range, (uint32_t)__builtin_popcount(block->leaves),
-                    worth_of(density, view, leave->tier));
-    block->is_witness = block->in_leaves = false;
+    if (block->is_witness && range && range->grain != FF__GRAIN_PAGE)
+        end_witness(density, view, leave->tier, range, block);
+    block->is_witness = false;
+    block->grain = FF__GRAIN_BLOCK;
 }
 
 void ff__density_range_freed(struct ff__density *density, uint32_t range) {
+    density->pages -= range_of(density, range)->pages;
     *range_of(density, range) = (struct ff__density_range){0};
 }
 
@@ -214,12 +397,13 @@ void ff__density_block_freed(struct ff__density *density, uint32_t block) {
 
 bool ff__density_report(const struct ff__density *density, uint32_t index,
                         struct ff_finding *finding) {
-    if (index > 0 || density->became_sparse == 0)
+    uint32_t leaves = density->became[FF__GRAIN_LEAF], pages = density->became[FF__GRAIN_PAGE];
+    if (index > 0 || leaves + pages == 0)
         return false;
     finding->launch = finding->range = FF_NONE;
     snprintf(finding->text, sizeof finding->text,
-             "%u times little was used of a range's blocks: 64 KiB came at a time; %u times all "
-             "was used again",
-             density->became_sparse, density->became_dense);
+             "%u times little was used of a range's blocks: 64 KiB came at a time; %u times 4 KiB; "
+             "%u times all was used again",
+             leaves, pages, density->became[FF__GRAIN_BLOCK]);
     return true;
 }
