@@ -40,6 +40,8 @@ static void bench_open(struct bench *bench, uint64_t access_ps) {
     for (uint32_t block = 0; block < BLOCKS; block++)
         *fake_resident(&bench->fake, FF_TIER_HOST, block) = ff_view_pages(&bench->fake.view, block);
     instance_init(&bench->instance, &policy->base);
+    if (policy == &ff__prefetch_whole) /* `context` counts by it how often blocks come back */
+        instance_set(&bench->instance, "density", 0);
     instance_open(&bench->instance, &bench->fake.view, FF_NONE);
 }
 

@@ -87,8 +87,8 @@ static void check_content(const unsigned char *data, unsigned round) {
 }
 
 static void come_as_huge_pages(const struct ff_config *config, const void *argument) {
-    bool expected =
-        frees_tables() && config->mechanism != FF_MECHANISM_COPY && config->granule != FF_LEAF_SIZE;
+    bool expected = frees_tables() && config->mechanism != FF_MECHANISM_COPY &&
+                    config->granule == FF_BLOCK_SIZE;
     (void)argument;
     struct ff_context *context = child_open(config);
     unsigned char *data = child_alloc(context, SIZE);
