@@ -31,7 +31,7 @@ enum { FF__SPARSE_DENSITY, FF__SPARSE_REMOTE, FF__SPARSE_PARAMS };
                             1,                                                                     \
                             0,                                                                     \
                             1,                                                                     \
-                            "only 64 KiB of ranges of which little is used on the device"},        \
+                            "only 64 or 4 KiB of ranges of which little is used on the device"},   \
     [FF__SPARSE_REMOTE] = {                                                                        \
         "remote", FF_PARAM_BOOL, 1, 0, 1, "ranges are used from the host where that costs less"}
 

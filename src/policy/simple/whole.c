@@ -58,8 +58,8 @@ const struct ff_prefetch_policy ff__prefetch_whole = {
     .base =
         {
             .name = "whole",
-            .summary =
-                "the whole block of each fault; 64 KiB, or remote use, where little of it is used",
+            .summary = "the whole block of each fault; 64 or 4 KiB, or remote use, where little of "
+                       "it is used",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,
