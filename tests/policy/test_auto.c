@@ -192,10 +192,26 @@ static void test_ways(void **state) {
     assert_int_equal(iterate(40, 10, known, 1000, 500), 345); /* ahead from its trial on */
     assert_int_equal(iterate(40, 10, known, 1000, 1100),
                      40); /* one trial of an iteration, and ... */
-    assert_int_equal(iterate(40, 10, known, 1000, 1900), 16); /* one that is given up */
+    assert_int_equal(iterate(40, 10, known, 1000, 1900),
+                     33); /* one that is given up when kernels recur */
     /* the first trial is late */
     assert_int_equal(iterate(40, 16, unknown, 1000, 500), 0);
     assert_int_equal(iterate(40, 20, unknown, 1000, 500), 153);
+}
+
+/* There is no forecast for a launch that nothing has been learned of. */
+static void test_new_launch(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, &prefetch->base, FF_NONE);
+    for (uint32_t i = 0; i < 80; i++)
+        launch(&bench, i % 4, 1000, 500);
+    assert_true(is_ahead(&bench));
+    launch(&bench, 4, 1000, 500);
+    assert_false(is_ahead(&bench));
+    launch(&bench, 4, 1000, 500);
+    assert_true(is_ahead(&bench));
+    bench_close(&bench);
 }
 
 int main(void) {
@@ -203,6 +219,7 @@ int main(void) {
         cmocka_unit_test(test_circle),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_new_launch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

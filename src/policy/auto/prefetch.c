@@ -44,6 +44,7 @@ struct timing {
 struct device {
     uint32_t launch; /* that runs; FF_NONE: none */
     uint64_t begun_ns;
+    bool recurs; /* its execution ID has run before */
     enum way way;
     uint32_t turn;         /* launches of this turn that had been known before */
     uint32_t since;        /* launches since the latest change */
@@ -138,14 +139,16 @@ static struct timing *timing_of(const struct auto_prefetch *self, const struct d
     return &self->timings[number * FF_LAUNCH_SLOTS + ff_launch_slot(id)];
 }
 
-/* An ID that takes another's slot takes it out of the totals. */
+/* The first launch of an ID is not counted: much of what it uses comes for the first time. An ID that takes another's slot takes
+ * it out of the totals. */
 static void note_time(struct device *device, struct timing *timing, uint32_t id, double ns) {
     const struct timing before = *timing;
     device->ids += before.id == 0;
+    float *mean = &timing->ns[device->way];
     if (before.id != id + 1)
         *timing = (struct timing){.id = id + 1};
-    float *mean = &timing->ns[device->way];
-    *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
+    else
+        *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
     for (enum way way = REACT; way < WAYS; way++)
         device->total_ns[way] += both(timing, way) - both(&before, way);
 }
@@ -183,6 +186,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
             device->wait = first_wait(view, event->tier);
         device->launch = event->launch;
         device->begun_ns = view->now_ns;
+        device->recurs = timing_of(self, device, event->launch)->id == event->launch + 1;
     } else if (device->launch == event->launch) {
         end_launch(self, device, view->now_ns);
     }
@@ -198,7 +202,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
     uint32_t first = advice->count, kept = first;
     ff__prefetch_forest.on_batch(self->inner[FOREST].state, view, groups, count, advice);
     for (uint32_t i = first; i < advice->count; i++)
-        if (!ff__sparse_is(&self->sparse, view->blocks[advice->items[i].block].range))
+        if (!ff__sparse_is(&self->sparse, view, advice->items[i].block))
             advice->items[kept++] = advice->items[i];
     advice->count = kept;
 }
@@ -230,12 +234,16 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
     advice->count = kept;
 }
 
-/* ---- the forecast: there is one only while it is followed ---- */
+/* ---- the forecast: there is one only while it is followed, and not of a launch that nothing has been learned of ---- */
+
+static bool has_forecast(const struct device *device) {
+    return device->way == AHEAD && device->recurs;
+}
 
 static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
     const struct auto_prefetch *self = state;
-    if (self->devices[tier].way == AHEAD)
+    if (has_forecast(&self->devices[tier]))
         ff__prefetch_correlation_plus.forecast->next_uses(self->inner[CORRELATION].state, view,
                                                           tier, blocks, count, launches_only, uses);
     else
@@ -245,9 +253,9 @@ static void next_uses(const void *state, const struct ff_view *view, uint32_t ti
 
 static uint64_t now(const void *state, uint32_t tier) {
     const struct auto_prefetch *self = state;
-    return self->devices[tier].way == REACT
-               ? 0
-               : ff__prefetch_correlation_plus.forecast->now(self->inner[CORRELATION].state, tier);
+    return has_forecast(&self->devices[tier])
+               ? ff__prefetch_correlation_plus.forecast->now(self->inner[CORRELATION].state, tier)
+               : 0;
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
@@ -277,6 +285,7 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 
 static void range_added(void *state, const struct ff_view *view, uint32_t range) {
     struct auto_prefetch *self = state;
+    ff__sparse_range_added(&self->sparse, view, range);
     ff__inner_range_added(self->inner, INNER, view, range);
 }
 

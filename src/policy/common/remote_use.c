@@ -1,14 +1,17 @@
 #include "policy/common/remote_use.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Ours, all of them. */
-#define INTERVAL_FIRST 1u  /* blocks that come back for each witness, */
+#define INTERVAL_FIRST 1u  /* blocks that come for each witness, */
 #define INTERVAL_MAX   64u /* doubled by each one that is worth its migration */
-#define WITNESSES      3u  /* that decide */
 #define CAME           32u /* blocks of a remote range that decide */
-#define PART                                                                                       \
-    8u /* of its memory that is taken into account: whoever passes over blocks needs few at a time */
+
+/* Blocks that come until one would have left: a part of memory, because whoever passes over blocks needs few at a time, and on a
+ * large device no more than its processors work on at a time. */
+#define PART  8u
+#define LIMIT 256u
 
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
                       size_t range_stride) {
@@ -50,15 +53,15 @@ static uint32_t worth_of(struct ff__remote_use *use, const struct ff_view *view,
 /* ---- the two decisions ---- */
 
 static void start_over(struct ff__remote_range *range) {
+    memset(range->witnesses, 0, sizeof range->witnesses);
     range->came = range->paid = 0;
 }
 
 static void judge_witnesses(struct ff__remote_use *use, struct ff__remote_range *range, bool paid) {
-    range->witness = 0;
     range->interval =
         paid ? range->interval * (range->interval < INTERVAL_MAX ? 2 : 1) : INTERVAL_FIRST;
     range->paid += paid;
-    if (++range->came < WITNESSES)
+    if (++range->came < FF__REMOTE_WITNESSES)
         return;
     range->is_remote = range->paid * 2 < range->came;
     use->became_remote += range->is_remote;
@@ -81,7 +84,8 @@ static void judge_blocks(struct ff__remote_use *use, struct ff__remote_range *ra
 
 static bool has_left(const struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
                      const struct ff__remote_block *block) {
-    uint32_t holds = (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
+    uint64_t part = view->capacity[tier] / FF_BLOCK_PAGES / PART;
+    uint32_t holds = part < LIMIT ? (uint32_t)part : LIMIT;
     return block->stamp == 0 || use->clock[tier] + 1 - block->stamp >= holds;
 }
 
@@ -90,37 +94,60 @@ static void has_come(struct ff__remote_use *use, uint32_t tier, struct ff__remot
     block->count = 0;
 }
 
-/* A block comes back to a range that migrates. */
-static bool is_next_witness(struct ff__remote_range *range) {
+/* The place of the block among the range's witnesses, or one of another block or none. */
+static uint32_t *witness_of(struct ff__remote_range *range, uint32_t block) {
+    uint32_t i = 0;
+    while (i < FF__REMOTE_WITNESSES - 1 && range->witnesses[i] != block + 1)
+        i++;
+    return &range->witnesses[i];
+}
+
+static bool is_witness(struct ff__remote_range *range, uint32_t block) {
+    return *witness_of(range, block) == block + 1;
+}
+
+/* A block comes to a range that migrates. */
+static void become_witness(struct ff__remote_range *range, uint32_t block) {
+    uint32_t *none = witness_of(range, FF_NONE);
     if (range->interval == 0)
         range->interval = range->countdown = INTERVAL_FIRST;
-    if (range->witness || --range->countdown > 0)
-        return false;
+    if (*none != 0 || --range->countdown > 0)
+        return;
     range->countdown = range->interval;
-    return true;
+    *none = block + 1;
 }
 
-/* It would have left by now. If somebody else has brought it, it has shown nothing. */
-static void end_witness(struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
-                        struct ff__remote_range *range) {
-    if (ff_view_holds(view, tier, range->witness - 1))
-        range->witness = 0;
-    else
-        judge_witnesses(use, range, false);
+/* Those that would have left by now. If somebody else has brought one, it has shown nothing. */
+static void end_witnesses(struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
+                          struct ff__remote_range *range) {
+    for (uint32_t i = 0; i < FF__REMOTE_WITNESSES; i++) {
+        uint32_t witness = range->witnesses[i];
+        if (witness == 0 || !has_left(use, view, tier, block_of(use, witness - 1)))
+            continue;
+        range->witnesses[i] = 0;
+        if (!ff_view_holds(view, tier, witness - 1))
+            judge_witnesses(use, range, false);
+    }
 }
 
-static bool is_remote(struct ff__remote_use *use, const struct ff_view *view,
-                      const struct ff_fault_group *group, bool may_try) {
+/* Whether blocks have to leave for others: some have come back, or the devices together have no room for all. */
+static bool will_be_full(const struct ff__remote_use *use, const struct ff_view *view,
+                         uint32_t tier) {
+    uint64_t room = 0;
+    for (uint32_t device = 1; device < view->tier_count; device++)
+        room += view->capacity[device];
+    return use->is_full[tier] || use->pages > room;
+}
+
+static bool is_used_remotely(struct ff__remote_use *use, const struct ff_view *view,
+                             const struct ff_fault_group *group, bool may_try) {
     struct ff__remote_range *range = range_of(use, view->blocks[group->block].range);
-    if (range->is_remote || range->witness == group->block + 1)
-        return true;
-    if (range->witness && has_left(use, view, group->tier, block_of(use, range->witness - 1)))
-        end_witness(use, view, group->tier, range);
-    bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
-    if (!may_try || !back || !is_next_witness(range))
-        return false;
-    range->witness = group->block + 1;
-    return true;
+    if (!range->is_remote && !is_witness(range, group->block)) {
+        end_witnesses(use, view, group->tier, range);
+        if (!range->is_remote && may_try && will_be_full(use, view, group->tier))
+            become_witness(range, group->block);
+    }
+    return range->is_remote || is_witness(range, group->block);
 }
 
 bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
@@ -130,15 +157,22 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
     struct ff_mask missing = ff_mask_minus(&group->faulted, host);
     if (!has_remote_access(view, group->tier) || ff_view_holds(view, group->tier, group->block))
         return false;
-    bool remote = ff_mask_empty(&missing) && is_remote(use, view, group, may_try);
+    use->is_full[group->tier] |= !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
+    bool remote = ff_mask_empty(&missing) && is_used_remotely(use, view, group, may_try);
     has_come(use, group->tier, block_of(use, group->block));
     if (!remote)
         return false;
     struct ff__remote_range *range = range_of(use, view->blocks[group->block].range);
-    range->came += range->is_remote; /* witnesses count when they end */
+    range->came +=
+        range->is_remote && use->is_full[group->tier]; /* witnesses count when they end */
     advice->remote = *host;
     advice->remote_tier = FF_TIER_HOST;
     return true;
+}
+
+bool ff__remote_is(const struct ff__remote_use *use, uint32_t number, uint32_t block) {
+    struct ff__remote_range *range = range_of(use, number);
+    return range->is_remote || is_witness(range, block);
 }
 
 /* ---- accesses ---- */
@@ -151,12 +185,14 @@ static bool bring(const struct ff_view *view, const struct ff_access *access,
     return ff_advice_add(list, &advice);
 }
 
+/* Where memory is full, what a block was used before it would have left is forgotten. Where it is not, the block would not
+ * have left. */
 static void count(struct ff__remote_use *use, const struct ff_view *view,
                   const struct ff_access *access, struct ff_advice_list *list) {
     struct ff__remote_range *range = range_of(use, view->blocks[access->block].range);
     struct ff__remote_block *block = block_of(use, access->block);
-    bool is_witness = range->witness == access->block + 1;
-    if (!is_witness && has_left(use, view, access->tier, block)) {
+    bool witness = is_witness(range, access->block), full = use->is_full[access->tier];
+    if (!witness && full && has_left(use, view, access->tier, block)) {
         has_come(use, access->tier, block);
         range->came++;
     }
@@ -164,9 +200,10 @@ static void count(struct ff__remote_use *use, const struct ff_view *view,
     if (block->count < worth_of(use, view, access->tier) || !bring(view, access, list))
         return;
     block->count = 0;
-    if (is_witness)
+    if (witness) {
+        *witness_of(range, access->block) = 0;
         judge_witnesses(use, range, true);
-    else if (range->is_remote) {
+    } else if (range->is_remote && full) {
         range->paid++;
         judge_blocks(use, range);
     }
@@ -180,7 +217,14 @@ void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,
             count(use, view, &batch->items[i], advice);
 }
 
+void ff__remote_range_added(struct ff__remote_use *use, const struct ff_view *view,
+                            uint32_t range) {
+    range_of(use, range)->pages = view->ranges[range].page_count;
+    use->pages += view->ranges[range].page_count;
+}
+
 void ff__remote_range_freed(struct ff__remote_use *use, uint32_t range) {
+    use->pages -= range_of(use, range)->pages;
     *range_of(use, range) = (struct ff__remote_range){0};
 }
 

@@ -4,10 +4,12 @@
  * decided by how many accesses a block gets before it would leave again, against how many cost as much as its migration
  * (its worth).
  *
- *   migrating ranges   Of the blocks that come back, every so often one is a witness: it is used remotely, until it has been
- *                      used as often as its migration is worth, and migrates after all, or until it would have left.
+ *   migrating ranges   If memory is too small for all, some of the blocks that come are witnesses, at most three at a time: each
+ *                      is used remotely, until it has been used as often as its migration is worth, and migrates after
+ *                      all, or until it would have left. Three decide.
  *   remote ranges      All blocks that the host has are used remotely. One that is used so often that it is worth its
- *                      migration before it would have left migrates. If most do, the range migrates again.
+ *                      migration before it would have left migrates. If most do, the range migrates again. While memory
+ *                      is not full none would have left: each migrates when it has been used that often in all.
  *
  * Blocks would leave in the order in which they came: each when a number of others has come since. */
 #ifndef FF_POLICY_COMMON_REMOTE_USE_H
@@ -22,10 +24,13 @@ struct ff__remote_block {
     uint32_t count; /* remote accesses since then */
 };
 
+#define FF__REMOTE_WITNESSES 3u /* of a range, that decide */
+
 /* By range, zero at first. */
 struct ff__remote_range {
-    uint32_t witness;             /* 1 + its block; 0: there is none */
-    uint32_t countdown, interval; /* blocks that come back until the next witness */
+    uint64_t pages;
+    uint32_t witnesses[FF__REMOTE_WITNESSES]; /* 1 + their blocks; 0: none */
+    uint32_t countdown, interval;             /* blocks that come until the next witness */
     uint32_t came,
         paid; /* the evidence: blocks that would have come; those of them that were worth it */
     bool is_remote;
@@ -36,6 +41,8 @@ struct ff__remote_use {
     size_t block_stride, range_stride; /* and how far from each other */
     uint32_t clock[FF_TIERS_MAX];      /* by tier: blocks that have, or would have, come */
     uint32_t worth[FF_TIERS_MAX]; /* accesses that cost as much as a migration; 0: not known yet */
+    bool is_full[FF_TIERS_MAX];   /* by tier: blocks that had to leave have come back */
+    uint64_t pages;               /* of all ranges */
     uint32_t became_remote, became_local; /* ranges, how often */
 };
 
@@ -49,17 +56,14 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
                       const struct ff_fault_group *group, bool may_try,
                       struct ff_fault_advice *advice);
 
-/* Whether the range is used from the host. */
-static inline bool ff__remote_is(const struct ff__remote_use *use, uint32_t range) {
-    return ((const struct ff__remote_range *)(const void *)(use->ranges +
-                                                            range * use->range_stride))
-        ->is_remote;
-}
+/* Whether the block of that range is used from the host, as its range is or as a witness. */
+bool ff__remote_is(const struct ff__remote_use *use, uint32_t range, uint32_t block);
 
 /* Accesses; advises to bring blocks that are worth it. */
 void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 
+void ff__remote_range_added(struct ff__remote_use *use, const struct ff_view *view, uint32_t range);
 void ff__remote_range_freed(struct ff__remote_use *use, uint32_t range);
 void ff__remote_block_freed(struct ff__remote_use *use, uint32_t block);
 

@@ -27,8 +27,9 @@ bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
            (sparse->by_density && ff__density_fault(&sparse->density, view, group, advice));
 }
 
-bool ff__sparse_is(const struct ff__sparse *sparse, uint32_t range) {
-    return ff__remote_is(&sparse->remote_use, range) ||
+bool ff__sparse_is(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t block) {
+    uint32_t range = view->blocks[block].range;
+    return ff__remote_is(&sparse->remote_use, range, block) ||
            ff__density_is_sparse(&sparse->density, range);
 }
 
@@ -40,6 +41,10 @@ void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
 void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_leave *leave) {
     ff__density_leave(&sparse->density, view, leave);
+}
+
+void ff__sparse_range_added(struct ff__sparse *sparse, const struct ff_view *view, uint32_t range) {
+    ff__remote_range_added(&sparse->remote_use, view, range);
 }
 
 void ff__sparse_range_freed(struct ff__sparse *sparse, uint32_t range) {

@@ -44,12 +44,13 @@ void ff__sparse_launch(struct ff__sparse *sparse, const struct ff_launch_event *
 /* Before the faults of a group are served. True: `advice` says what comes; false: this has no say in it. */
 bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_fault_group *group, struct ff_fault_advice *advice);
-/* Whether it has a say in most faults of the range. */
-bool ff__sparse_is(const struct ff__sparse *sparse, uint32_t range);
+/* Whether it has a say in what comes of the block, so that nobody else should bring it. */
+bool ff__sparse_is(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t block);
 void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_leave *leave);
+void ff__sparse_range_added(struct ff__sparse *sparse, const struct ff_view *view, uint32_t range);
 void ff__sparse_range_freed(struct ff__sparse *sparse, uint32_t range);
 void ff__sparse_block_freed(struct ff__sparse *sparse, uint32_t block);
 /* For a policy's `report`. */

@@ -36,7 +36,6 @@ struct record {
 struct range {
     struct ff__sparse_range sparse;
     struct stream stream;
-    uint64_t pages;
 };
 
 struct context {
@@ -44,7 +43,6 @@ struct context {
     struct ff__context tables;
     struct record *records;
     struct range *ranges;
-    uint64_t pages; /* of all ranges */
     struct stream by_tier[FF_TIERS_MAX];
     uint32_t ahead[FF_TIERS_MAX]; /* records of each device */
     uint32_t depth;
@@ -91,15 +89,12 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void range_added(void *state, const struct ff_view *view, uint32_t range) {
     struct context *context = state;
-    context->ranges[range].pages = view->ranges[range].page_count;
-    context->pages += context->ranges[range].pages;
+    ff__sparse_range_added(&context->sparse, view, range);
 }
 
 static void range_freed(void *state, uint32_t range) {
     struct context *context = state;
     struct stream *stream = &context->ranges[range].stream;
-    context->pages -= context->ranges[range].pages;
-    context->ranges[range].pages = 0;
     ff__sparse_range_freed(&context->sparse, range);
     if (stream->last)
         *stream = (struct stream){0};
@@ -186,7 +181,7 @@ static bool can_bring(const struct context *context, const struct ff_view *view,
     if (block >= view->block_limit || view->blocks[block].page_count == 0)
         return false;
     uint32_t of = view->blocks[block].range;
-    if (ff__sparse_is(&context->sparse, of))
+    if (ff__sparse_is(&context->sparse, view, block))
         return false;
     return range == FF_NONE ? view->ranges[of].home_tier == tier : of == range;
 }
@@ -234,7 +229,7 @@ static bool is_worth_it(const struct context *context, const struct ff_view *vie
     for (uint32_t from = 0; from < view->tier_count; from++)
         if (!ff_mask_empty(ff_view_resident(view, from, block)))
             return true;
-    return context->pages <= view->capacity[tier];
+    return context->sparse.remote_use.pages <= view->capacity[tier];
 }
 
 /* False: the chain ends here. There is no room for more; or the block is there, so that the next fault is on another one, and what was
@@ -293,7 +288,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_fault_group *group = &groups[i];
         uint32_t range = view->blocks[group->block].range;
-        if (group->tier == FF_TIER_HOST || ff__sparse_is(&context->sparse, range))
+        if (group->tier == FF_TIER_HOST || ff__sparse_is(&context->sparse, view, group->block))
             continue;
         follow(context, &context->ranges[range].stream, OF_RANGE, view, group, advice);
         follow(context, &context->by_tier[group->tier], OF_DEVICE, view, group, advice);
