@@ -30,8 +30,10 @@ enum kind {
     PREFETCHES,
     PREEVICTS,
     PLUS,
-    UM_HOST, /* on HOST_GPU */
+    UM_HOST, /* on HOST_GPU, as those that follow */
     DEEPUM_HOST,
+    PREFETCHES_HOST,
+    PREEVICTS_HOST,
     PLUS_HOST,
     IDEAL,
     LMS,
@@ -52,6 +54,8 @@ static const struct {
     [PLUS] = {"deepum-plus:" FF__DEEPUM_TABLES, FF__DEEPUM_LEARNING},
     [UM_HOST] = {"nvidia", 3},
     [DEEPUM_HOST] = {DEEPUM, FF__DEEPUM_LEARNING},
+    [PREFETCHES_HOST] = {DEEPUM ",evict=lrm,discard=declared", FF__DEEPUM_LEARNING},
+    [PREEVICTS_HOST] = {DEEPUM ",discard=declared", FF__DEEPUM_LEARNING},
     [PLUS_HOST] = {"deepum-plus:" FF__DEEPUM_TABLES, FF__DEEPUM_LEARNING},
     [IDEAL] = {NULL, 2},
     [LMS] = {NULL, FF__DEEPUM_ITERATIONS},
@@ -112,7 +116,7 @@ static void run_lms(const struct work *work, struct run *run) {
 }
 
 static bool is_on_host_gpu(enum kind kind) {
-    return kind == UM_HOST || kind == DEEPUM_HOST || kind == PLUS_HOST;
+    return kind >= UM_HOST && kind <= PLUS_HOST;
 }
 
 static void run_job(void *self, unsigned index) {
@@ -135,14 +139,11 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    static const char *const models[KINDS] = {[IDEAL] = " fully resident",
-                                              [LMS] = "",
-                                              [LMS_MOD] = "-mod",
-                                              [UM_HOST] = " on " HOST_GPU,
-                                              [DEEPUM_HOST] = " on " HOST_GPU,
-                                              [PLUS_HOST] = " on " HOST_GPU};
     const struct run *run = &((const struct work *)self)->runs[index];
-    const char *model = models[run->kind];
+    const char *model = run->kind == IDEAL          ? " fully resident"
+                        : run->kind == LMS_MOD      ? "-mod"
+                        : is_on_host_gpu(run->kind) ? " on " HOST_GPU
+                                                    : NULL;
     return ff__text("%s: %s%s", run->workload, run->system, model ? model : "");
 }
 
@@ -234,25 +235,24 @@ static void speedup(const struct work *work, const struct ff__repro_plan *plan, 
 }
 
 /* Geometric mean over all configurations. */
-static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind kind) {
+static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind base,
+                     enum kind kind) {
     double logs = 0;
     size_t i;
     json_t *config, *configs = json_object_get(plan->published, "configs");
     json_array_foreach(configs, i, config) logs +=
-        log(seconds_of(run_of(work, config, UM)) / seconds_of(run_of(work, config, kind)));
+        log(seconds_of(run_of(work, config, base)) / seconds_of(run_of(work, config, kind)));
     return exp(logs / (double)json_array_size(configs));
 }
 
-static void ablation(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
-    static const enum kind steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
-    json_t *table = ff__repro_table(tables, "10",
-                                    "what each part does: times as fast as UM, mean of all "
-                                    "configurations"),
-           *step;
+/* Figure 10: the paper's three steps, against UM. */
+static void ablation(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
+                     const char *id, const char *what, enum kind base, const enum kind steps[3]) {
+    json_t *table = ff__repro_table(tables, id, what), *step;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3)
         ff__repro_row(table, ff__repro_text(step, "config"), ff__repro_number(step, "faster"),
-                      faster(work, plan, steps[i]));
+                      faster(work, plan, base, steps[i]));
 }
 
 /* Geometric mean over the swept configurations of one system against another. */
@@ -388,6 +388,10 @@ static void on_host_gpu(const struct work *work, const struct ff__repro_plan *pl
     speedup(work, plan, tables, "9a.plus.inferred",
             "deepum-plus (ours), times as fast as UM, on " HOST_GPU, "deepum_s", UM_HOST,
             PLUS_HOST);
+    static const enum kind steps[] = {PREFETCHES_HOST, PREEVICTS_HOST, DEEPUM_HOST};
+    ablation(work, plan, tables, "10.inferred",
+             "what each part does: times as fast as UM, mean of all configurations, on " HOST_GPU,
+             UM_HOST, steps);
 }
 
 static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
@@ -420,7 +424,9 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
             UM, PLUS);
     speedup(work, plan, tables, "9a.ideal", "fully resident, times as fast as UM", NULL, UM, IDEAL);
     on_host_gpu(work, plan, tables);
-    ablation(work, plan, tables);
+    static const enum kind steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
+    ablation(work, plan, tables, "10",
+             "what each part does: times as fast as UM, mean of all configurations", UM, steps);
     degrees(work, plan, tables);
     table_shapes(work, plan, tables);
 }

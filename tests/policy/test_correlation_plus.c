@@ -82,13 +82,23 @@ static void test_whole(void **state) {
 
 /* ---- ranges of which little is used ---- */
 
-/* A fault costs a millisecond, and so does the transfer of a block. */
+static void add_range(uint64_t blocks) {
+    fake.range.page_count = blocks * FF_BLOCK_PAGES;
+    hooks()->base.range_added(policy.state, &fake.view, 0);
+}
+
+/* A fault costs a millisecond, and so does the transfer of a block to the device; one from it costs three. All blocks are at the
+ * host, and one more than fits. */
 static void open_costly(const char *name, int64_t value) {
     static struct ff_link_cost links[4];
     links[1] = (struct ff_link_cost){0, FF_BLOCK_SIZE * UINT64_C(1000), 0};
+    links[2] = (struct ff_link_cost){1000000, FF_BLOCK_SIZE * UINT64_C(1000) / 2, 0};
     open_policy(name, value);
     fake.view.links = links;
     fake.view.fault_ns = 1000000;
+    add_range(BLOCKS + 1);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        *fake_resident(&fake, 0, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);
 }
 
 /* A fault on a page of the block; returns how many pages come. */
@@ -101,11 +111,14 @@ static uint32_t come(uint32_t block, uint32_t page) {
     struct ff_mask pages = ff_mask_or(&advice.prefetch, &group.faulted);
     pages = ff_mask_minus(&pages, there);
     *there = ff_mask_or(there, &pages);
+    *fake_resident(&fake, 0, block) = ff_mask_minus(fake_resident(&fake, 0, block), &pages);
     fake_set_frame(&fake, 1, block, block);
     return ff_mask_count(&pages);
 }
 
 static void go(uint32_t block) {
+    *fake_resident(&fake, 0, block) =
+        ff_mask_or(fake_resident(&fake, 0, block), fake_resident(&fake, 1, block));
     *fake_resident(&fake, 1, block) = (struct ff_mask){{0}};
     fake_set_frame(&fake, 1, block, FF_NONE);
     hooks()->base.on_leave(policy.state, &fake.view,
@@ -136,7 +149,9 @@ static void test_sparse(void **state) {
     assert_in_range(pass(100, 2), 1, 40);
     assert_int_equal(pass(64, 2), 1);
     hooks()->base.range_freed(policy.state, 0);
+    add_range(BLOCKS + 1);
     assert_int_equal(pass(63, 1), 0);
+    assert_int_equal(pass(1, 1), 1);
     close_policy();
     open_costly("sparse", 0);
     assert_int_equal(pass(200, 1), 0);
@@ -152,6 +167,60 @@ static void test_dense(void **state) {
     assert_int_equal(come(63, 100), FF_BLOCK_PAGES - 16);
     go(63);
     assert_int_equal(pass(256, 2), 4);
+    close_policy();
+}
+
+/* A block that is nowhere comes whole when its faults would have cost as much as its way out, four milliseconds with its own; what
+ * little is used of it before is what comes. When it is back from the host, it comes whole at once. */
+static void test_without_content(void **state) {
+    (void)state;
+    open_costly(NULL, 0);
+    *fake_resident(&fake, 0, 5) = (struct ff_mask){{0}};
+    for (uint32_t fault = 0; fault < 3; fault++)
+        assert_int_equal(come(5, fault * 64), 16);
+    assert_int_equal(come(5, 3 * 64), FF_BLOCK_PAGES - 3 * 16);
+    go(5);
+    assert_int_equal(come(5, 0), FF_BLOCK_PAGES);
+    close_policy();
+    open_costly("sparse", 0);
+    *fake_resident(&fake, 0, 5) = (struct ff_mask){{0}};
+    assert_int_equal(come(5, 0), FF_BLOCK_PAGES);
+    close_policy();
+}
+
+/* So does any block that is more than the walk may bring at a time; both ways and its fault cost five. */
+static void test_large(void **state) {
+    (void)state;
+    open_costly("reach", 12);
+    fake.view.capacity[1] = 8 * FF_BLOCK_PAGES;
+    for (uint32_t fault = 0; fault < 4; fault++)
+        assert_int_equal(come(5, fault * 64), 16);
+    assert_int_equal(come(5, 4 * 64), FF_BLOCK_PAGES - 4 * 16);
+    fake.view.capacity[1] = 9 * FF_BLOCK_PAGES;
+    assert_int_equal(come(6, 0), FF_BLOCK_PAGES);
+    close_policy();
+}
+
+/* Where all ranges fit, no block has to leave, and all come whole. */
+static void test_all_fits(void **state) {
+    (void)state;
+    open_costly(NULL, 0);
+    hooks()->base.range_freed(policy.state, 0);
+    add_range(BLOCKS);
+    *fake_resident(&fake, 0, 5) = (struct ff_mask){{0}};
+    assert_int_equal(come(5, 0), FF_BLOCK_PAGES);
+    close_policy();
+}
+
+/* Without costs nothing can be judged. */
+static void test_unknown_costs(void **state) {
+    (void)state;
+    open_costly(NULL, 0);
+    fake.view.fault_ns = 0;
+    *fake_resident(&fake, 0, 5) = (struct ff_mask){{0}};
+    assert_int_equal(come(5, 0), FF_BLOCK_PAGES);
+    go(5);
+    assert_int_equal(pass(256, 1), 0);
     close_policy();
 }
 
@@ -464,6 +533,27 @@ static void test_shared_chunks(void **state) {
     }
 }
 
+/* How many blocks of how many are kept free. */
+static void test_reserve(void **state) {
+    (void)state;
+    const struct ff_evict_policy *const both[] = {&ff__evict_predicted_plus, &ff__evict_farthest};
+    static const uint64_t free_blocks[][2] = {{1, 0}, {7, 0}, {8, 1}, {31, 1}, {64, 2}, {512, 8}};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct ff_evict_policy *evict = both[i / 2];
+        const unsigned preevict = i % 2;
+        open_policy(NULL, 0);
+        instance_init(&evictor, &evict->base);
+        instance_set(&evictor, "preevict", preevict);
+        instance_open(&evictor, &fake.view, 1);
+        for (size_t size = 0; size < sizeof free_blocks / sizeof free_blocks[0]; size++) {
+            fake.view.capacity[1] = free_blocks[size][0] * FF_BLOCK_PAGES;
+            assert_int_equal(evict->reserve(evictor.state, &fake.view),
+                             preevict * free_blocks[size][1] * FF_BLOCK_PAGES);
+        }
+        close_evictor();
+    }
+}
+
 static void test_farthest_does_no_harm(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_farthest;
@@ -493,6 +583,10 @@ int main(void) {
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_sparse),
         cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_without_content),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_all_fits),
+        cmocka_unit_test(test_unknown_costs),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_far_forecast),
@@ -508,6 +602,7 @@ int main(void) {
         cmocka_unit_test(test_farthest),
         cmocka_unit_test(test_farthest_does_no_harm),
         cmocka_unit_test(test_shared_chunks),
+        cmocka_unit_test(test_reserve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

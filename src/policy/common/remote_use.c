@@ -85,8 +85,8 @@ static void judge_blocks(struct ff__remote_use *use, struct ff__remote_range *ra
 static bool has_left(const struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
                      const struct ff__remote_block *block) {
     uint64_t part = view->capacity[tier] / FF_BLOCK_PAGES / PART;
-    uint32_t holds = part < LIMIT ? (uint32_t)part : LIMIT;
-    return block->stamp == 0 || use->clock[tier] + 1 - block->stamp >= holds;
+    uint32_t holds = part > LIMIT ? LIMIT : part > 0 ? (uint32_t)part : 1;
+    return block->stamp == 0 || use->clock[tier] - block->stamp >= holds;
 }
 
 static void has_come(struct ff__remote_use *use, uint32_t tier, struct ff__remote_block *block) {

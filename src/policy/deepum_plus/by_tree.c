@@ -13,12 +13,34 @@ static const struct ff_link_cost *link_of(const struct ff_view *view, uint32_t t
     return &view->links[FF_TIER_HOST * view->tier_count + tier];
 }
 
+/* Whether a page of the block is anywhere but on the device. */
+static bool has_content(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    for (uint32_t from = 0; from < view->tier_count; from++)
+        if (from != tier && !ff_mask_empty(ff_view_resident(view, from, block)))
+            return true;
+    return false;
+}
+
 /* Of so many faults, each with a transfer, and so many pages; ns. */
 static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t faults,
                         uint64_t pages) {
     const struct ff_link_cost *link = link_of(view, tier);
     return faults * (view->fault_ns + link->latency_ns) +
            pages * FF_PAGE_SIZE * 1000000000 / link->bytes_per_second;
+}
+
+/* Of a whole block, with its way out. */
+static uint64_t cost_of_stay(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    const struct ff_link_cost *out = &view->links[tier * view->tier_count + FF_TIER_HOST];
+    uint32_t count = view->blocks[block].page_count;
+    uint64_t in = cost_of(view, tier, 1, has_content(view, tier, block) ? count : 0);
+    return in + out->latency_ns +
+           (uint64_t)count * FF_PAGE_SIZE * 1000000000 / out->bytes_per_second;
+}
+
+static bool costs_are_known(const struct ff_view *view, uint32_t tier) {
+    return view->fault_ns > 0 && link_of(view, tier)->bytes_per_second > 0 &&
+           view->links[tier * view->tier_count + FF_TIER_HOST].bytes_per_second > 0;
 }
 
 /* ---- the decision ---- */
@@ -45,15 +67,25 @@ static void end_witness(struct ff__tree_block *block, struct ff__tree_range *ran
     judge(range);
 }
 
+/* ---- ranges ---- */
+
+void ff__by_tree_range_added(struct ff__by_tree *by_tree, const struct ff_view *view,
+                             uint32_t range) {
+    by_tree->ranges[range].pages = view->ranges[range].page_count;
+    by_tree->pages += by_tree->ranges[range].pages;
+}
+
+void ff__by_tree_range_freed(struct ff__by_tree *by_tree, uint32_t range) {
+    by_tree->pages -= by_tree->ranges[range].pages;
+    by_tree->ranges[range] = (struct ff__tree_range){0};
+}
+
 /* ---- faults, and what leaves ---- */
 
 /* The block comes to the device. */
-static void come(struct ff__tree_block *block, struct ff__tree_range *range,
-                 const struct ff_view *view, uint32_t tier) {
-    bool known = view->fault_ns > 0 && link_of(view, tier)->bytes_per_second > 0;
+static void come(struct ff__tree_block *block, struct ff__tree_range *range) {
     range->came++;
-    *block = (struct ff__tree_block){.is_witness =
-                                         known && (range->by_tree || range->came % INTERVAL == 0)};
+    *block = (struct ff__tree_block){.is_witness = range->by_tree || range->came % INTERVAL == 0};
 }
 
 static void bring_by_tree(struct ff__tree_block *block, const struct ff_view *view,
@@ -66,15 +98,30 @@ static void bring_by_tree(struct ff__tree_block *block, const struct ff_view *vi
     block->pages += ff_mask_count(&pages);
 }
 
+/* Whether enough of the block's pages have faulted for it to come whole; see by_tree.h. */
+static bool is_worth_it(const struct ff__tree_block *block, const struct ff_view *view,
+                        const struct ff_fault_group *group, bool is_large) {
+    if (!is_large && has_content(view, group->tier, group->block))
+        return true;
+    return cost_of(view, group->tier, block->faulted, 0) >=
+           cost_of_stay(view, group->tier, group->block);
+}
+
 bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
-                       const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+                       const struct ff_fault_group *group, bool is_large,
+                       struct ff_fault_advice *advice) {
     struct ff__tree_block *block = &by_tree->blocks[group->block];
     struct ff__tree_range *range = &by_tree->ranges[view->blocks[group->block].range];
+    if (by_tree->pages <= view->capacity[group->tier] || !costs_are_known(view, group->tier))
+        return false; /* nothing has to leave, or it cannot be judged */
     if (!ff_view_holds(view, group->tier, group->block))
-        come(block, range, view, group->tier);
-    if (!block->is_witness)
+        come(block, range);
+    block->faulted += ff_mask_count(&group->faulted);
+    if (!block->is_witness && is_worth_it(block, view, group, is_large))
         return false;
     bring_by_tree(block, view, group, advice);
+    if (!block->is_witness)
+        return true;
     uint64_t tree_ns = cost_of(view, group->tier, block->faults, block->pages),
              whole_ns = cost_of(view, group->tier, 1, view->blocks[group->block].page_count);
     if (tree_ns < whole_ns)

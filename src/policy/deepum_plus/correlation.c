@@ -9,7 +9,7 @@
  *
  * What differs from the paper can be switched off:
  *   whole=1     a fault brings its whole block,
- *   sparse=1    but what the driver's tree brings in ranges where that costs less (by_tree.h)
+ *   sparse=1    but what the driver's tree brings where that costs less (by_tree.h)
  *   fallback=1  a context of kernels that is not in the table is predicted from the running kernel alone
  *   reach=12    the walk does not get further ahead of the last sign of the kernel than this share of memory
  *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far) */
@@ -68,8 +68,7 @@ static const struct ff_param params[PARAMS + 1] = {
                "blocks before its latest fault that a kernel may still use"},
     [WHOLE] = {"whole", FF_PARAM_BOOL, 1, 0, 1,
                "a fault brings its whole block, not only what the driver's tree would bring"},
-    [SPARSE] = {"sparse", FF_PARAM_BOOL, 1, 0, 1,
-                "but what the tree brings in ranges where that costs less"},
+    [SPARSE] = {"sparse", FF_PARAM_BOOL, 1, 0, 1, "but what the tree brings where that costs less"},
     [FALLBACK] = {"fallback", FF_PARAM_BOOL, 1, 0, 1,
                   "predict from the running kernel alone where the four last ones tell nothing"},
     [CHAIN] = {"chain", FF_PARAM_BOOL, 1, 0, 1,
@@ -110,8 +109,12 @@ static void block_freed(void *state, uint32_t block) {
     correlation->by_tree.blocks[block] = (struct ff__tree_block){0};
 }
 
+static void range_added(void *state, const struct ff_view *view, uint32_t range) {
+    ff__by_tree_range_added(&((struct correlation *)state)->by_tree, view, range);
+}
+
 static void range_freed(void *state, uint32_t range) {
-    ((struct correlation *)state)->by_tree.ranges[range] = (struct ff__tree_range){0};
+    ff__by_tree_range_freed(&((struct correlation *)state)->by_tree, range);
 }
 
 /* ---- the walk ---- */
@@ -170,12 +173,17 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
     return true;
 }
 
+static uint64_t reach_of(const struct correlation *correlation, const struct ff_view *view,
+                         uint32_t tier) {
+    return view->capacity[tier] * correlation->reach / 100;
+}
+
 /* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
  * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
  * resident. */
 static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
                            uint32_t tier) {
-    uint64_t most = view->capacity[tier] * correlation->reach / 100;
+    uint64_t most = reach_of(correlation, view, tier);
     return most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
 }
 
@@ -269,9 +277,11 @@ static void publish(void *state, const struct ff_event *events, uint32_t count) 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct correlation *correlation = state;
+    bool is_large = reach_of(correlation, view, group->tier) < FF_BLOCK_PAGES;
     if (!correlation->whole)
         ff__tree_prefetch(view, group, advice);
-    else if (!correlation->sparse || !ff__by_tree_fault(&correlation->by_tree, view, group, advice))
+    else if (!correlation->sparse ||
+             !ff__by_tree_fault(&correlation->by_tree, view, group, is_large, advice))
         advice->prefetch = ff_view_pages(view, group->block);
 }
 
@@ -324,6 +334,7 @@ const struct ff_prefetch_policy ff__prefetch_correlation_plus = {
             .params = params,
             .init = init,
             .block_freed = block_freed,
+            .range_added = range_added,
             .range_freed = range_freed,
             .on_leave = on_leave,
         },
