@@ -44,7 +44,7 @@ static const struct argp_option repro_options[] = {
 static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
-    "al., ASPLOS 2023; ten minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
+    "al., ASPLOS 2023; 20 minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; ten minutes on two "
     "cores), "
     "forest "
