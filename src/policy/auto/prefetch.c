@@ -167,7 +167,7 @@ static void end_launch(struct auto_prefetch *self, struct device *device, uint64
     struct timing *timing = timing_of(self, device, id);
     device->launch = FF_NONE;
     device->launches[device->way]++;
-    device->turn += timing->id == id + 1;
+    device->turn += device->recurs;
     if (device->since++ >= SETTLING || device->changes == 0)
         note_time(device, timing, id, (double)(now_ns - device->begun_ns));
     if (self->fixed || !is_over(device))

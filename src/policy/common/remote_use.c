@@ -147,7 +147,7 @@ static bool is_used_remotely(struct ff__remote_use *use, const struct ff_view *v
         if (!range->is_remote && may_try && will_be_full(use, view, group->tier))
             become_witness(range, group->block);
     }
-    return range->is_remote || is_witness(range, group->block);
+    return ff__remote_is(use, view->blocks[group->block].range, group->block);
 }
 
 bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,

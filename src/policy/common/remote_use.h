@@ -50,8 +50,8 @@ struct ff__remote_use {
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
                       size_t range_stride);
 
-/* Before the faults of a group are served; `may_try`: the block may become a witness. True: they are used remotely, as `advice` now says. Where the backend has no
- * remote access, never. */
+/* Before the faults of a group are served; `may_try`: the block may become a witness. True: they are used remotely, as `advice`
+ * now says. Where the backend has no remote access, never. */
 bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
                       const struct ff_fault_group *group, bool may_try,
                       struct ff_fault_advice *advice);

@@ -1,5 +1,5 @@
-/* What comes for a fault in a range of which little is used: nothing, because it is used from the host (remote_use.h), or 64 KiB
- * (density.h). For prefetchers that bring whole blocks otherwise. Ours. */
+/* What comes for a fault in a range of which little is used: nothing, because it is used from the host (remote_use.h), or 64 or
+ * 4 KiB (density.h). For prefetchers that bring whole blocks otherwise. Ours. */
 #ifndef FF_POLICY_COMMON_SPARSE_H
 #define FF_POLICY_COMMON_SPARSE_H
 
@@ -36,7 +36,7 @@ enum { FF__SPARSE_DENSITY, FF__SPARSE_REMOTE, FF__SPARSE_PARAMS };
         "remote", FF_PARAM_BOOL, 1, 0, 1, "ranges are used from the host where that costs less"}
 
 /* `block_size`, `range_size`: of the prefetcher's state, in bytes. `often`: how often a block has to come back during a launch
- * before its range may be tried from the host; 0: once, in whatever launch. */
+ * before its range may be tried from the host; 0: at its first fault, where memory is too small for all. */
 void ff__sparse_start(struct ff__sparse *sparse, const struct ff_policy_env *env, size_t block_size,
                       size_t range_size, uint32_t often);
 /* A launch begins or ends. */
