@@ -89,18 +89,23 @@ static void test_chunks_of_split_blocks(void **state) {
     close_engine();
 }
 
+/* A policy wants so many of the block's first pages, with its memory in this granule. */
+static void advise(uint32_t block, uint32_t pages, uint32_t granule) {
+    struct ff_advice advice = {.action = FF_BRING,
+                               .block = block,
+                               .tier = 1,
+                               .launch = FF_NONE,
+                               .pages = ff_mask_of_run(0, pages),
+                               .granule = granule};
+    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+}
+
 /* A block has its memory in one way at a time, that of who asked first. */
 static void test_advice_chooses(void **state) {
     (void)state;
     open_engine("demand", 4);
     uint32_t block = add_range(2 * FF_BLOCK_PAGES);
-    struct ff_advice advice = {.action = FF_BRING,
-                               .block = block,
-                               .tier = 1,
-                               .launch = FF_NONE,
-                               .pages = ff_mask_of_run(0, 20),
-                               .granule = FF_LEAF_PAGES};
-    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    advise(block, 20, FF_LEAF_PAGES);
     carry_out(&job);
     assert_int_equal(leaves_used(), 2);
     bring(block, 100, 101); /* a fault, too */
@@ -115,8 +120,12 @@ static void test_advice_chooses(void **state) {
     assert_int_equal(ff_view_granule(&engine.view, 1, block), FF_BLOCK_PAGES);
     for (uint32_t granule = 1; granule <= 1024; granule *= 2) {
         uint64_t before = engine.space.stats.dropped_by_reason[FF_DROP_UNSUPPORTED];
-        advice.granule = granule;
-        advice.pages = ff_mask_of_run(300 + granule % 99, 301 + granule % 99);
+        struct ff_advice advice = {.action = FF_BRING,
+                                   .block = block,
+                                   .tier = 1,
+                                   .launch = FF_NONE,
+                                   .pages = ff_mask_of_run(300 + granule % 99, 301 + granule % 99),
+                                   .granule = granule};
         bool can = granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES;
         assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job),
                          can ? FF__JOB_RUN : FF__JOB_DROPPED);
@@ -131,13 +140,7 @@ static void test_advice_chooses_chunks(void **state) {
     (void)state;
     open_leaves("demand", 4);
     uint32_t block = add_range(2 * FF_BLOCK_PAGES);
-    struct ff_advice advice = {.action = FF_BRING,
-                               .block = block,
-                               .tier = 1,
-                               .launch = FF_NONE,
-                               .pages = ff_mask_of_run(0, 1),
-                               .granule = FF_BLOCK_PAGES};
-    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    advise(block, 1, FF_BLOCK_PAGES);
     carry_out(&job);
     assert_int_equal(leaves_used(), FF_CHUNK_LEAVES);
     close_engine();
@@ -284,14 +287,8 @@ static void test_a_chunk_with_pages_is_emptied(void **state) {
     uint32_t block = add_range(4 * FF_BLOCK_PAGES);
     bring(block + 1, 0, 30 * FF_LEAF_PAGES);
     bring_columns(block, 5, 2); /* two leaves in the first chunk, two in the other */
-    struct ff_advice advice = {.action = FF_BRING,
-                               .block = block + 3,
-                               .tier = 1,
-                               .launch = FF_NONE,
-                               .pages = ff_mask_of_run(0, 1),
-                               .granule = FF_BLOCK_PAGES};
     name(block + 1, ff_mask_of_run(0, 1));
-    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    advise(block + 3, 1, FF_BLOCK_PAGES);
     assert_int_equal(job.out_count, 2);
     carry_out(&job);
     assert_int_equal(leaves_of(block), 2);
@@ -328,14 +325,8 @@ static void test_a_chunk_is_emptied(void **state) {
     bring_leaves(block, 0, 20);
     bring_leaves(block + 1, 0, 32); /* twelve in the first chunk, twenty in the other */
     bring_leaves(block + 2, 0, 12);
-    struct ff_advice advice = {.action = FF_BRING,
-                               .block = block + 3,
-                               .tier = 1,
-                               .launch = FF_NONE,
-                               .pages = ff_mask_of_run(0, 1),
-                               .granule = FF_BLOCK_PAGES};
     name(block, ff_mask_of_run(0, 1));
-    assert_int_equal(ff__engine_advise(&engine, 1000, &advice, &job), FF__JOB_RUN);
+    advise(block + 3, 1, FF_BLOCK_PAGES);
     assert_int_equal(last_request.granule, FF_BLOCK_PAGES);
     assert_int_equal(job.out_count, 2);
     carry_out(&job);
