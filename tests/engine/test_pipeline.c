@@ -170,9 +170,10 @@ static void test_failed_prefetch_is_completed(void **state) {
 }
 
 /* A fault whose pages do not come at first, because a victim could not leave, is one fault. Pages may leave ahead of need
- * before they are used: then there is one more. */
+ * before they are used: then there is one more. The victim may leave ahead of need, too, before its moves fail. */
 static void test_fault_without_room_counts_once(void **state) {
     (void)state;
+    uint64_t failures = 0;
     for (int round = 0; round < 10; round++) {
         live_open(&live,
                   &(struct live_shape){
@@ -189,10 +190,11 @@ static void test_fault_without_room_counts_once(void **state) {
         struct ff_stats stats = live.engine.space.stats;
         pthread_mutex_unlock(&live.pipeline.lock);
         live_close(&live);
-        assert_true(live.failures > 0);
+        failures += live.failures;
         assert_true(stats.faults >= 3);
         assert_true(stats.faults <= live.told_faults);
     }
+    assert_true(failures > 0);
 }
 
 /* An eviction that fails as often as it is tried: the observer has been told that the pages left, and must
