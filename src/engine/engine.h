@@ -119,6 +119,7 @@ struct ff__sampler {
 struct ff__stay {
     uint64_t served_ns;  /* when pages of it last came for a fault, */
     uint32_t page;       /* the first of which was this one */
+    bool lasts;          /* is protected longer than others */
     uint64_t refused_ns; /* it could not leave: it is not tried again before then */
     uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
     uint64_t keep_ns;    /* advice would have it stay until then */
@@ -153,7 +154,8 @@ struct ff__engine {
     uint32_t refused_count;            /* blocks that could not leave */
     uint32_t unused_count;             /* faults that were, it seems, served in vain */
     uint64_t unused_ns;                /* when the last was */
-    uint64_t grace_ns;                 /* how long a block that has arrived is protected */
+    uint64_t grace_ns;                 /* how long a block that lasts is protected */
+    uint32_t graces;                   /* blocks that have got protection */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t reserve;
     uint32_t cancel_below; /* advice of a lower generation is cancelled */

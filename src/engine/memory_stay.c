@@ -5,10 +5,10 @@
 #define MILLISECOND   UINT64_C(1000000)
 #define REFUSAL_FIRST MILLISECOND /* ours: how long a block that could not leave is let alone, */
 #define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
-#define GRACE_FIRST                                                                                \
-    (MILLISECOND / 20) /* ours: how long an arrived block is protected, once blocks */
+#define GRACE_FIRST   MILLISECOND /* ours: how long an arrived block is protected, once blocks */
 #define GRACE_MAX     (20 * MILLISECOND) /* take each other's memory; doubled likewise */
-#define GRACE_LASTS   (100 * MILLISECOND)
+#define GRACE_ENDS    (100 * MILLISECOND)
+#define GRACE_PARTS   64u /* ours: of so many blocks one has it all, the others such a part */
 #define UNUSED_WITHIN (2 * MILLISECOND) /* ours: a block that is back by then was hardly used, */
 #define UNUSED_MANY   16u               /* and so many of them are no chance */
 
@@ -38,12 +38,13 @@ bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block) {
 
 /* Threads that need more blocks at a time than there is room for would take them from each other
  * before any thread has used its own: a page that was served is faulted on again at once. So once that
- * is seen again and again, arriving blocks are protected for a while, and for longer as long as it goes on. */
+ * is seen again and again, arriving blocks are protected for a while, and for longer as long as it goes on.
+ * Few of them for long: beside one of those, the others come in turn, and among them what the same thread needs with it. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages) {
     const struct ff__stay *stay = &engine->stay[block];
     uint64_t now = engine->view.now_ns;
-    if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_LASTS)
+    if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_ENDS)
         engine->unused_count = 0, engine->grace_ns = 0;
     bool has_left = ff_view_granule(&engine->view, tier, block) < FF_BLOCK_PAGES ||
                     !ff_view_holds(&engine->view, tier, block);
@@ -59,19 +60,23 @@ void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier
         engine->grace_ns = GRACE_MAX;
 }
 
-void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
-    engine->stay[block].served_ns = engine->view.now_ns;
-    engine->stay[block].page = page;
+static bool has_grace(const struct ff__engine *engine, uint32_t block) {
+    const struct ff__stay *stay = &engine->stay[block];
+    uint64_t grace_ns = stay->lasts ? engine->grace_ns : engine->grace_ns / GRACE_PARTS;
+    return engine->grace_ns > 0 && stay->served_ns + grace_ns > engine->view.now_ns;
 }
 
-static bool has_grace(const struct ff__engine *engine, uint32_t block) {
-    return engine->grace_ns > 0 &&
-           engine->stay[block].served_ns + engine->grace_ns > engine->view.now_ns;
+void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
+    struct ff__stay *stay = &engine->stay[block];
+    if (!has_grace(engine, block))
+        stay->lasts = ++engine->graces % GRACE_PARTS == 0;
+    stay->served_ns = engine->view.now_ns;
+    stay->page = page;
 }
 
 uint64_t ff__memory_retry(const struct ff__engine *engine) {
     if (engine->grace_ns > 0)
-        return engine->view.now_ns + engine->grace_ns;
+        return engine->view.now_ns + engine->grace_ns / GRACE_PARTS;
     return engine->refused_count > 0 ? engine->view.now_ns + REFUSAL_FIRST : 0;
 }
 
