@@ -11,6 +11,9 @@
 
 #include <stdio.h>
 
+#define STEP        0.30 /* of regret */
+#define STEP_COPIES 0.10 /* where transfers are copies */
+
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
 enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
@@ -32,6 +35,8 @@ struct auto_evict {
     struct ff__inner inner[EVICTORS];
     struct record *records;
     struct ff__regret regret; /* the second way is forest-plus */
+    int64_t probe;
+    bool started; /* with the shares */
     uint32_t evictions, by[EVICTORS], back[EVICTORS];
 };
 
@@ -55,7 +60,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     int status = 0;
     self->records = env->block_state;
     ff__reserve_start(&self->reserve, env);
-    ff__regret_start(&self->regret, env->params[PARAM_PROBE]);
+    self->probe = env->params[PARAM_PROBE];
     for (unsigned i = 0; i < EVICTORS && !status; i++)
         status = ff__inner_start(&self->inner[i], &policies[i]->base, settings, env);
     if (status)
@@ -132,6 +137,15 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
+/* Where transfers are copies, forest-plus begins, and only lasting regret takes victims from it: it evicts neighbours one after the
+ * other, so that they come back in pairs, with fewer faults for the same bytes. */
+static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
+    bool copies = ff__inner_copies(view, tier);
+    if (!self->started)
+        ff__regret_start(&self->regret, self->probe, copies ? 1 : 0.5, copies ? STEP_COPIES : STEP);
+    self->started = true;
+}
+
 /* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
 static enum evictor choose(const struct auto_evict *self, const struct ff_view *view,
                            const struct ff_evict_request *request) {
@@ -151,6 +165,7 @@ static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_v
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
+    start_shares(self, view, request->tier);
     enum evictor evictor = choose(self, view, request);
     ask(self, evictor, view, request, victims);
     if (victims->count == 0 && request->cause != FF_EVICT_FOR_PREFETCH && evictor == CLASSES)

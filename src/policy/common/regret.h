@@ -13,10 +13,11 @@ struct ff__regret {
     double second; /* share of evictions of the second way; the first has the rest */
     double owed;   /* evictions by the second way that are still to be made */
     double least;  /* share that each has at least */
+    double step;   /* change of a weight by a regret of 1, at even shares; as a logarithm */
 };
 
-/* `percent`: of evictions that each way gets at least. */
-void ff__regret_start(struct ff__regret *regret, int64_t percent);
+/* `percent`: of evictions that each way gets at least. `second`: the second way's share at first. `step`: as in the struct. */
+void ff__regret_start(struct ff__regret *regret, int64_t percent, double second, double step);
 
 /* Whether the second way is to choose the next victim. */
 bool ff__regret_is_second(const struct ff__regret *regret);
