@@ -182,6 +182,11 @@ struct ff_view {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
 };
 
+static inline const struct ff_link_cost *ff_view_link(const struct ff_view *view, uint32_t from,
+                                                      uint32_t to) {
+    return &view->links[from * view->tier_count + to];
+}
+
 static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {
     return (const void *)(view->facts + block * view->facts_size);
 }

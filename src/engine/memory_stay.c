@@ -5,10 +5,11 @@
 #define MILLISECOND   UINT64_C(1000000)
 #define REFUSAL_FIRST MILLISECOND /* ours: how long a block that could not leave is let alone, */
 #define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
-#define GRACE_FIRST   MILLISECOND /* ours: how long an arrived block is protected, once blocks */
-#define GRACE_MAX     (20 * MILLISECOND) /* take each other's memory; doubled likewise */
+#define GRACE_FIRST   MILLISECOND /* ours: how long an arrived block is protected at most, once */
+#define GRACE_MAX     (20 * MILLISECOND) /* blocks take each other's memory; doubled likewise */
 #define GRACE_ENDS    (100 * MILLISECOND)
-#define GRACE_PARTS   64u /* ours: of so many blocks one has it all, the others such a part */
+#define GRACE_PARTS                                                                                \
+    64u /* ours: one block in so many is protected that long, others such a part of it */
 #define UNUSED_WITHIN (2 * MILLISECOND) /* ours: a block that is back by then was hardly used, */
 #define UNUSED_MANY   16u               /* and so many of them are no chance */
 
@@ -68,7 +69,7 @@ static bool has_grace(const struct ff__engine *engine, uint32_t block) {
 
 void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
     struct ff__stay *stay = &engine->stay[block];
-    if (!has_grace(engine, block))
+    if (engine->grace_ns > 0 && !has_grace(engine, block))
         stay->lasts = ++engine->graces % GRACE_PARTS == 0;
     stay->served_ns = engine->view.now_ns;
     stay->page = page;

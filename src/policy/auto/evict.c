@@ -11,8 +11,7 @@
 
 #include <stdio.h>
 
-#define STEP        0.30 /* of regret */
-#define STEP_COPIES 0.10 /* where transfers are copies */
+#define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
@@ -35,8 +34,7 @@ struct auto_evict {
     struct ff__inner inner[EVICTORS];
     struct record *records;
     struct ff__regret regret; /* the second way is forest-plus */
-    int64_t probe;
-    bool started; /* with the shares */
+    int64_t probe;            /* percent */
     uint32_t evictions, by[EVICTORS], back[EVICTORS];
 };
 
@@ -137,13 +135,13 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
-/* Where transfers are copies, forest-plus begins, and only lasting regret takes victims from it: it evicts neighbours one after the
- * other, so that they come back in pairs, with fewer faults for the same bytes. */
+/* A link whose costs nobody knows is no link but memory copies. There, forest-plus begins, and only lasting regret takes victims
+ * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer faults for the same bytes. */
 static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
-    bool copies = ff__inner_copies(view, tier);
-    if (!self->started)
-        ff__regret_start(&self->regret, self->probe, copies ? 1 : 0.5, copies ? STEP_COPIES : STEP);
-    self->started = true;
+    if (ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0)
+        ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
+    else
+        ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
 }
 
 /* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
@@ -165,7 +163,8 @@ static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_v
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
-    start_shares(self, view, request->tier);
+    if (self->regret.step == 0) /* the first victims */
+        start_shares(self, view, request->tier);
     enum evictor evictor = choose(self, view, request);
     ask(self, evictor, view, request, victims);
     if (victims->count == 0 && request->cause != FF_EVICT_FOR_PREFETCH && evictor == CLASSES)

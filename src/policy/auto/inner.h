@@ -78,10 +78,4 @@ static inline void ff__inner_block_freed(const struct ff__inner *inner, uint32_t
             inner[i].policy->block_freed(inner[i].state, block);
 }
 
-/* Whether transfers to the tier are the work of the processors that compute: a link whose costs nobody knows is no link but
- * memory copies (the software device, unless its link is paced). */
-static inline bool ff__inner_copies(const struct ff_view *view, uint32_t tier) {
-    return view->links[FF_TIER_HOST * view->tier_count + tier].bytes_per_second == 0;
-}
-
 #endif

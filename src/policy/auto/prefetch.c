@@ -104,9 +104,10 @@ static void change(struct device *device) {
     device->since = 0;
 }
 
-/* Turns until the first trial. Where transfers are copies, prefetching takes the time that it saves from the kernels. */
+/* Turns until the first trial. A link whose costs nobody knows is no link but memory copies (the software device, unless its
+ * link is paced): prefetching takes the time that it saves from the kernels. */
 static uint32_t first_wait(const struct ff_view *view, uint32_t tier) {
-    return ff__inner_copies(view, tier) ? LATE : 1;
+    return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0 ? 1 : LATE;
 }
 
 /* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */

@@ -37,7 +37,7 @@ static struct ff__density_range *range_of(const struct ff__density *density, uin
 /* ---- costs ---- */
 
 static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t bytes) {
-    const struct ff_link_cost *link = &view->links[FF_TIER_HOST * view->tier_count + tier];
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     return view->fault_ns + link->latency_ns + bytes * 1000000000 / link->bytes_per_second;
 }
 
@@ -50,7 +50,7 @@ static const struct ff__density_worth *worth_of(struct ff__density *density,
     struct ff__density_worth *worth = &density->worth[tier];
     if (worth->leaves > 0)
         return worth;
-    const struct ff_link_cost *link = &view->links[FF_TIER_HOST * view->tier_count + tier];
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
     if (view->fault_ns > 0 && link->bytes_per_second > 0) {
         uint64_t whole = cost_of(view, tier, FF_BLOCK_SIZE);

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define FF__REGRET_STEP 0.30 /* where nothing speaks for one of the ways */
+
 struct ff__regret {
     double second; /* share of evictions of the second way; the first has the rest */
     double owed;   /* evictions by the second way that are still to be made */
     double least;  /* share that each has at least */
-    double step;   /* change of a weight by a regret of 1, at even shares; as a logarithm */
+    double step;   /* change of a weight by a regret of 1, at even shares; as a logarithm. Not 0 */
 };
 
 /* `percent`: of evictions that each way gets at least. `second`: the second way's share at first. `step`: as in the struct. */

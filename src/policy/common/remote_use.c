@@ -31,19 +31,16 @@ static struct ff__remote_range *range_of(const struct ff__remote_use *use, uint3
 
 /* ---- costs ---- */
 
-static const struct ff_link_cost *link_of(const struct ff_view *view, uint32_t tier) {
-    return &view->links[FF_TIER_HOST * view->tier_count + tier];
-}
-
 static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
-    return link_of(view, tier)->access_ps > 0 && link_of(view, tier)->bytes_per_second > 0;
+    return ff_view_link(view, FF_TIER_HOST, tier)->access_ps > 0 &&
+           ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
 }
 
 /* Accesses that cost as much as the migration of a block. */
 static uint32_t worth_of(struct ff__remote_use *use, const struct ff_view *view, uint32_t tier) {
     if (use->worth[tier] > 0)
         return use->worth[tier];
-    const struct ff_link_cost *link = link_of(view, tier);
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     uint64_t ns = view->fault_ns + link->latency_ns +
                   FF_BLOCK_SIZE * UINT64_C(1000000000) / link->bytes_per_second;
     uint64_t worth = ns * 1000 / link->access_ps;

@@ -9,10 +9,6 @@
 
 /* ---- costs ---- */
 
-static const struct ff_link_cost *link_of(const struct ff_view *view, uint32_t tier) {
-    return &view->links[FF_TIER_HOST * view->tier_count + tier];
-}
-
 /* Whether a page of the block is anywhere but on the device. */
 static bool has_content(const struct ff_view *view, uint32_t tier, uint32_t block) {
     for (uint32_t from = 0; from < view->tier_count; from++)
@@ -24,14 +20,14 @@ static bool has_content(const struct ff_view *view, uint32_t tier, uint32_t bloc
 /* Of so many faults, each with a transfer, and so many pages; ns. */
 static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t faults,
                         uint64_t pages) {
-    const struct ff_link_cost *link = link_of(view, tier);
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     return faults * (view->fault_ns + link->latency_ns) +
            pages * FF_PAGE_SIZE * 1000000000 / link->bytes_per_second;
 }
 
 /* Of a whole block, with its way out. */
 static uint64_t cost_of_stay(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    const struct ff_link_cost *out = &view->links[tier * view->tier_count + FF_TIER_HOST];
+    const struct ff_link_cost *out = ff_view_link(view, tier, FF_TIER_HOST);
     uint32_t count = view->blocks[block].page_count;
     uint64_t in = cost_of(view, tier, 1, has_content(view, tier, block) ? count : 0);
     return in + out->latency_ns +
@@ -39,8 +35,8 @@ static uint64_t cost_of_stay(const struct ff_view *view, uint32_t tier, uint32_t
 }
 
 static bool costs_are_known(const struct ff_view *view, uint32_t tier) {
-    return view->fault_ns > 0 && link_of(view, tier)->bytes_per_second > 0 &&
-           view->links[tier * view->tier_count + FF_TIER_HOST].bytes_per_second > 0;
+    return view->fault_ns > 0 && ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0 &&
+           ff_view_link(view, tier, FF_TIER_HOST)->bytes_per_second > 0;
 }
 
 /* ---- the decision ---- */

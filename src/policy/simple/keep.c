@@ -14,8 +14,6 @@
 /* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks */
 #define EASE 0.25
 
-#define STEP 0.30 /* of regret */
-
 enum param { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__RESERVE_ROWS,
@@ -51,7 +49,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     keep->records = env->block_state;
     ff__reserve_start(&keep->reserve, env);
     keep->spare = keep->spare_least = (uint32_t)env->params[PARAM_SPARE];
-    ff__regret_start(&keep->regret, env->params[PARAM_PROBE], 0.5, STEP);
+    ff__regret_start(&keep->regret, env->params[PARAM_PROBE], 0.5, FF__REGRET_STEP);
     return 0;
 }
 
