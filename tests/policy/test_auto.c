@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #define TIER   1u
-#define BLOCKS 64u
+#define BLOCKS 512u
 #define ROOM   16u
 
 static const struct ff_link_cost unknown[4],
@@ -120,6 +120,68 @@ static void test_circle_of_copies(void **state) {
     pass(&bench, 0, 24, 18);
     assert_true(evict->base.report(bench.instance.state, 0, &finding));
     assert_string_equal(finding.text, "keep evicted 76 times (71 came back)");
+    bench_close(&bench);
+}
+
+/* ---- blocks that are dead as a whole ---- */
+
+static void die(struct bench *bench, uint32_t block) {
+    const struct ff_leave dead = {.kind = FF_LEAVE_DEAD, .block = block, .tier = TIER};
+    fake_facts(&bench->fake, block)->inactive = ff_view_pages(&bench->fake.view, block);
+    evict->base.on_leave(bench->instance.state, &bench->fake.view, &dead);
+}
+
+/* They leave first, if they have not just come, and one that died in part does not. */
+static void test_dead(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, &evict->base, TIER);
+    pass(&bench, 0, ROOM, 1);
+    ff_mask_set(&fake_facts(&bench.fake, 5)->inactive, 0);
+    die(&bench, 7);
+    assert_int_equal(victim(&bench, FF_EVICT_AHEAD), 7);
+    leave(&bench, 7);
+    assert_int_not_equal(victim(&bench, FF_EVICT_FOR_FAULT), 5);
+    die(&bench, 6);
+    assert_int_equal(victim(&bench, FF_EVICT_FOR_FAULT), 6);
+    leave(&bench, 6);
+    struct ff_finding finding;
+    assert_true(evict->base.report(bench.instance.state, 3, &finding));
+    assert_string_equal(finding.text, "dead blocks left first 2 times, by farthest (0 came back)");
+    bench_close(&bench);
+}
+
+static void make_room(struct bench *bench) {
+    leave(bench, victim(bench, FF_EVICT_FOR_FAULT));
+}
+
+/* A round in which a block dies, blocks of a stream come that never come back, and the block is used again. */
+static void reuse(struct bench *bench, uint32_t stream) {
+    die(bench, 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        make_room(bench);
+        come(bench, stream + i);
+    }
+    ff_mask_clear(&fake_facts(&bench->fake, 0)->inactive);
+    if (ff_view_holds(&bench->fake.view, TIER, 0))
+        return;
+    make_room(bench);
+    come(bench, 0);
+}
+
+/* One that always comes back, while the others do not, leaves as these do, but for trials. */
+static void test_dead_come_back(void **state) {
+    (void)state;
+    struct bench bench;
+    struct ff_finding finding;
+    bench_open(&bench, &evict->base, TIER);
+    bench.fake.view.links = unknown;
+    pass(&bench, 0, ROOM, 1);
+    for (uint32_t i = 0; i < 40; i++)
+        reuse(&bench, ROOM + 10 * i);
+    assert_true(evict->base.report(bench.instance.state, 3, &finding));
+    assert_string_equal(finding.text, "dead blocks left first 8 times, by farthest (8 came back)");
+    assert_false(evict->base.report(bench.instance.state, 4, &finding));
     bench_close(&bench);
 }
 
@@ -234,6 +296,7 @@ static void test_new_launch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_circle),     cmocka_unit_test(test_circle_of_copies),
+        cmocka_unit_test(test_dead),       cmocka_unit_test(test_dead_come_back),
         cmocka_unit_test(test_forecast),   cmocka_unit_test(test_ways),
         cmocka_unit_test(test_new_launch),
     };

@@ -1,9 +1,14 @@
-/* Evicts by predicted next uses where there are any; else by keep or forest-plus, whose shares follow regret. Ours.
+/* Evicts by predicted next uses where there are any; else what is dead as a whole, while that costs less; else by keep or
+ * forest-plus, whose shares follow regret. Ours.
  *
  * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a victim that is needed
  * before what was brought would undo the prefetch. Otherwise keep and forest-plus each choose a share of the victims
  * (common/regret.h): whichever suits the running work evicts most, and the other one is asked just often enough to find out
- * that the work has changed. */
+ * that the work has changed.
+ *
+ * A block whose content is dead as a whole needs no copy, neither now nor when its allocator gives it out again; but that may be
+ * soon, and then it faults, while an old block may never be needed again. So dead blocks leave first as long as coming back
+ * costs them less, by how many of the latest victims came back and what it costs each of them. */
 #include "policy/auto/inner.h"
 #include "policy/common/regret.h"
 #include "policy/common/reserve.h"
@@ -12,8 +17,12 @@
 #include <stdio.h>
 
 #define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
+#define RECENT         128u /* victims that count */
+#define TRIALS         32u  /* while dead blocks are not to leave first, one in so many does */
+#define DEAD_COST      0.5 /* of a living block's coming back, where the link's costs are not known */
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
+enum life { ALIVE, DEAD, LIVES };
 
 enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -27,6 +36,12 @@ struct record {
     uint32_t left; /* how many evictions there had been when it left */
     uint8_t named; /* 1 + the evictor that named it last; 0: none */
     uint8_t gone;  /* 1 + the evictor that it was evicted by; 0: it was not, or is back */
+    uint8_t life;  /* enum life, of the victim that it was named as last */
+};
+
+/* What became of the latest victims. */
+struct fate {
+    uint32_t left, back; /* how many there were, and how many of these came back */
 };
 
 struct auto_evict {
@@ -34,7 +49,12 @@ struct auto_evict {
     struct ff__inner inner[EVICTORS];
     struct record *records;
     struct ff__regret regret; /* the second way is forest-plus */
+    struct fate fates[LIVES];
+    double dead_cost;         /* of a dead block's coming back, as a part of a living one's */
+    bool has_dead;            /* blocks have died since none was found dead */
+    uint32_t spared;          /* times that dead blocks did not leave first */
     int64_t probe;            /* percent */
+    uint32_t dead, dead_back; /* that left first, and came back */
     uint32_t evictions, by[EVICTORS], back[EVICTORS];
 };
 
@@ -70,6 +90,10 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void has_come_back(struct auto_evict *self, uint64_t capacity, struct record *record) {
     enum evictor evictor = record->gone - 1u;
+    struct fate *fate = &self->fates[record->life];
+    if (fate->back < fate->left)
+        fate->back++;
+    self->dead_back += record->life == DEAD;
     self->back[evictor]++;
     if (evictor != FORECAST)
         ff__regret_came_back(&self->regret, evictor == CLASSES, self->evictions - record->left,
@@ -77,8 +101,17 @@ static void has_come_back(struct auto_evict *self, uint64_t capacity, struct rec
     record->gone = 0;
 }
 
+static void count_left(struct fate *fate) {
+    if (++fate->left < RECENT)
+        return;
+    fate->left /= 2;
+    fate->back /= 2;
+}
+
 static void has_left(struct auto_evict *self, struct record *record) {
     enum evictor evictor = record->named - 1u;
+    count_left(&self->fates[record->life]);
+    self->dead += record->life == DEAD;
     self->by[evictor]++;
     if (evictor != FORECAST)
         ff__regret_evicted(&self->regret, evictor == CLASSES);
@@ -106,6 +139,8 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
     struct record *record = &self->records[leave->block];
     if (leave->kind == FF_LEAVE_RELEASED && record->named)
         has_left(self, record);
+    if (leave->kind == FF_LEAVE_DEAD)
+        self->has_dead = true;
     ff__inner_on_leave(self->inner, EVICTORS, view, leave);
 }
 
@@ -138,10 +173,16 @@ static void block_freed(void *state, uint32_t block) {
 /* A link whose costs nobody knows is no link but memory copies. There, forest-plus begins, and only lasting regret takes victims
  * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer faults for the same bytes. */
 static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
-    if (ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0)
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
+    self->dead_cost = DEAD_COST;
+    if (link->bytes_per_second > 0) {
+        double fault = (double)(view->fault_ns + link->latency_ns);
+        double transfer = 1e9 * FF_BLOCK_SIZE / (double)link->bytes_per_second;
+        self->dead_cost = fault / (fault + transfer);
         ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
-    else
+    } else {
         ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
+    }
 }
 
 /* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
@@ -153,11 +194,43 @@ static enum evictor choose(const struct auto_evict *self, const struct ff_view *
                                                                                           : KEEP;
 }
 
+static void name(struct auto_evict *self, uint32_t block, enum evictor evictor, enum life life) {
+    self->records[block].named = (uint8_t)(evictor + 1);
+    self->records[block].life = life;
+}
+
 static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_view *view,
                 const struct ff_evict_request *request, struct ff_victim_list *victims) {
     policies[evictor]->pick(self->inner[evictor].state, view, request, victims);
     for (uint32_t i = 0; i < victims->count; i++)
-        self->records[victims->items[i].block].named = (uint8_t)(evictor + 1);
+        name(self, victims->items[i].block, evictor, ALIVE);
+}
+
+static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return ff_mask_within(ff_view_resident(view, tier, block),
+                          &ff_view_facts(view, block)->inactive);
+}
+
+/* Names blocks that are dead as a whole, which farthest names before all others. False: there are none. */
+static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
+                         const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    uint32_t dead = 0;
+    policies[FORECAST]->pick(self->inner[FORECAST].state, view, request, victims);
+    while (dead < victims->count && is_dead(view, request->tier, victims->items[dead].block))
+        name(self, victims->items[dead++].block, FORECAST, DEAD);
+    victims->count = dead;
+    self->has_dead = dead > 0;
+    return dead > 0;
+}
+
+static double share_that_came_back(const struct fate *fate) {
+    return (fate->back + 1.0) / (fate->left + 1.0);
+}
+
+static bool are_dead_first(struct auto_evict *self) {
+    double dead = self->dead_cost * share_that_came_back(&self->fates[DEAD]);
+    return self->has_dead &&
+           (dead <= share_that_came_back(&self->fates[ALIVE]) || ++self->spared % TRIALS == 0);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
@@ -166,6 +239,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (self->regret.step == 0) /* the first victims */
         start_shares(self, view, request->tier);
     enum evictor evictor = choose(self, view, request);
+    if (evictor != FORECAST && are_dead_first(self) && ask_for_dead(self, view, request, victims))
+        return;
     ask(self, evictor, view, request, victims);
     if (victims->count == 0 && request->cause != FF_EVICT_FOR_PREFETCH && evictor == CLASSES)
         ask(self, KEEP, view, request, victims); /* names all that can leave */
@@ -177,11 +252,16 @@ static uint64_t reserve(void *state, const struct ff_view *view) {
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct auto_evict *self = state;
-    if (index >= EVICTORS || self->evictions == 0)
+    if (index >= EVICTORS + (self->dead > 0) || self->evictions == 0)
         return false;
     finding->launch = finding->range = FF_NONE;
-    snprintf(finding->text, sizeof finding->text, "%s evicted %u times (%u came back)",
-             policies[index]->base.name, self->by[index], self->back[index]);
+    if (index == EVICTORS)
+        snprintf(finding->text, sizeof finding->text,
+                 "dead blocks left first %u times, by farthest (%u came back)", self->dead,
+                 self->dead_back);
+    else
+        snprintf(finding->text, sizeof finding->text, "%s evicted %u times (%u came back)",
+                 policies[index]->base.name, self->by[index], self->back[index]);
     return true;
 }
 
