@@ -7,14 +7,17 @@
  *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
  *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
  *     for all passes. Any other range loses the block that came first;
- *   - the `latest` arrivals are spared, which the threads may still be using. Each range that the running launch uses has a part
+ *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a running launch uses has a part
  *     of them, because a launch may pass a small range slowly while it passes a large one, whose arrivals are then the latest;
- *   - what the running launch uses in another order than a line may be needed at once.
+ *   - what a running launch uses in another order than a line may be needed at once.
  * It needs only classes, launches and arrivals, and no times of last uses. */
 #include "policy/common/evictor.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
+#include <string.h>
+
+#define RUNNING 8u /* launches at a time; with one more, the oldest is forgotten */
 #define CHOICES                                                                                    \
     8u /* where 2 MiB are wanted: victims that are named, for when the first cannot leave */
 #define FAR UINT32_MAX /* launches until a use that is not expected */
@@ -35,13 +38,22 @@ struct block {
     uint32_t picked; /* number of the last answer that it was named in */
 };
 
+/* A launch that runs. */
+struct launch {
+    uint32_t id, number;     /* execution ID; how many have begun with it */
+    uint32_t ranges, blocks; /* that it uses */
+    bool ended;              /* and no other runs: it counts as running until the next begins */
+};
+
 struct plus {
     struct ff__profile profile;
     struct block *blocks;
     uint32_t tier, latest;
     uint32_t launches, arrivals, picks; /* so far */
     uint32_t held;                      /* blocks that are there */
-    uint32_t used, used_blocks;         /* ranges that the running launch uses; their blocks */
+    struct launch running[RUNNING];     /* in the order in which they began */
+    uint32_t running_count;
+    uint32_t used, used_blocks; /* ranges that running launches use; their blocks */
 };
 
 enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
@@ -111,25 +123,60 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- launches ---- */
 
-static void use_range(struct plus *plus, struct range *range, uint32_t blocks) {
-    if (range->used == plus->launches)
+static void use_range(struct launch *launch, struct range *range, uint32_t blocks) {
+    if (range->used == launch->number)
         return;
-    range->interval = range->used > 0 ? plus->launches - range->used : 0;
-    range->used = plus->launches;
-    plus->used++;
-    plus->used_blocks += blocks;
+    range->interval = range->used > 0 ? launch->number - range->used : 0;
+    range->used = launch->number;
+    launch->ranges++;
+    launch->blocks += blocks;
+}
+
+static void forget_launch(struct plus *plus, uint32_t index) {
+    struct launch *at = &plus->running[index];
+    memmove(at, at + 1, (--plus->running_count - index) * sizeof *at);
+}
+
+static struct launch *begin_launch(struct plus *plus, uint32_t id) {
+    bool over = plus->running_count == 1 && plus->running[0].ended;
+    if (over || plus->running_count == RUNNING)
+        forget_launch(plus, 0);
+    struct launch *launch = &plus->running[plus->running_count++];
+    *launch = (struct launch){.id = id, .number = ++plus->launches};
+    return launch;
+}
+
+static void end_launch(struct plus *plus, uint32_t id) {
+    uint32_t i = 0;
+    while (i < plus->running_count && plus->running[i].id != id)
+        i++;
+    if (i < plus->running_count && plus->running_count > 1)
+        forget_launch(plus, i);
+    else if (i < plus->running_count)
+        plus->running[i].ended = true;
+}
+
+static bool is_in_use(const struct plus *plus, const struct range *range) {
+    for (uint32_t i = 0; i < plus->running_count; i++)
+        if (plus->running[i].number == range->used)
+            return true;
+    return false;
 }
 
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     struct plus *plus = state;
-    if (event->begins) {
-        plus->launches++;
-        plus->used = plus->used_blocks = 0;
-    }
-    for (uint32_t i = 0; event->operands && i < event->operand_count; i++) {
+    if (!event->begins)
+        end_launch(plus, event->launch);
+    struct launch *launch = event->begins ? begin_launch(plus, event->launch) : NULL;
+    for (uint32_t i = 0; launch && event->operands && i < event->operand_count; i++) {
         uint32_t range = event->operands[i].range;
-        use_range(plus, range_at(plus, range), view->ranges[range].block_count);
+        use_range(launch, range_at(plus, range), view->ranges[range].block_count);
+    }
+    plus->used = plus->used_blocks = 0;
+    for (uint32_t i = 0; i < plus->running_count; i++) {
+        plus->used += plus->running[i].ranges;
+        plus->used_blocks += plus->running[i].blocks;
     }
     ff__profile_on_launch(state, view, event, advice);
 }
@@ -149,7 +196,7 @@ static uint32_t next_use(const struct plus *plus, const struct range *range) {
     uint32_t age = plus->launches - range->used;
     if (range->used == 0) /* no launch has named it */
         return 0;
-    if (age == 0)
+    if (is_in_use(plus, range))
         return is_linear(range) ? range->interval : 0;
     if (range->interval == 0 || age > 2 * range->interval)
         return FAR;
@@ -171,13 +218,13 @@ struct candidate {
     bool newest; /* it came last; else first */
 };
 
-/* Whether half of what is there has room for a third of `latest` of each range that the running launch uses. */
+/* Whether half of what is there has room for a third of `latest` of each range that running launches use. */
 static bool has_room(const struct plus *plus) {
     return plus->used_blocks > 0 && plus->latest / 3 * plus->used <= plus->held / 2;
 }
 
-/* Whether the running launch may be using the block, as one of the latest arrivals. If there is room, each range that the launch
- * uses has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
+/* Whether a running launch may be using the block, as one of the latest arrivals. If there is room, each range that launches
+ * use has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
 static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) {
     const struct plus *plus = hunt->plus;
     const struct range *range = range_at(plus, number);
@@ -186,7 +233,7 @@ static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) 
         return plus->arrivals - plus->blocks[block].when < latest;
     uint32_t least = plus->latest / 3;
     uint32_t share = latest * hunt->naming.view->ranges[number].block_count / plus->used_blocks;
-    return range->used == plus->launches &&
+    return is_in_use(plus, range) &&
            range->arrivals - plus->blocks[block].number < (share > least ? share : least);
 }
 
