@@ -216,6 +216,45 @@ static void test_shares(void **state) {
     close_bench(&bench);
 }
 
+/* What no launch has named may be needed until launches repeat without it, unless one has faulted there. */
+static void test_unnamed(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 0);
+    arrive_all(&bench, 0);
+    arrive_all(&bench, 1);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH - 1); /* both may be needed now; a line loses its newest */
+    end(&bench, 0);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH);
+    arrive(&bench, 2 * EACH); /* by a fault, while the launch runs */
+    for (uint32_t i = 0; i < EACH; i++)
+        leave(&bench, EACH + i);
+    end(&bench, 0);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH - 1);
+    close_bench(&bench);
+}
+
+/* Between launches, what the last one has used is needed after as many as before. */
+static void test_between(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 0);
+    launch(&bench, 0);
+    launch(&bench, 1);
+    launch(&bench, 0); /* in no order: all of it may be needed now */
+    end(&bench, 0);
+    arrive_all(&bench, 2); /* as an upload does: may be needed, too */
+    arrive_all(&bench, 0);
+    expect(&bench, 0);
+    close_bench(&bench);
+}
+
 /* Launches of another queue begin and end beside one that takes long: what it uses is still in use. */
 static void test_beside(void **state) {
     (void)state;
@@ -268,6 +307,7 @@ int main(void) {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_intensity),
         cmocka_unit_test(test_next_use), cmocka_unit_test(test_latest),
         cmocka_unit_test(test_shares),   cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_unnamed),  cmocka_unit_test(test_between),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * passed is needed last, and what came longest ago may be the next: Forest's order (evict.c), and any order by age, evicts
  * each block just before its use. So
  *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
- *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
+ *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more, nor is one that no
+ *     launch has used although launches repeat;
  *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
  *     for all passes. Any other range loses the block that came first;
  *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a running launch uses has a part
@@ -29,6 +30,8 @@ struct range {
     uint32_t used,
         interval; /* number of the latest launch with it; launches since the one before it. 0: none */
     uint32_t arrivals; /* so far */
+    uint32_t came;     /* launches by the last of these */
+    bool reached;      /* by faults of a launch, perhaps through a pointer that no operand shows */
 };
 
 struct block {
@@ -42,7 +45,6 @@ struct block {
 struct launch {
     uint32_t id, number;     /* execution ID; how many have begun with it */
     uint32_t ranges, blocks; /* that it uses */
-    bool ended;              /* and no other runs: it counts as running until the next begins */
 };
 
 struct plus {
@@ -54,6 +56,7 @@ struct plus {
     struct launch running[RUNNING];     /* in the order in which they began */
     uint32_t running_count;
     uint32_t used, used_blocks; /* ranges that running launches use; their blocks */
+    uint32_t repeat;            /* number of the latest launch that named only what others had */
 };
 
 enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
@@ -77,50 +80,6 @@ static struct range *range_at(const struct plus *plus, uint32_t range) {
     return (struct range *)ff__profile_range(&plus->profile, range);
 }
 
-/* ---- the order of arrivals ---- */
-
-static void unlink_block(struct plus *plus, struct range *range, uint32_t block) {
-    const struct block *b = &plus->blocks[block];
-    *(b->before ? &plus->blocks[b->before - 1].after : &range->first) = b->after;
-    *(b->after ? &plus->blocks[b->after - 1].before : &range->last) = b->before;
-    plus->blocks[block] = (struct block){0};
-    plus->held--;
-}
-
-static void append_block(struct plus *plus, struct range *range, uint32_t block) {
-    plus->blocks[block] = (struct block){
-        .before = range->last, .when = ++plus->arrivals, .number = ++range->arrivals};
-    *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
-    range->last = block + 1;
-    plus->held++;
-}
-
-/* Pieces of one block, with no other between, are one arrival. */
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct plus *plus = state;
-    struct range *range = range_at(plus, view->blocks[arrival->block].range);
-    uint32_t when = plus->blocks[arrival->block].when;
-    if (arrival->kind == FF_ARRIVAL_ALLOCATED || (when > 0 && when == plus->arrivals))
-        return;
-    if (when > 0)
-        unlink_block(plus, range, arrival->block);
-    append_block(plus, range, arrival->block);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    struct plus *plus = state;
-    if (leave->kind == FF_LEAVE_RELEASED && plus->blocks[leave->block].when > 0)
-        unlink_block(plus, range_at(plus, view->blocks[leave->block].range), leave->block);
-}
-
-static void range_freed(void *state, uint32_t range) {
-    *range_at(state, range) = (struct range){0};
-}
-
-static void block_freed(void *state, uint32_t block) {
-    ((struct plus *)state)->blocks[block] = (struct block){0};
-}
-
 /* ---- launches ---- */
 
 static void use_range(struct launch *launch, struct range *range, uint32_t blocks) {
@@ -138,8 +97,7 @@ static void forget_launch(struct plus *plus, uint32_t index) {
 }
 
 static struct launch *begin_launch(struct plus *plus, uint32_t id) {
-    bool over = plus->running_count == 1 && plus->running[0].ended;
-    if (over || plus->running_count == RUNNING)
+    if (plus->running_count == RUNNING)
         forget_launch(plus, 0);
     struct launch *launch = &plus->running[plus->running_count++];
     *launch = (struct launch){.id = id, .number = ++plus->launches};
@@ -150,10 +108,8 @@ static void end_launch(struct plus *plus, uint32_t id) {
     uint32_t i = 0;
     while (i < plus->running_count && plus->running[i].id != id)
         i++;
-    if (i < plus->running_count && plus->running_count > 1)
+    if (i < plus->running_count)
         forget_launch(plus, i);
-    else if (i < plus->running_count)
-        plus->running[i].ended = true;
 }
 
 static bool is_in_use(const struct plus *plus, const struct range *range) {
@@ -163,22 +119,77 @@ static bool is_in_use(const struct plus *plus, const struct range *range) {
     return false;
 }
 
+static void count_used(struct plus *plus) {
+    plus->used = plus->used_blocks = 0;
+    for (uint32_t i = 0; i < plus->running_count; i++) {
+        plus->used += plus->running[i].ranges;
+        plus->used_blocks += plus->running[i].blocks;
+    }
+}
+
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     struct plus *plus = state;
     if (!event->begins)
         end_launch(plus, event->launch);
     struct launch *launch = event->begins ? begin_launch(plus, event->launch) : NULL;
+    bool repeats = launch && event->operands;
     for (uint32_t i = 0; launch && event->operands && i < event->operand_count; i++) {
         uint32_t range = event->operands[i].range;
+        repeats = repeats && range_at(plus, range)->used > 0;
         use_range(launch, range_at(plus, range), view->ranges[range].block_count);
     }
-    plus->used = plus->used_blocks = 0;
-    for (uint32_t i = 0; i < plus->running_count; i++) {
-        plus->used += plus->running[i].ranges;
-        plus->used_blocks += plus->running[i].blocks;
-    }
+    if (repeats)
+        plus->repeat = launch->number;
+    count_used(plus);
     ff__profile_on_launch(state, view, event, advice);
+}
+
+/* ---- the order of arrivals ---- */
+
+static void unlink_block(struct plus *plus, struct range *range, uint32_t block) {
+    const struct block *b = &plus->blocks[block];
+    *(b->before ? &plus->blocks[b->before - 1].after : &range->first) = b->after;
+    *(b->after ? &plus->blocks[b->after - 1].before : &range->last) = b->before;
+    plus->blocks[block] = (struct block){0};
+    plus->held--;
+}
+
+static void append_block(struct plus *plus, struct range *range, uint32_t block) {
+    plus->blocks[block] = (struct block){
+        .before = range->last, .when = ++plus->arrivals, .number = ++range->arrivals};
+    *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
+    range->last = block + 1;
+    range->came = plus->launches;
+    plus->held++;
+}
+
+/* Pieces of one block, with no other between, are one arrival. */
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    struct plus *plus = state;
+    struct range *range = range_at(plus, view->blocks[arrival->block].range);
+    uint32_t when = plus->blocks[arrival->block].when;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED || (when > 0 && when == plus->arrivals))
+        return;
+    if (when > 0)
+        unlink_block(plus, range, arrival->block);
+    if (arrival->faulted && plus->running_count > 0)
+        range->reached = true;
+    append_block(plus, range, arrival->block);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct plus *plus = state;
+    if (leave->kind == FF_LEAVE_RELEASED && plus->blocks[leave->block].when > 0)
+        unlink_block(plus, range_at(plus, view->blocks[leave->block].range), leave->block);
+}
+
+static void range_freed(void *state, uint32_t range) {
+    *range_at(state, range) = (struct range){0};
+}
+
+static void block_freed(void *state, uint32_t block) {
+    ((struct plus *)state)->blocks[block] = (struct block){0};
 }
 
 static bool is_linear(const struct range *range) {
@@ -194,8 +205,8 @@ static bool is_passed(const struct range *range) {
 /* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
 static uint32_t next_use(const struct plus *plus, const struct range *range) {
     uint32_t age = plus->launches - range->used;
-    if (range->used == 0) /* no launch has named it */
-        return 0;
+    if (range->used == 0)
+        return plus->repeat > range->came && !range->reached ? FAR : 0;
     if (is_in_use(plus, range))
         return is_linear(range) ? range->interval : 0;
     if (range->interval == 0 || age > 2 * range->interval)
