@@ -63,7 +63,7 @@ enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
-    [LATEST] = {"latest", FF_PARAM_INT, 12, 0, 4096,
+    [LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
                 "latest arrivals that are spared, by ranges in use; at most half of the resident "
                 "blocks"},
 };
