@@ -131,6 +131,24 @@ static void test_order(void **state) {
     close_bench(&bench);
 }
 
+/* Of a line whose blocks come in pieces, the block that came first: it was last in use longest ago. */
+static void test_pieces(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 1);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    arrive_all(&bench, 0);
+    expect(&bench, 2);
+    for (uint32_t i = 0; i < EACH; i++)
+        fake_set_frame(&bench.fake, 1, i, FF_SPLIT_PAGES);
+    expect(&bench, 0);
+    arrive(&bench, 0);
+    fake_set_frame(&bench.fake, 1, 0, FF_SPLIT_PAGES);
+    expect(&bench, 1);
+    close_bench(&bench);
+}
+
 /* A range that is used as a whole, but in no order, loses what came last, too. */
 static void test_intensity(void **state) {
     (void)state;
@@ -308,7 +326,7 @@ int main(void) {
         cmocka_unit_test(test_next_use), cmocka_unit_test(test_latest),
         cmocka_unit_test(test_shares),   cmocka_unit_test(test_beside),
         cmocka_unit_test(test_unnamed),  cmocka_unit_test(test_between),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

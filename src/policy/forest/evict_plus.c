@@ -7,7 +7,7 @@
  *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more, nor is one that no
  *     launch has used although launches repeat;
  *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
- *     for all passes. Any other range loses the block that came first;
+ *     for all passes. Any other range, and one whose blocks come in pieces, loses the block that came first;
  *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a running launch uses has a part
  *     of them, because a launch may pass a small range slowly while it passes a large one, whose arrivals are then the latest;
  *   - what a running launch uses in another order than a line may be needed at once.
@@ -255,11 +255,17 @@ static bool can_go(const struct hunt *hunt, uint32_t range, uint32_t block) {
            ff_view_evictable(hunt->naming.view, hunt->plus->tier, block);
 }
 
+/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. */
+static bool comes_whole(const struct hunt *hunt, const struct range *range) {
+    return range->last &&
+           ff_view_granule(hunt->naming.view, hunt->plus->tier, range->last - 1) == FF_BLOCK_PAGES;
+}
+
 static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
     const struct plus *plus = hunt->plus;
     const struct range *range = range_at(plus, number);
     uint32_t use = next_use(plus, range);
-    bool newest = is_passed(range) && use != FAR;
+    bool newest = is_passed(range) && use != FAR && comes_whole(hunt, range);
     struct candidate candidate = {FF_NONE, use, 0, newest};
     uint32_t at = newest ? range->last : range->first;
     while (at && !can_go(hunt, number, at - 1))
