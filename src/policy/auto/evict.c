@@ -7,8 +7,8 @@
  * that the work has changed.
  *
  * A block whose content is dead as a whole needs no copy, neither now nor when its allocator gives it out again; but that may be
- * soon, and then it faults, while an old block may never be needed again. So dead blocks leave first as long as coming back
- * costs them less, by how many of the latest victims came back and what it costs each of them. */
+ * soon, so that it leaves no room to others and faults again, while an old block may never be needed. So dead blocks leave first
+ * as long as their coming back costs less than that of others, each for the room that it left until then. */
 #include "policy/auto/inner.h"
 #include "policy/common/regret.h"
 #include "policy/common/reserve.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
-#define RECENT         128u /* victims that count */
+#define RECENT         128u /* evictions after which what is known of fates counts half */
 #define TRIALS         32u  /* while dead blocks are not to leave first, one in so many does */
 #define DEAD_COST      0.5 /* of a living block's coming back, where the link's costs are not known */
 
@@ -39,9 +39,11 @@ struct record {
     uint8_t life;  /* enum life, of the victim that it was named as last */
 };
 
-/* What became of the latest victims. */
+/* What became of victims of late. */
 struct fate {
-    uint32_t left, back; /* how many there were, and how many of these came back */
+    uint32_t absent; /* blocks that have not come back */
+    double back;     /* how many came back, */
+    double slots; /* and what room all of them left to others until then: blocks times evictions */
 };
 
 struct auto_evict {
@@ -90,9 +92,8 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void has_come_back(struct auto_evict *self, uint64_t capacity, struct record *record) {
     enum evictor evictor = record->gone - 1u;
-    struct fate *fate = &self->fates[record->life];
-    if (fate->back < fate->left)
-        fate->back++;
+    self->fates[record->life].absent--;
+    self->fates[record->life].back++;
     self->dead_back += record->life == DEAD;
     self->back[evictor]++;
     if (evictor != FORECAST)
@@ -101,16 +102,19 @@ static void has_come_back(struct auto_evict *self, uint64_t capacity, struct rec
     record->gone = 0;
 }
 
-static void count_left(struct fate *fate) {
-    if (++fate->left < RECENT)
-        return;
-    fate->left /= 2;
-    fate->back /= 2;
+static void count_left(struct auto_evict *self, enum life life) {
+    bool is_long = self->evictions % RECENT == 0;
+    self->fates[life].absent++;
+    for (enum life i = ALIVE; i < LIVES; i++) {
+        struct fate *fate = &self->fates[i];
+        fate->slots = (fate->slots + fate->absent) * (is_long ? 0.5 : 1);
+        fate->back *= is_long ? 0.5 : 1;
+    }
 }
 
 static void has_left(struct auto_evict *self, struct record *record) {
     enum evictor evictor = record->named - 1u;
-    count_left(&self->fates[record->life]);
+    count_left(self, record->life);
     self->dead += record->life == DEAD;
     self->by[evictor]++;
     if (evictor != FORECAST)
@@ -164,6 +168,8 @@ static void block_freed(void *state, uint32_t block) {
     struct auto_evict *self = state;
     struct record *record = &self->records[block];
     ff__inner_block_freed(self->inner, EVICTORS, block);
+    if (record->gone)
+        self->fates[record->life].absent--;
     if (record->named || record->gone) /* otherwise what was never written stays unallocated */
         *record = (struct record){0};
 }
@@ -223,14 +229,11 @@ static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
     return dead > 0;
 }
 
-static double share_that_came_back(const struct fate *fate) {
-    return (fate->back + 1.0) / (fate->left + 1.0);
-}
-
+/* By what it costs, for the room that it leaves to others, that a victim comes back. */
 static bool are_dead_first(struct auto_evict *self) {
-    double dead = self->dead_cost * share_that_came_back(&self->fates[DEAD]);
-    return self->has_dead &&
-           (dead <= share_that_came_back(&self->fates[ALIVE]) || ++self->spared % TRIALS == 0);
+    const struct fate *dead = &self->fates[DEAD], *alive = &self->fates[ALIVE];
+    bool better = self->dead_cost * dead->back * alive->slots <= alive->back * dead->slots;
+    return self->has_dead && (better || ++self->spared % TRIALS == 0);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
