@@ -202,7 +202,7 @@ static enum evictor choose(const struct auto_evict *self, const struct ff_view *
 
 static void name(struct auto_evict *self, uint32_t block, enum evictor evictor, enum life life) {
     self->records[block].named = (uint8_t)(evictor + 1);
-    self->records[block].life = life;
+    self->records[block].life = (uint8_t)life;
 }
 
 static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_view *view,
