@@ -150,11 +150,11 @@ static double scan_seconds(struct ff_stream *stream, struct scan *scan, size_t s
     return seconds_since(start);
 }
 
-static void bench_scan(void) {
+static void scan_under(const char *system, const char *name) {
     size_t size = 256 * MB;
     struct series series = {.count = 0};
     for (int run = -1; run < bench.runs; run++) {
-        struct ff_context *context = open_context("nvidia-1", 170 * MB, FF_HANDLER_ADAPTIVE);
+        struct ff_context *context = open_context(system, 170 * MB, FF_HANDLER_ADAPTIVE);
         struct ff_stream *stream;
         struct scan scan = {.data = alloc_managed(context, size)};
         memset((char *)(uintptr_t)scan.data, 1, size);
@@ -169,7 +169,13 @@ static void bench_scan(void) {
         ff_stream_destroy(stream);
         ff_close(context);
     }
-    report("scan.cyclic", "GB/s", &series);
+    report(name, "GB/s", &series);
+}
+
+static void bench_scan(void) {
+    scan_under("nvidia-1", "scan.cyclic");
+    scan_under("keep", "scan.cyclic.keep");
+    scan_under("auto", "scan.cyclic.auto");
 }
 
 /* ---- overhead when everything fits ---- */

@@ -47,7 +47,9 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
         return FF_DROP_NO_ROOM;
     }
     ff__job_bring(engine, block, tier, &wanted, job);
-    job->launch = advice->launch == FF_NONE ? engine->launch[tier] : advice->launch;
+    job->launch = advice->launch == FF_NONE
+                      ? ff__running_with(&engine->running[tier], engine->space.blocks[block].range)
+                      : advice->launch;
     return FF_DROPS;
 }
 
@@ -132,7 +134,7 @@ static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advi
 static enum ff_drop sample(const struct ff__engine *engine, const struct ff_advice *advice) {
     const struct ff__sampler *sampler = &engine->sampler;
     uint32_t tier = advice->tier, range = engine->space.blocks[advice->block].range;
-    uint32_t running = engine->launch[tier];
+    uint32_t running = ff__running_with(&engine->running[tier], range);
     if (!sampler->sample)
         return FF_DROP_UNSUPPORTED;
     if (running == FF_NONE || (advice->launch != FF_NONE && advice->launch != running))

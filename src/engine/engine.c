@@ -114,8 +114,6 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;
     engine->virtual_time = config->virtual_time;
-    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
-        engine->launch[tier] = FF_NONE;
     engine->late_head = FF_NONE;
     status = set_capacities(engine, config);
     set_view(engine);
@@ -216,6 +214,8 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     ff__tell_range_freed(engine, range);
     if (engine->sampler.forget)
         engine->sampler.forget(engine->sampler.self, range);
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        ff__running_forget_range(&engine->running[tier], range);
     ff__totals_forget_range(engine, range);
     ff__learning_forget_range(engine, range);
     for (uint32_t i = 0; i < r->block_count; i++) {
@@ -226,6 +226,13 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     }
     ff__range_remove(&engine->space, range);
     ff__memory_count(engine);
+}
+
+/* Those that had the ID's slot before it. */
+static void forget_owners(struct ff__engine *engine, uint32_t id) {
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        ff__running_forget_slot(&engine->running[tier], ff_launch_slot(id));
+    ff__totals_forget_launch(engine, id);
 }
 
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,
@@ -240,12 +247,13 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
     if (id == FF_NONE)
         return 0;
     if (engine->launches.given > given)
-        ff__totals_forget_launch(engine, id);
+        forget_owners(engine, id);
     if (begins) {
-        engine->launch[tier] = id;
+        ff__running_begin(&engine->running[tier], id, launch->operands, launch->operand_count);
         engine->kernel_of_launch[ff_launch_slot(id)] = (uint16_t)launch->kernel;
-    } else if (engine->launch[tier] == id) /* of several at a time, the one that began last is it */
-        engine->launch[tier] = FF_NONE;
+    } else {
+        ff__running_end(&engine->running[tier], id);
+    }
     engine->space.stats.launches += begins;
     struct ff_event event = {.kind = begins ? FF_EVENT_LAUNCH : FF_EVENT_LAUNCH_END,
                              .tier = tier,
@@ -328,9 +336,10 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
     const struct ff__space *space = &engine->space;
     for (uint32_t i = 0; i < count; i++) {
         struct ff_fault_group *group = &groups[i];
+        uint32_t range = space->blocks[group->block].range;
         if (group->tier == FF_NONE)
-            group->tier = space->ranges[space->blocks[group->block].range].home_tier;
-        group->launch = engine->launch[group->tier];
+            group->tier = space->ranges[range].home_tier;
+        group->launch = ff__running_with(&engine->running[group->tier], range);
     }
     engine->prefetch->on_batch(engine->prefetch_state, ff__engine_view(engine, now_ns), groups,
                                count, advice);

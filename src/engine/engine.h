@@ -12,6 +12,7 @@
 #include "base/queue.h"
 #include "engine/backend.h"
 #include "engine/launch_ids.h"
+#include "engine/running.h"
 #include "policy/registry.h"
 #include "space/space.h"
 
@@ -173,12 +174,12 @@ struct ff__engine {
     bool virtual_time;
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
-    uint32_t launch[FF_TIERS_MAX];      /* execution ID running on the device, FF_NONE */
-    struct ff_link_cost *links;         /* [from * tier_count + to] */
-    struct ff_totals *range_totals;     /* [range] */
-    struct ff_totals *launch_totals;    /* [slot of an execution ID] */
-    struct ff_totals *kernel_totals;    /* [number of a kernel] */
-    uint16_t *kernel_of_launch;         /* [slot of an execution ID] */
+    struct ff__running running[FF_TIERS_MAX];
+    struct ff_link_cost *links;      /* [from * tier_count + to] */
+    struct ff_totals *range_totals;  /* [range] */
+    struct ff_totals *launch_totals; /* [slot of an execution ID] */
+    struct ff_totals *kernel_totals; /* [number of a kernel] */
+    uint16_t *kernel_of_launch;      /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */

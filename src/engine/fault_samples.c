@@ -73,9 +73,6 @@ static void forget(void *self, uint32_t range) {
         struct ff__sample_row *row = row_of(table, range);
         if (row)
             row->armed = false;
-        for (uint32_t i = 0; i < table->operand_count; i++)
-            if (table->operands[i] == range)
-                table->operands[i--] = table->operands[--table->operand_count];
         table->range_used[range] = 0;
     }
 }
@@ -149,14 +146,16 @@ static void show(struct ff__fault_samples *samples, uint32_t tier, struct ff__sa
 
 /* ---- launches ---- */
 
-static void use_operands(struct ff__sample_table *table, uint64_t now_ns) {
-    for (uint32_t i = 0; i < table->operand_count; i++)
-        table->range_used[table->operands[i]] = now_ns;
+static void use_operands(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns) {
+    const struct ff__running *running = &samples->engine->running[tier];
+    for (uint32_t l = 0; l < running->count; l++)
+        for (uint32_t i = 0; i < running->launches[l].operand_count; i++)
+            samples->tables[tier].range_used[running->launches[l].operands[i]] = now_ns;
 }
 
 void ff__fault_samples_use(struct ff__fault_samples *samples, uint64_t now_ns) {
     for (uint32_t tier = 1; samples->tables && tier < samples->engine->space.tier_count; tier++)
-        use_operands(&samples->tables[tier], now_ns);
+        use_operands(samples, tier, now_ns);
 }
 
 void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff__launch *launch,
@@ -165,19 +164,15 @@ void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff_
         return;
     struct ff__sample_table *table = &samples->tables[launch->tier];
     for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
-        table->rows[i].armed = false;
-    table->operand_count = 0;
+        if (!ff__running_has(&samples->engine->running[launch->tier], table->rows[i].launch))
+            table->rows[i].armed = false;
     for (uint32_t i = 0; launch->operands && i < launch->operand_count; i++)
-        if (table->operand_count < FF__SAMPLE_OPERANDS)
-            table->operands[table->operand_count++] = launch->operands[i].range;
-    use_operands(table, now_ns);
+        table->range_used[launch->operands[i].range] = now_ns;
 }
 
 void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns) {
-    if (!samples->tables)
-        return;
-    use_operands(&samples->tables[tier], now_ns);
-    samples->tables[tier].operand_count = 0;
+    if (samples->tables)
+        use_operands(samples, tier, now_ns);
 }
 
 /* ---- arrivals ---- */

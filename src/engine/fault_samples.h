@@ -17,13 +17,12 @@
 
 #include "engine/engine.h"
 
-#define FF__SAMPLE_ROWS     10u /* ranges that are sampled at a time; as in Forest's table */
-#define FF__SAMPLE_ROUNDS   10u /* after which a row is ceased; likewise */
-#define FF__SAMPLE_SHARE    40u /* percent of a range's leaves that come between rounds, but */
-#define FF__SAMPLE_LEAST    16u /* so many at least, */
-#define FF__SAMPLE_MOST     256u /* and no more: a round of a large range is a small share; all ours */
-#define FF__SAMPLES_MAX     (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
-#define FF__SAMPLE_OPERANDS 16u /* of a launch, whose ranges count as in use while it runs */
+#define FF__SAMPLE_ROWS   10u  /* ranges that are sampled at a time; as in Forest's table */
+#define FF__SAMPLE_ROUNDS 10u  /* after which a row is ceased; likewise */
+#define FF__SAMPLE_SHARE  40u  /* percent of a range's leaves that come between rounds, but */
+#define FF__SAMPLE_LEAST  16u  /* so many at least, */
+#define FF__SAMPLE_MOST   256u /* and no more: a round of a large range is a small share; all ours */
+#define FF__SAMPLES_MAX   (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
 
 struct ff__sample_row {
     bool armed;
@@ -37,10 +36,9 @@ struct ff__sample_row {
 /* Of one device. */
 struct ff__sample_table {
     struct ff__sample_row rows[FF__SAMPLE_ROWS];
-    uint32_t operands[FF__SAMPLE_OPERANDS], operand_count; /* ranges of the running launch */
-    uint32_t clock;                                        /* arrivals so far */
-    uint64_t *range_used;                                  /* [range] ns */
-    uint32_t *page_used; /* [block * FF_BLOCK_PAGES + page] as in struct ff_last_uses */
+    uint32_t clock;       /* arrivals so far */
+    uint64_t *range_used; /* [range] ns */
+    uint32_t *page_used;  /* [block * FF_BLOCK_PAGES + page] as in struct ff_last_uses */
 };
 
 /* Zero where no policy must see samples. */
@@ -53,14 +51,14 @@ struct ff__fault_samples {
 int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine);
 void ff__fault_samples_close(struct ff__fault_samples *samples);
 
-/* A launch is about to begin: samples of the one before are no longer wanted. */
+/* A launch is about to begin: samples of those that have ended are no longer wanted. */
 void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff__launch *launch,
                              uint64_t now_ns);
 
 /* The operands of running launches are in use now: before policies are asked who leaves. */
 void ff__fault_samples_use(struct ff__fault_samples *samples, uint64_t now_ns);
 
-/* A launch has ended. */
+/* A launch is about to end. */
 void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns);
 
 /* A job has been finished. Shows a round if one is due; what the policies advise is to be queued. */

@@ -310,7 +310,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
         return -EFAULT;
     if (group->tier == FF_NONE)
         group->tier = space->ranges[space->blocks[block].range].home_tier;
-    group->launch = engine->launch[group->tier];
+    group->launch = ff__running_with(&engine->running[group->tier], space->blocks[block].range);
     struct ff_facts *facts = ff__facts(space, block);
     struct ff_mask valid = ff__block_pages(space, block);
     group->faulted = ff_mask_and(&group->faulted, &valid);
@@ -436,12 +436,13 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
         stats->pages_dropped += pages - pages_copied;
     else
         stats->pages_fetched += out->lends ? 0 : pages;
-    ff__totals_add(engine, block, engine->launch[out->from.tier],
+    uint32_t range = engine->space.blocks[block].range;
+    ff__totals_add(engine, block, ff__running_with(&engine->running[out->from.tier], range),
                    &(struct ff_totals){.pages_out = pages_copied});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
                              .tier = out->from.tier,
                              .block = block,
-                             .range = engine->space.blocks[block].range,
+                             .range = range,
                              .launch = FF_NONE,
                              .now_ns = engine->view.now_ns};
     ff__engine_tell(engine, &event);

@@ -92,7 +92,7 @@ struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier
                               ff__space_excess(&engine->space, tier) * FF_PAGE_SIZE,
                               engine->place->place && engine->guests,
                               engine->space.stats.faults + engine->space.stats.launches,
-                              engine->launch[tier] != FF_NONE};
+                              engine->running[tier].count > 0};
     pthread_mutex_unlock(&pipeline->lock);
     return usage;
 }

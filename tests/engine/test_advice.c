@@ -223,10 +223,10 @@ static void test_sample(void **state) {
     carry_out(&job);
     assert_int_equal(sampled.range, engine.space.blocks[block].range);
     assert_int_equal(sampled.tier, 1);
-    assert_int_equal(sampled.launch, engine.launch[1]);
+    assert_int_equal(sampled.launch, ff__running_latest(&engine.running[1]));
     assert_true(sampled.wanted);
     sample.until_ns = 0;
-    sample.launch = engine.launch[1];
+    sample.launch = ff__running_latest(&engine.running[1]);
     assert_int_equal(advise(&sample), FF__JOB_NONE);
     assert_false(sampled.wanted);
     sample.launch++;
@@ -370,7 +370,7 @@ static void test_totals(void **state) {
     open_engine("nvidia-1", 4);
     uint32_t block = add_range(FF_BLOCK_PAGES), range = engine.space.blocks[block].range;
     assert_int_equal(tell_launch(&engine, 1, 1, 9, true), 0);
-    uint32_t launch = engine.launch[1];
+    uint32_t launch = ff__running_latest(&engine.running[1]);
     bring(block, 7, 9); /* begins at 1000, ends at 2000; the block comes along */
     const struct ff_totals *of_range = &engine.view.range_totals[range];
     const struct ff_totals *of_launch = &engine.view.launch_totals[ff_launch_slot(launch)];

@@ -65,11 +65,16 @@ static void begin(uint64_t identity, uint32_t range) {
     assert_int_equal(ff__engine_launch(&engine, clock_ns, &launch, &advice), 0);
 }
 
+static void end(uint64_t identity) {
+    ff__fault_samples_end(&samples, 1, ++clock_ns);
+    assert_int_equal(tell_launch(&engine, clock_ns, 1, identity, false), 0);
+}
+
 static void ask(uint32_t block, bool wanted) {
     const struct ff_advice advice = {.action = FF_SAMPLE,
                                      .block = block,
                                      .tier = 1,
-                                     .launch = engine.launch[1],
+                                     .launch = ff__running_latest(&engine.running[1]),
                                      .until_ns = wanted};
     ff__engine_sample(&engine, &advice);
 }
@@ -100,7 +105,7 @@ static void test_round(void **state) {
     }
     assert_int_equal(shown.rounds, 1);
     assert_int_equal(shown.range, range);
-    assert_int_equal(shown.launch, engine.launch[1]);
+    assert_int_equal(shown.launch, ff__running_latest(&engine.running[1]));
     assert_int_equal(shown.tier, 1);
     assert_int_equal(shown.count, ROUND);
     for (uint32_t i = 0; i < ROUND; i++) {
@@ -145,6 +150,7 @@ static void test_armed(void **state) {
     for (uint32_t i = 64; i < LEAVES; i++)
         use(block, i);
     ask(block, true);
+    end(7);
     begin(8, range);
     for (uint32_t pass = 0; pass < 3; pass++) {
         for (uint32_t i = 0; i < LEAVES / FF__BLOCK_LEAVES; i++)
@@ -165,7 +171,23 @@ static void test_armed(void **state) {
     remove_range(block);
     for (uint32_t i = 0; i < FF__SAMPLE_ROWS; i++)
         assert_false(samples.tables[1].rows[i].armed);
-    assert_int_equal(samples.tables[1].operand_count, 0);
+    assert_int_equal(engine.running[1].launches[0].operand_count, 0);
+    close_samples();
+}
+
+/* What one launch has armed stays so when another begins and ends beside it. */
+static void test_beside(void **state) {
+    (void)state;
+    uint32_t block = open_samples(), other = add_range(FF_BLOCK_PAGES);
+    begin(7, engine.space.blocks[block].range);
+    uint32_t launch = ff__running_latest(&engine.running[1]);
+    ask(block, true);
+    begin(8, engine.space.blocks[other].range);
+    end(8);
+    for (uint32_t i = 0; i < ROUND; i++)
+        use(block, i);
+    assert_int_equal(shown.rounds, 1);
+    assert_int_equal(shown.launch, launch);
     close_samples();
 }
 
@@ -205,6 +227,7 @@ static void test_last_uses(void **state) {
     assert_int_equal(uses->range[range], came + 100);
     assert_int_equal(uses->range[other_range], came + 1);
     ff__fault_samples_end(&samples, 1, came + 200);
+    assert_int_equal(tell_launch(&engine, came + 200, 1, 7, false), 0);
     ff__fault_samples_use(&samples, came + 300);
     assert_int_equal(uses->range[range], came + 200);
     const uint32_t *page = &uses->page[(size_t)other * FF_BLOCK_PAGES];
@@ -219,9 +242,9 @@ static void test_last_uses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round),     cmocka_unit_test(test_again),
-        cmocka_unit_test(test_armed),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_last_uses),
+        cmocka_unit_test(test_round), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_armed), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_rows),  cmocka_unit_test(test_last_uses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

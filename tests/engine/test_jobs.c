@@ -665,20 +665,66 @@ static void test_dead_pages_are_not_copied(void **state) {
 static void test_launches_get_ids(void **state) {
     (void)state;
     open_engine("nvidia", 4);
-    assert_int_equal(engine.launch[1], FF_NONE);
+    assert_int_equal(ff__running_latest(&engine.running[1]), FF_NONE);
     assert_int_equal(tell_launch(&engine, 1, 1, 0, true), 0); /* 0 is an identity, too */
-    assert_int_equal(engine.launch[1], 0);
+    assert_int_equal(ff__running_latest(&engine.running[1]), 0);
     assert_int_equal(tell_launch(&engine, 2, 2, UINT64_MAX, true), 0);
-    assert_int_equal(engine.launch[2], 1);
+    assert_int_equal(ff__running_latest(&engine.running[2]), 1);
     assert_int_equal(tell_launch(&engine, 3, 1, 0, false), 0);
-    assert_int_equal(engine.launch[1], FF_NONE);
+    assert_int_equal(ff__running_latest(&engine.running[1]), FF_NONE);
     assert_int_equal(tell_launch(&engine, 4, 1, UINT64_MAX, true), 0);
-    assert_int_equal(engine.launch[1], 1);
+    assert_int_equal(ff__running_latest(&engine.running[1]), 1);
     struct ff_fault_group group = group_of(add_range(10), 0, 1);
     assert_int_equal(ff__engine_fault(&engine, 1000, &group, &job), FF__JOB_RUN);
     assert_int_equal(group.launch, 1);
     carry_out(&job);
     assert_int_equal(engine.space.stats.launches, 3);
+    close_engine();
+}
+
+static uint32_t launch_of_fault(uint32_t block) {
+    struct ff_fault_group group = group_of(block, 0, 1);
+    if (ff__engine_fault(&engine, 1000, &group, &job) == FF__JOB_RUN)
+        carry_out(&job);
+    return group.launch;
+}
+
+static void begin_with(uint64_t identity, uint32_t range, uint32_t second) {
+    const struct ff_operand operands[] = {{.range = range}, {.range = second}};
+    const struct ff__launch launch = {
+        .tier = 1, .begins = true, .identity = identity, .operands = operands, .operand_count = 2};
+    struct ff_advice_list none = {.capacity = 0};
+    assert_int_equal(ff__engine_launch(&engine, 1, &launch, &none), 0);
+}
+
+/* A fault belongs to the running launch that names its range; other faults to the launch that began last. */
+static void test_launches_at_a_time(void **state) {
+    (void)state;
+    open_engine("nvidia", 4);
+    uint32_t blocks[3], ranges[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        blocks[i] = add_range(10);
+        ranges[i] = engine.space.blocks[blocks[i]].range;
+    }
+    begin_with(0, ranges[0], ranges[0]);
+    begin_with(1, ranges[1], ranges[0]);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(launch_of_fault(blocks[i]), 1);
+    assert_int_equal(tell_launch(&engine, 3, 1, 1, false), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(launch_of_fault(blocks[i]), 0);
+    begin_with(2, ranges[2], ranges[2]);
+    assert_int_equal(launch_of_fault(blocks[0]), 0);
+    assert_int_equal(launch_of_fault(blocks[1]), 2); /* nobody names it */
+    assert_int_equal(launch_of_fault(blocks[2]), 2);
+    remove_range(blocks[0]);
+    assert_int_equal(ff__running_with(&engine.running[1], ranges[0]), 2);
+    for (uint32_t i = 3; i < 3 + FF__RUNNING_MAX;
+         i++) /* without an end: the oldest are forgotten */
+        assert_int_equal(tell_launch(&engine, 7, 1, i, true), 0);
+    assert_int_equal(engine.running[1].count, FF__RUNNING_MAX);
+    assert_false(ff__running_has(&engine.running[1], 2));
+    assert_true(ff__running_has(&engine.running[1], 3));
     close_engine();
 }
 
@@ -695,10 +741,10 @@ static void test_identities_without_end(void **state) {
     uint32_t block = add_range(8 * 512);
     for (uint32_t i = 0; i < LAUNCHES; i++) {
         assert_int_equal(tell_launch(&engine, i, 1, 0, true), 0); /* is launched all the time */
-        assert_int_equal(engine.launch[1], 0);
+        assert_int_equal(ff__running_latest(&engine.running[1]), 0);
         assert_int_equal(tell_launch(&engine, i, 1, 0, false), 0);
         assert_int_equal(tell_launch(&engine, i, 1, 1000 + i, true), 0);
-        ids[i] = engine.launch[1];
+        ids[i] = ff__running_latest(&engine.running[1]);
         assert_int_equal(ff_launch_slot(ids[i]), 1 + i % (LIMIT - 1));
         for (uint32_t before = 0; before < i; before++)
             assert_int_not_equal(ids[before], ids[i]);
@@ -723,12 +769,12 @@ static void test_end_of_a_forgotten_launch(void **state) {
     fake_open(&fake, &engine.space, 1);
     assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
     assert_int_equal(tell_launch(&engine, 2, 1, 8, true), 0);
-    uint32_t id = engine.launch[1];
+    uint32_t id = ff__running_latest(&engine.running[1]);
     assert_int_equal(id, FF_LAUNCH_SLOTS);
     assert_int_equal(tell_launch(&engine, 3, 1, 7, false), 0);
-    assert_int_equal(engine.launch[1], id);
+    assert_int_equal(ff__running_latest(&engine.running[1]), id);
     assert_int_equal(tell_launch(&engine, 4, 1, 8, false), 0);
-    assert_int_equal(engine.launch[1], FF_NONE);
+    assert_int_equal(ff__running_latest(&engine.running[1]), FF_NONE);
     close_engine();
 }
 
@@ -774,6 +820,7 @@ int main(void) {
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
         cmocka_unit_test(test_launches_get_ids),
+        cmocka_unit_test(test_launches_at_a_time),
         cmocka_unit_test(test_identities_without_end),
         cmocka_unit_test(test_end_of_a_forgotten_launch),
         cmocka_unit_test(test_ids_begin_anew),

@@ -154,7 +154,7 @@ static void test_freed_launch(void **state) {
     uint32_t block = add_range(512);
     assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
     ff__engine_learn_all(&engine);
-    uint32_t id = engine.launch[1];
+    uint32_t id = ff__running_latest(&engine.running[1]);
     bring(block, 0, 1);
     assert_true(ff__engine_take_events(&engine, &step));
     ff__engine_learn(&engine, &step);
@@ -162,9 +162,9 @@ static void test_freed_launch(void **state) {
     ff__engine_publish(&engine, &step);
     assert_int_equal(shown_count, 1);
     assert_int_equal(shown[0].launch, id);
-    assert_int_not_equal(engine.launch[1], id);
+    assert_int_not_equal(ff__running_latest(&engine.running[1]), id);
     ff__engine_learn_all(&engine);
-    assert_int_equal(shown[0].launch, engine.launch[1]);
+    assert_int_equal(shown[0].launch, ff__running_latest(&engine.running[1]));
     close_engine();
 }
 

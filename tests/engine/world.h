@@ -586,7 +586,7 @@ static inline void step_samples(struct world *world) {
                                     .tier = 1 + below(world, space_of(world)->tier_count - 1),
                                     .items = samples,
                                     .count = below(world, 65)};
-    uint32_t running = world->engine.launch[round.tier];
+    uint32_t running = ff__running_latest(&world->engine.running[round.tier]);
     round.launch = below(world, 4) ? running : below(world, 6);
     for (uint32_t i = 0; i < round.count; i++) {
         uint32_t block = r->first_block + below(world, r->block_count);

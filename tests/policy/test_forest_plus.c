@@ -17,6 +17,7 @@ struct bench {
     struct ff_range ranges[RANGES];
     struct instance instance;
     struct ff_advice items[16];
+    uint32_t running; /* the kernel that was launched last */
 };
 
 static void open_bench(struct bench *bench, int64_t latest) {
@@ -42,12 +43,25 @@ static void close_bench(struct bench *bench) {
     fake_close(&bench->fake);
 }
 
-/* Launches a kernel that uses one range, and is numbered like it. */
-static void launch(struct bench *bench, uint32_t range) {
-    const struct ff_operand operand = {.range = range, .reads = true};
-    const struct ff_launch_event event = {range, 1, true, &operand, 1};
+static void tell_launch(struct bench *bench, const struct ff_launch_event *event) {
     struct ff_advice_list advice = {.items = bench->items, .capacity = 16};
-    plus->base.on_launch(bench->instance.state, &bench->fake.view, &event, &advice);
+    plus->base.on_launch(bench->instance.state, &bench->fake.view, event, &advice);
+}
+
+/* Launches a kernel that uses one range, and is numbered like it, beside what runs. */
+static void launch_beside(struct bench *bench, uint32_t range) {
+    const struct ff_operand operand = {.range = range, .reads = true};
+    tell_launch(bench, &(struct ff_launch_event){range, 1, true, &operand, 1});
+    bench->running = range;
+}
+
+static void end(struct bench *bench, uint32_t launch) {
+    tell_launch(bench, &(struct ff_launch_event){.launch = launch, .tier = 1});
+}
+
+static void launch(struct bench *bench, uint32_t range) {
+    end(bench, bench->running);
+    launch_beside(bench, range);
 }
 
 /* The range is linear under that kernel, which runs. */
@@ -114,6 +128,24 @@ static void test_order(void **state) {
     expect(&bench, 1);
     arrive(&bench, 0);
     expect(&bench, 3);
+    close_bench(&bench);
+}
+
+/* Of a line whose blocks come in pieces, the block that came first: it was last in use longest ago. */
+static void test_pieces(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 1);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    arrive_all(&bench, 0);
+    expect(&bench, 2);
+    for (uint32_t i = 0; i < EACH; i++)
+        fake_set_frame(&bench.fake, 1, i, FF_SPLIT_PAGES);
+    expect(&bench, 0);
+    arrive(&bench, 0);
+    fake_set_frame(&bench.fake, 1, 0, FF_SPLIT_PAGES);
+    expect(&bench, 1);
     close_bench(&bench);
 }
 
@@ -188,18 +220,79 @@ static void test_shares(void **state) {
     static const struct ff_operand operands[] = {{.range = 0}, {.range = 1}};
     const struct ff_launch_event event = {0, 1, true, operands, 2};
     struct bench bench;
-    struct ff_advice_list advice = {.items = bench.items, .capacity = 16};
     open_bench(&bench, 4);
-    plus->base.on_launch(bench.instance.state, &bench.fake.view, &event, &advice);
+    tell_launch(&bench, &event);
     show_line_under(&bench, 0, 0);
     show_line_under(&bench, 0, 1);
     arrive_all(&bench, 1);
     arrive_all(&bench, 0);
     expect(&bench, 1); /* of 0 to 3 and 4 to 7, two each are spared */
-    advice.count = 0;
-    plus->base.on_launch(bench.instance.state, &bench.fake.view, &event, &advice);
+    end(&bench, 0);
+    tell_launch(&bench, &event);
     launch(&bench, 0);
     expect(&bench, EACH + EACH - 1); /* both are needed in one launch */
+    close_bench(&bench);
+}
+
+/* What no launch has named may be needed until launches repeat without it, unless one has faulted there. */
+static void test_unnamed(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 0);
+    arrive_all(&bench, 0);
+    arrive_all(&bench, 1);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH - 1); /* both may be needed now; a line loses its newest */
+    end(&bench, 0);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH);
+    arrive(&bench, 2 * EACH); /* by a fault, while the launch runs */
+    for (uint32_t i = 0; i < EACH; i++)
+        leave(&bench, EACH + i);
+    end(&bench, 0);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    expect(&bench, EACH - 1);
+    close_bench(&bench);
+}
+
+/* Between launches, what the last one has used is needed after as many as before. */
+static void test_between(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 0);
+    launch(&bench, 0);
+    launch(&bench, 1);
+    launch(&bench, 0); /* in no order: all of it may be needed now */
+    end(&bench, 0);
+    arrive_all(&bench, 2); /* as an upload does: may be needed, too */
+    arrive_all(&bench, 0);
+    expect(&bench, 0);
+    close_bench(&bench);
+}
+
+/* Launches of another queue begin and end beside one that takes long: what it uses is still in use. */
+static void test_beside(void **state) {
+    (void)state;
+    struct bench bench;
+    open_bench(&bench, 4);
+    launch(&bench, 0);
+    show_line(&bench, 0);
+    arrive_all(&bench, 0);
+    arrive_all(&bench, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        launch_beside(&bench, 1);
+        show_line(&bench, 1);
+        expect(&bench, EACH + 1); /* two of each are spared */
+        end(&bench, 1);
+        expect(&bench,
+               i == 0 ? EACH : EACH + EACH - 1); /* not needed again, as it seems; in one launch */
+    }
+    for (uint32_t i = 0; i < EACH; i++)
+        leave(&bench, EACH + i);
+    expect(&bench, 1);
     close_bench(&bench);
 }
 
@@ -231,7 +324,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),    cmocka_unit_test(test_intensity),
         cmocka_unit_test(test_next_use), cmocka_unit_test(test_latest),
-        cmocka_unit_test(test_shares),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_unnamed),  cmocka_unit_test(test_between),
+        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

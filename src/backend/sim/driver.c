@@ -74,7 +74,7 @@ static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
 
 /* Its execution ID has had a fault. */
 static void note_kernel(struct sim *sim, const struct device *device) {
-    uint32_t id = sim->engine.launch[device->tier], slot = ff_launch_slot(id);
+    uint32_t id = ff__running_latest(&sim->engine.running[device->tier]), slot = ff_launch_slot(id);
     if (id == FF_NONE)
         return;
     if (slot >= sim->faulted_capacity) {

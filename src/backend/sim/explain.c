@@ -17,7 +17,7 @@ static bool make_room(struct sim *sim, uint32_t slot) {
 }
 
 void ff__explain_kernel(struct sim *sim, const struct device *device) {
-    uint32_t id = sim->engine.launch[device->tier], slot = ff_launch_slot(id);
+    uint32_t id = ff__running_latest(&sim->engine.running[device->tier]), slot = ff_launch_slot(id);
     if (!sim->config->explain || id == FF_NONE)
         return;
     if (slot >= sim->kernel_name_count && !make_room(sim, slot))

@@ -4,17 +4,21 @@
  * passed is needed last, and what came longest ago may be the next: Forest's order (evict.c), and any order by age, evicts
  * each block just before its use. So
  *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
- *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more;
+ *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more, nor is one that no
+ *     launch has used although launches repeat;
  *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
- *     for all passes. Any other range loses the block that came first;
- *   - the `latest` arrivals are spared, which the threads may still be using. Each range that the running launch uses has a part
+ *     for all passes. Any other range, and one whose blocks come in pieces, loses the block that came first;
+ *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a running launch uses has a part
  *     of them, because a launch may pass a small range slowly while it passes a large one, whose arrivals are then the latest;
- *   - what the running launch uses in another order than a line may be needed at once.
+ *   - what a running launch uses in another order than a line may be needed at once.
  * It needs only classes, launches and arrivals, and no times of last uses. */
 #include "policy/common/evictor.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
+#include <string.h>
+
+#define RUNNING 8u /* launches at a time; with one more, the oldest is forgotten */
 #define CHOICES                                                                                    \
     8u /* where 2 MiB are wanted: victims that are named, for when the first cannot leave */
 #define FAR UINT32_MAX /* launches until a use that is not expected */
@@ -26,6 +30,8 @@ struct range {
     uint32_t used,
         interval; /* number of the latest launch with it; launches since the one before it. 0: none */
     uint32_t arrivals; /* so far */
+    uint32_t came;     /* launches by the last of these */
+    bool reached;      /* by faults of a launch, perhaps through a pointer that no operand shows */
 };
 
 struct block {
@@ -35,20 +41,29 @@ struct block {
     uint32_t picked; /* number of the last answer that it was named in */
 };
 
+/* A launch that runs. */
+struct launch {
+    uint32_t id, number;     /* execution ID; how many have begun with it */
+    uint32_t ranges, blocks; /* that it uses */
+};
+
 struct plus {
     struct ff__profile profile;
     struct block *blocks;
     uint32_t tier, latest;
     uint32_t launches, arrivals, picks; /* so far */
     uint32_t held;                      /* blocks that are there */
-    uint32_t used, used_blocks;         /* ranges that the running launch uses; their blocks */
+    struct launch running[RUNNING];     /* in the order in which they began */
+    uint32_t running_count;
+    uint32_t used, used_blocks; /* ranges that running launches use; their blocks */
+    uint32_t repeat;            /* number of the latest launch that named only what others had */
 };
 
 enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
-    [LATEST] = {"latest", FF_PARAM_INT, 12, 0, 4096,
+    [LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
                 "latest arrivals that are spared, by ranges in use; at most half of the resident "
                 "blocks"},
 };
@@ -63,6 +78,71 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static struct range *range_at(const struct plus *plus, uint32_t range) {
     return (struct range *)ff__profile_range(&plus->profile, range);
+}
+
+/* ---- launches ---- */
+
+static void use_range(struct launch *launch, struct range *range, uint32_t blocks) {
+    if (range->used == launch->number)
+        return;
+    range->interval = range->used > 0 ? launch->number - range->used : 0;
+    range->used = launch->number;
+    launch->ranges++;
+    launch->blocks += blocks;
+}
+
+static void forget_launch(struct plus *plus, uint32_t index) {
+    struct launch *at = &plus->running[index];
+    memmove(at, at + 1, (--plus->running_count - index) * sizeof *at);
+}
+
+static struct launch *begin_launch(struct plus *plus, uint32_t id) {
+    if (plus->running_count == RUNNING)
+        forget_launch(plus, 0);
+    struct launch *launch = &plus->running[plus->running_count++];
+    *launch = (struct launch){.id = id, .number = ++plus->launches};
+    return launch;
+}
+
+static void end_launch(struct plus *plus, uint32_t id) {
+    uint32_t i = 0;
+    while (i < plus->running_count && plus->running[i].id != id)
+        i++;
+    if (i < plus->running_count)
+        forget_launch(plus, i);
+}
+
+static bool is_in_use(const struct plus *plus, const struct range *range) {
+    for (uint32_t i = 0; i < plus->running_count; i++)
+        if (plus->running[i].number == range->used)
+            return true;
+    return false;
+}
+
+static void count_used(struct plus *plus) {
+    plus->used = plus->used_blocks = 0;
+    for (uint32_t i = 0; i < plus->running_count; i++) {
+        plus->used += plus->running[i].ranges;
+        plus->used_blocks += plus->running[i].blocks;
+    }
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    struct plus *plus = state;
+    if (!event->begins)
+        end_launch(plus, event->launch);
+    struct launch *launch = event->begins ? begin_launch(plus, event->launch) : NULL;
+    bool repeats = launch && event->operands;
+    for (uint32_t i = 0; launch && event->operands && i < event->operand_count; i++) {
+        uint32_t range = event->operands[i].range;
+        repeats = repeats && range_at(plus, range)->used > 0;
+        use_range(launch, range_at(plus, range), view->ranges[range].block_count);
+    }
+    if (repeats)
+        plus->repeat = launch->number;
+    count_used(plus);
+    ff__profile_on_launch(state, view, event, advice);
 }
 
 /* ---- the order of arrivals ---- */
@@ -80,6 +160,7 @@ static void append_block(struct plus *plus, struct range *range, uint32_t block)
         .before = range->last, .when = ++plus->arrivals, .number = ++range->arrivals};
     *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
     range->last = block + 1;
+    range->came = plus->launches;
     plus->held++;
 }
 
@@ -92,6 +173,8 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
         return;
     if (when > 0)
         unlink_block(plus, range, arrival->block);
+    if (arrival->faulted && plus->running_count > 0)
+        range->reached = true;
     append_block(plus, range, arrival->block);
 }
 
@@ -109,31 +192,6 @@ static void block_freed(void *state, uint32_t block) {
     ((struct plus *)state)->blocks[block] = (struct block){0};
 }
 
-/* ---- launches ---- */
-
-static void use_range(struct plus *plus, struct range *range, uint32_t blocks) {
-    if (range->used == plus->launches)
-        return;
-    range->interval = range->used > 0 ? plus->launches - range->used : 0;
-    range->used = plus->launches;
-    plus->used++;
-    plus->used_blocks += blocks;
-}
-
-static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
-                      struct ff_advice_list *advice) {
-    struct plus *plus = state;
-    if (event->begins) {
-        plus->launches++;
-        plus->used = plus->used_blocks = 0;
-    }
-    for (uint32_t i = 0; event->operands && i < event->operand_count; i++) {
-        uint32_t range = event->operands[i].range;
-        use_range(plus, range_at(plus, range), view->ranges[range].block_count);
-    }
-    ff__profile_on_launch(state, view, event, advice);
-}
-
 static bool is_linear(const struct range *range) {
     return range->profile.found && range->profile.pattern == FF__CLASS_LINEAR;
 }
@@ -147,9 +205,9 @@ static bool is_passed(const struct range *range) {
 /* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
 static uint32_t next_use(const struct plus *plus, const struct range *range) {
     uint32_t age = plus->launches - range->used;
-    if (range->used == 0) /* no launch has named it */
-        return 0;
-    if (age == 0)
+    if (range->used == 0)
+        return plus->repeat > range->came && !range->reached ? FAR : 0;
+    if (is_in_use(plus, range))
         return is_linear(range) ? range->interval : 0;
     if (range->interval == 0 || age > 2 * range->interval)
         return FAR;
@@ -171,13 +229,13 @@ struct candidate {
     bool newest; /* it came last; else first */
 };
 
-/* Whether half of what is there has room for a third of `latest` of each range that the running launch uses. */
+/* Whether half of what is there has room for a third of `latest` of each range that running launches use. */
 static bool has_room(const struct plus *plus) {
     return plus->used_blocks > 0 && plus->latest / 3 * plus->used <= plus->held / 2;
 }
 
-/* Whether the running launch may be using the block, as one of the latest arrivals. If there is room, each range that the launch
- * uses has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
+/* Whether a running launch may be using the block, as one of the latest arrivals. If there is room, each range that launches
+ * use has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
 static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) {
     const struct plus *plus = hunt->plus;
     const struct range *range = range_at(plus, number);
@@ -186,7 +244,7 @@ static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) 
         return plus->arrivals - plus->blocks[block].when < latest;
     uint32_t least = plus->latest / 3;
     uint32_t share = latest * hunt->naming.view->ranges[number].block_count / plus->used_blocks;
-    return range->used == plus->launches &&
+    return is_in_use(plus, range) &&
            range->arrivals - plus->blocks[block].number < (share > least ? share : least);
 }
 
@@ -197,11 +255,17 @@ static bool can_go(const struct hunt *hunt, uint32_t range, uint32_t block) {
            ff_view_evictable(hunt->naming.view, hunt->plus->tier, block);
 }
 
+/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. */
+static bool comes_whole(const struct hunt *hunt, const struct range *range) {
+    return range->last &&
+           ff_view_granule(hunt->naming.view, hunt->plus->tier, range->last - 1) == FF_BLOCK_PAGES;
+}
+
 static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
     const struct plus *plus = hunt->plus;
     const struct range *range = range_at(plus, number);
     uint32_t use = next_use(plus, range);
-    bool newest = is_passed(range) && use != FAR;
+    bool newest = is_passed(range) && use != FAR && comes_whole(hunt, range);
     struct candidate candidate = {FF_NONE, use, 0, newest};
     uint32_t at = newest ? range->last : range->first;
     while (at && !can_go(hunt, number, at - 1))
