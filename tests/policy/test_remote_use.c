@@ -93,7 +93,7 @@ static void fault(struct bench *bench, uint32_t block) {
         migrate(bench, block);
         return;
     }
-    assert_int_equal(ff_mask_count(&advice.remote), FF_BLOCK_PAGES);
+    assert_int_equal(ff_mask_count(&advice.remote), bench->fake.blocks[block].page_count);
     assert_int_equal(advice.remote_tier, FF_TIER_HOST);
     there(bench, block)->remote = advice.remote;
     bench->mappings++;
@@ -266,6 +266,61 @@ static void test_advice_is_not_followed(void **state) {
     bench_close(&bench);
 }
 
+/* A small block costs less to move. */
+static void test_small_block(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    bench.fake.blocks[5].page_count = FF_BLOCK_PAGES / 4;
+    become_remote(&bench);
+    uint32_t before = bench.migrations;
+    use(&bench, 5, WORTH * 5 / 8 - 1);
+    assert_int_equal(bench.migrations, before);
+    use(&bench, 5, 1);
+    assert_int_equal(bench.migrations, before + 1);
+    bench_close(&bench);
+}
+
+/* Blocks that come while others are used, and by which one has left; each takes 2 ms. */
+#define PAUSE_NS (ROOM / 8 * UINT64_C(2000000))
+
+/* All blocks are used at once, so that none is used often in its time: each comes when that has cost two migrations, and if it
+ * is used remotely again, when that has cost four. */
+static void test_all_at_once(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    become_remote(&bench);
+    bench.ignores = true;
+    bench.advised = 0;
+    bench.fake.view.now_ns = PAUSE_NS + 1; /* what was before does not count */
+    pass(&bench, 2 * WORTH / 10 - 1, 10);
+    assert_int_equal(bench.advised, 0);
+    pass(&bench, 1, 10);
+    assert_int_equal(bench.advised, BLOCKS);
+    pass(&bench, 4 * WORTH / 10 - 1, 10);
+    assert_int_equal(bench.advised, BLOCKS);
+    pass(&bench, 1, 10);
+    assert_int_equal(bench.advised, 2 * BLOCKS);
+    bench_close(&bench);
+}
+
+/* Uses with pauses between them are visits, and do not add up. */
+static void test_pauses(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    become_remote(&bench);
+    bench.ignores = true;
+    bench.advised = 0;
+    for (uint32_t round = 0; round < WORTH; round++) {
+        bench.fake.view.now_ns += PAUSE_NS + 1;
+        pass(&bench, 1, 10);
+    }
+    assert_int_equal(bench.advised, 0);
+    bench_close(&bench);
+}
+
 /* A backend without remote access. */
 static void test_no_remote_access(void **state) {
     (void)state;
@@ -294,11 +349,19 @@ static void test_often(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_accesses),      cmocka_unit_test(test_many_accesses),
-        cmocka_unit_test(test_hot_blocks),        cmocka_unit_test(test_advice_is_not_followed),
-        cmocka_unit_test(test_no_remote_access),  cmocka_unit_test(test_often),
-        cmocka_unit_test(test_too_little_memory), cmocka_unit_test(test_room),
-        cmocka_unit_test(test_enough_memory),     cmocka_unit_test(test_small_device),
+        cmocka_unit_test(test_few_accesses),
+        cmocka_unit_test(test_many_accesses),
+        cmocka_unit_test(test_hot_blocks),
+        cmocka_unit_test(test_advice_is_not_followed),
+        cmocka_unit_test(test_no_remote_access),
+        cmocka_unit_test(test_often),
+        cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_enough_memory),
+        cmocka_unit_test(test_small_device),
+        cmocka_unit_test(test_small_block),
+        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

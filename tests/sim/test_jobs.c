@@ -151,7 +151,7 @@ static void test_links(void **state) {
     ff__links_fini(&links);
 }
 
-/* Accesses wait for each other and for no transfer; transfers wait for them. */
+/* Accesses wait for each other, and take turns with the packets of transfers; transfers wait for them. */
 static void test_accesses(void **state) {
     (void)state;
     static struct ff__gpu gpu;
@@ -160,14 +160,20 @@ static void test_accesses(void **state) {
     assert_int_equal(ff__gpu_read("v100-16g", GPU_FOLDER, &gpu, &error), 0);
     assert_int_equal(ff__links_init(&links, &gpu, NULL, 2), 0);
     uint64_t in = ff__link_ns(&gpu.in, MIB) * 1000;
+    links.takes_turns = true;
     assert_int_equal(hold(&links, 0, 1), in);
-    assert_int_equal(ff__link_pass(&links, 0, 1, 100, 10), 110);
-    assert_int_equal(ff__link_pass(&links, 0, 1, 50, 20), 160);
+    assert_int_equal(ff__link_pass(&links, 0, 1, 100, 10), 210);
+    assert_int_equal(ff__link_pass(&links, 0, 1, 50, 20), 310);
     assert_int_equal(hold(&links, 0, 1), 2 * in + 150);
+    /* with half of the link until the copies have passed, alone from then on */
+    uint64_t copied = 2 * in + 150, half = (copied - 310) / 2;
+    assert_int_equal(ff__link_pass(&links, 0, 1, 3 * in, 310), 310 + 3 * in + half);
+    links.takes_turns = false;
     /* what waits behind other accesses on a free link keeps it from transfers until it has passed */
     assert_int_equal(ff__link_pass(&links, 0, 2, 2 * in, 0), 2 * in);
     assert_int_equal(ff__link_pass(&links, 0, 2, in, in), 3 * in);
     assert_int_equal(hold(&links, 0, 2), 4 * in);
+    assert_int_equal(ff__link_pass(&links, 0, 2, in, 3 * in), 4 * in);
     assert_int_equal(hold(&links, 1, 0), ff__link_ns(&gpu.out, MIB) * 1000);
     ff__links_fini(&links);
 }

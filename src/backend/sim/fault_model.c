@@ -39,6 +39,7 @@ static const struct fault_model models[] = {
     [MODEL_BATCH] = {.batch_limit = buffer_entries,
                      .step_limit = buffer_entries,
                      .visible_ns = delivery,
+                     .takes_turns = true,
                      .takes_time = true,
                      .launch = ff__launch_queue,
                      .prefetch = ff__prefetch_ahead,
@@ -47,7 +48,7 @@ static const struct fault_model models[] = {
     /* UVMSmart's faults cost the same each. A batch is one fault, which ends when its pages have come;
      * nothing but the link takes time. UVMSmart queues transfers before it has memory for them, chooses
      * victims at once and takes back a choice that is used before its turn comes: choosing when the link
-     * is free comes to the same. It cuts runs of pages after each faulting one, so that this fault is over
+     * is free comes to the same. Remote accesses have priority on the link (gpu-sim.cc, gmmu_t::cycle()). It cuts runs of pages after each faulting one, so that this fault is over
      * sooner, and has room for them when the copies of what leaves begin. It counts each of several faults
      * in the very same cycle, also where one would bring the others' pages; SMs in lockstep, as here, would
      * make a rule of that exception. */

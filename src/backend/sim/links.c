@@ -48,7 +48,8 @@ int ff__links_init(struct links *links, const struct ff__gpu *gpu,
     links->between = calloc((size_t)tiers * tiers, sizeof *links->between);
     links->free_at = calloc(ports, sizeof *links->free_at);
     links->passed_at = calloc((size_t)tiers * tiers, sizeof *links->passed_at);
-    if (!links->between || !links->free_at || !links->passed_at)
+    links->copied_at = calloc((size_t)tiers * tiers, sizeof *links->copied_at);
+    if (!links->between || !links->free_at || !links->passed_at || !links->copied_at)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
@@ -61,6 +62,7 @@ void ff__links_fini(struct links *links) {
     free(links->between);
     free(links->free_at);
     free(links->passed_at);
+    free(links->copied_at);
 }
 
 uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes) {
@@ -72,17 +74,28 @@ uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps
     uint64_t free_at = ff__link_free_at(links, link), start = free_at > time ? free_at : time;
     for (uint32_t i = 0; i < link->port_count; i++)
         links->free_at[link->ports[i]] = start + ps;
+    links->copied_at[link - links->between] = start + ps;
     return start + ps;
+}
+
+/* How long accesses that take `ps` in all wait for packets of copies that pass until `copied_at`. */
+static uint64_t wait_for_copies(const struct links *links, uint64_t copied_at, uint64_t start,
+                                uint64_t ps) {
+    if (!links->takes_turns)
+        return 0;
+    uint64_t half = copied_at > start ? (copied_at - start) / 2 : 0;
+    return half < ps ? half : ps;
 }
 
 uint64_t ff__link_pass(struct links *links, uint32_t from, uint32_t to, uint64_t ps,
                        uint64_t time) {
     const struct link *link = ff__link_between(links, from, to);
-    uint64_t *passed_at = &links->passed_at[from * links->tier_count + to];
+    uint32_t number = from * links->tier_count + to;
+    uint64_t *passed_at = &links->passed_at[number];
     uint64_t start = *passed_at > time ? *passed_at : time;
     for (uint32_t i = 0; i < link->port_count; i++) {
         uint64_t *free_at = &links->free_at[link->ports[i]];
         *free_at = (*free_at > start ? *free_at : start) + ps;
     }
-    return *passed_at = start + ps;
+    return *passed_at = start + ps + wait_for_copies(links, links->copied_at[number], start, ps);
 }

@@ -18,9 +18,11 @@ struct link {
 
 struct links {
     uint32_t tier_count;
+    bool takes_turns;     /* see ff__link_pass(); the caller sets it */
     struct link *between; /* [from * tier_count + to] */
     uint64_t *free_at;    /* [port] when its last transfer so far has passed; ps */
     uint64_t *passed_at;  /* [from * tier_count + to] when its last remote access so far has; ps */
+    uint64_t *copied_at;  /* [from * tier_count + to] and its last transfer; ps */
 };
 
 /* Links every device with the host, one way each, and with every other device, over one port of each
@@ -53,11 +55,12 @@ uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes);
  * byte arrives the link's latency later. */
 uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time);
 
-/* Remote accesses that take so long in all, from `time` on or behind those before them. They do not wait for transfers,
- * queued or under way: an access is a packet between two of a copy. UVMSmart's queue lets them pass, too, but for the
- * transfer that is under way (gpu-sim.cc, gmmu_t::cycle(): "prioritize dma before page migration"). What they take of the
- * link is missing to the transfers that come after them; those that wait already are not delayed. Returns when the last one
- * has passed (all in ps). */
+/* Remote accesses that take so long in all, from `time` on or behind those before them. They do not wait for the end of a
+ * transfer: an access is a packet between two of a copy. With `takes_turns` they have half of the link while there are
+ * copies, as clients of a link do that are served in turn. Otherwise they have all that they want of it, as in UVMSmart's
+ * queue, where they wait only for the transfer that is under way (gpu-sim.cc, gmmu_t::cycle(): "prioritize dma before page
+ * migration"). What they take of the link is missing to the transfers that come after them; those that wait already are not
+ * delayed. Returns when the last one has passed (all in ps). */
 uint64_t ff__link_pass(struct links *links, uint32_t from, uint32_t to, uint64_t ps, uint64_t time);
 
 #endif

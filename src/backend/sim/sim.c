@@ -143,6 +143,7 @@ static int open_jobs(struct sim *sim, const struct ff__sim_job *jobs) {
 
 static int open_devices(struct sim *sim) {
     int status = ff__links_init(&sim->links, sim->gpu, sim->config->machine, sim->config->devices);
+    sim->links.takes_turns = sim->model->takes_turns;
     for (uint32_t i = 0; i < sim->config->devices && !status; i++) {
         status = ff__device_init(sim, &sim->devices[i], i + 1);
         ff__device_serve(sim, &sim->devices[i], &sim->jobs[0]); /* what no job has */

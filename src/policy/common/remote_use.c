@@ -13,6 +13,10 @@
 #define PART  8u
 #define LIMIT 256u
 
+#define RENT                                                                                       \
+    2u /* migrations that remote accesses of a block cost until it comes: its own, and of what leaves for it */
+#define BROUGHT_MAX 16u
+
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
                       size_t range_stride) {
     *use = (struct ff__remote_use){.blocks = blocks,
@@ -36,15 +40,18 @@ static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
            ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
 }
 
-/* Accesses that cost as much as the migration of a block. */
-static uint32_t worth_of(struct ff__remote_use *use, const struct ff_view *view, uint32_t tier) {
-    if (use->worth[tier] > 0)
-        return use->worth[tier];
+/* Of a migration of so many pages. */
+static uint64_t cost_ns(const struct ff_view *view, uint32_t tier, uint32_t pages) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    uint64_t ns = view->fault_ns + link->latency_ns +
-                  FF_BLOCK_SIZE * UINT64_C(1000000000) / link->bytes_per_second;
-    uint64_t worth = ns * 1000 / link->access_ps;
-    return use->worth[tier] = worth > UINT32_MAX ? UINT32_MAX : worth > 0 ? (uint32_t)worth : 1;
+    return view->fault_ns + link->latency_ns +
+           pages * FF_PAGE_SIZE * UINT64_C(1000000000) / link->bytes_per_second;
+}
+
+/* Accesses that cost as much as the migration of the block. */
+static uint64_t worth_of(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    uint64_t ns = cost_ns(view, tier, view->blocks[block].page_count);
+    uint64_t worth = ns * 1000 / ff_view_link(view, FF_TIER_HOST, tier)->access_ps;
+    return worth > 0 ? worth : 1;
 }
 
 /* ---- the two decisions ---- */
@@ -79,11 +86,15 @@ static void judge_blocks(struct ff__remote_use *use, struct ff__remote_range *ra
 
 /* ---- faults ---- */
 
+/* Blocks that come until one would have left. */
+static uint32_t holds(const struct ff_view *view, uint32_t tier) {
+    uint64_t part = view->capacity[tier] / FF_BLOCK_PAGES / PART;
+    return part > LIMIT ? LIMIT : part > 0 ? (uint32_t)part : 1;
+}
+
 static bool has_left(const struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
                      const struct ff__remote_block *block) {
-    uint64_t part = view->capacity[tier] / FF_BLOCK_PAGES / PART;
-    uint32_t holds = part > LIMIT ? LIMIT : part > 0 ? (uint32_t)part : 1;
-    return block->stamp == 0 || use->clock[tier] - block->stamp >= holds;
+    return block->stamp == 0 || use->clock[tier] - block->stamp >= holds(view, tier);
 }
 
 static void has_come(struct ff__remote_use *use, uint32_t tier, struct ff__remote_block *block) {
@@ -182,6 +193,17 @@ static bool bring(const struct ff_view *view, const struct ff_access *access,
     return ff_advice_add(list, &advice);
 }
 
+/* The block is in use as long as it is used again within the time in which so many blocks can come that it would have left. */
+static void pay(const struct ff_view *view, const struct ff_access *access,
+                struct ff__remote_block *block) {
+    uint64_t pause_ns = holds(view, access->tier) * cost_ns(view, access->tier, FF_BLOCK_PAGES);
+    if (view->now_ns - block->used_ns > pause_ns)
+        block->rent = 0;
+    block->used_ns = view->now_ns;
+    block->count += 1 + access->more;
+    block->rent += 1 + access->more;
+}
+
 /* Where memory is full, what a block was used before it would have left is forgotten. Where it is not, the block would not
  * have left. */
 static void count(struct ff__remote_use *use, const struct ff_view *view,
@@ -193,8 +215,14 @@ static void count(struct ff__remote_use *use, const struct ff_view *view,
         has_come(use, access->tier, block);
         range->came++;
     }
-    block->count += 1 + access->more;
-    if (block->count < worth_of(use, view, access->tier) || !bring(view, access, list))
+    uint64_t worth = worth_of(view, access->tier, access->block);
+    pay(view, access, block);
+    bool paid = block->count >= worth, rented = block->rent >= worth * RENT << block->brought;
+    if ((!paid && !rented) || !bring(view, access, list))
+        return;
+    block->brought = (uint8_t)(block->brought + (rented && block->brought < BROUGHT_MAX));
+    block->rent = 0;
+    if (!paid)
         return;
     block->count = 0;
     if (witness) {

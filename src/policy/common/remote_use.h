@@ -11,6 +11,11 @@
  *                      migration before it would have left migrates. If most do, the range migrates again. While memory
  *                      is not full none would have left: each migrates when it has been used that often in all.
  *
+ * If all blocks of a remote range are used at once, none is used that often in its time: the link is what holds them up, and
+ * if they migrated, each would be used up while others wait. So what remote accesses cost adds up over as long as the block
+ * is in use. Once that is twice a migration, its own and that of what leaves for it, it migrates; if it is used remotely
+ * again, it takes twice as much the next time.
+ *
  * Blocks would leave in the order in which they came: each when a number of others has come since. */
 #ifndef FF_POLICY_COMMON_REMOTE_USE_H
 #define FF_POLICY_COMMON_REMOTE_USE_H
@@ -21,7 +26,10 @@
 struct ff__remote_block {
     uint32_t
         stamp; /* 1 + how many blocks had or would have come when it would have come last; 0: never */
-    uint32_t count; /* remote accesses since then */
+    uint32_t count;   /* remote accesses since then, */
+    uint8_t brought;  /* how often it has come for its rent */
+    uint64_t rent;    /* remote accesses since it was not used for a while, or came, */
+    uint64_t used_ns; /* and when the last of them was */
 };
 
 #define FF__REMOTE_WITNESSES 3u /* of a range, that decide */
@@ -37,12 +45,11 @@ struct ff__remote_range {
 };
 
 struct ff__remote_use {
-    unsigned char *blocks, *ranges;    /* where the records of block and range 0 are, */
-    size_t block_stride, range_stride; /* and how far from each other */
-    uint32_t clock[FF_TIERS_MAX];      /* by tier: blocks that have, or would have, come */
-    uint32_t worth[FF_TIERS_MAX]; /* accesses that cost as much as a migration; 0: not known yet */
-    bool is_full[FF_TIERS_MAX];   /* by tier: blocks that had to leave have come back */
-    uint64_t pages;               /* of all ranges */
+    unsigned char *blocks, *ranges;       /* where the records of block and range 0 are, */
+    size_t block_stride, range_stride;    /* and how far from each other */
+    uint32_t clock[FF_TIERS_MAX];         /* by tier: blocks that have, or would have, come */
+    bool is_full[FF_TIERS_MAX];           /* by tier: blocks that had to leave have come back */
+    uint64_t pages;                       /* of all ranges */
     uint32_t became_remote, became_local; /* ranges, how often */
 };
 
