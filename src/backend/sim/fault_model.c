@@ -48,10 +48,10 @@ static const struct fault_model models[] = {
     /* UVMSmart's faults cost the same each. A batch is one fault, which ends when its pages have come;
      * nothing but the link takes time. UVMSmart queues transfers before it has memory for them, chooses
      * victims at once and takes back a choice that is used before its turn comes: choosing when the link
-     * is free comes to the same. Remote accesses have priority on the link (gpu-sim.cc, gmmu_t::cycle()). It cuts runs of pages after each faulting one, so that this fault is over
-     * sooner, and has room for them when the copies of what leaves begin. It counts each of several faults
-     * in the very same cycle, also where one would bring the others' pages; SMs in lockstep, as here, would
-     * make a rule of that exception. */
+     * is free comes to the same. Remote accesses go first on the link (gpu-sim.cc, gmmu_t::cycle()). It cuts
+     * runs of pages after each faulting one, so that this fault is over sooner, and has room for them when the
+     * copies of what leaves begin. It counts each of several faults in the very same cycle, also where one would
+     * bring the others' pages; SMs in lockstep, as here, would make a rule of that exception. */
     [MODEL_FLAT] = {.batch_limit = one_page,
                     .step_limit = one_an_sm,
                     .visible_ns = walk,

@@ -19,9 +19,8 @@ struct fault_model {
     bool wakes_at_end;   /* warps go on when their pages have come, not with the batch's replay */
     bool prefetches_too; /* prefetches do not wait until the faults of the batch have been served */
     bool adds_faults;    /* all faults' time is added to the program's at its end */
-    bool
-        takes_turns; /* remote accesses and copies share a link; else accesses have all that they want of it */
-    bool takes_time; /* false: transfers and decisions take none */
+    bool takes_turns;    /* remote accesses and copies share a link; else accesses go first */
+    bool takes_time;     /* false: transfers and decisions take none */
     /* The host launches a kernel. */
     void (*launch)(struct sim *sim, struct device *device, const struct launch *launch,
                    uint64_t time);

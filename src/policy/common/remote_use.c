@@ -13,8 +13,8 @@
 #define PART  8u
 #define LIMIT 256u
 
-#define RENT                                                                                       \
-    2u /* migrations that remote accesses of a block cost until it comes: its own, and of what leaves for it */
+/* Migrations that remote accesses of a block may cost until it comes: its own, and that of what leaves for it */
+#define RENT        2u
 #define BROUGHT_MAX 16u
 
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
