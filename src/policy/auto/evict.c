@@ -4,11 +4,8 @@
  * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a victim that is needed
  * before what was brought would undo the prefetch. Otherwise keep and forest-plus each choose a share of the victims
  * (common/regret.h): whichever suits the running work evicts most, and the other one is asked just often enough to find out
- * that the work has changed.
- *
- * A block whose content is dead as a whole needs no copy, neither now nor when its allocator gives it out again; but that may be
- * soon, so that it leaves no room to others and faults again, while an old block may never be needed. So dead blocks leave first
- * as long as their coming back costs less than that of others, each for the room that it left until then. */
+ * that the work has changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
+#include "policy/auto/dead.h"
 #include "policy/auto/inner.h"
 #include "policy/common/regret.h"
 #include "policy/common/reserve.h"
@@ -17,12 +14,9 @@
 #include <stdio.h>
 
 #define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
-#define RECENT         128u /* evictions after which what is known of fates counts half */
-#define TRIALS         32u  /* while dead blocks are not to leave first, one in so many does */
 #define DEAD_COST      0.5 /* of a living block's coming back, where the link's costs are not known */
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
-enum life { ALIVE, DEAD, LIVES };
 
 enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -36,14 +30,7 @@ struct record {
     uint32_t left; /* how many evictions there had been when it left */
     uint8_t named; /* 1 + the evictor that named it last; 0: none */
     uint8_t gone;  /* 1 + the evictor that it was evicted by; 0: it was not, or is back */
-    uint8_t life;  /* enum life, of the victim that it was named as last */
-};
-
-/* What became of victims of late. */
-struct fate {
-    uint32_t absent; /* blocks that have not come back */
-    double back;     /* how many came back, */
-    double slots; /* and what room all of them left to others until then: blocks times evictions */
+    uint8_t life;  /* enum ff__life, of the victim that it was named as last */
 };
 
 struct auto_evict {
@@ -51,12 +38,8 @@ struct auto_evict {
     struct ff__inner inner[EVICTORS];
     struct record *records;
     struct ff__regret regret; /* the second way is forest-plus */
-    struct fate fates[LIVES];
-    double dead_cost;         /* of a dead block's coming back, as a part of a living one's */
-    bool has_dead;            /* blocks have died since none was found dead */
-    uint32_t spared;          /* times that dead blocks did not leave first */
-    int64_t probe;            /* percent */
-    uint32_t dead, dead_back; /* that left first, and came back */
+    struct ff__dead dead;
+    int64_t probe; /* percent */
     uint32_t evictions, by[EVICTORS], back[EVICTORS];
 };
 
@@ -92,9 +75,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void has_come_back(struct auto_evict *self, uint64_t capacity, struct record *record) {
     enum evictor evictor = record->gone - 1u;
-    self->fates[record->life].absent--;
-    self->fates[record->life].back++;
-    self->dead_back += record->life == DEAD;
+    ff__dead_came_back(&self->dead, record->life);
     self->back[evictor]++;
     if (evictor != FORECAST)
         ff__regret_came_back(&self->regret, evictor == CLASSES, self->evictions - record->left,
@@ -102,20 +83,9 @@ static void has_come_back(struct auto_evict *self, uint64_t capacity, struct rec
     record->gone = 0;
 }
 
-static void count_left(struct auto_evict *self, enum life life) {
-    bool is_long = self->evictions % RECENT == 0;
-    self->fates[life].absent++;
-    for (enum life i = ALIVE; i < LIVES; i++) {
-        struct fate *fate = &self->fates[i];
-        fate->slots = (fate->slots + fate->absent) * (is_long ? 0.5 : 1);
-        fate->back *= is_long ? 0.5 : 1;
-    }
-}
-
 static void has_left(struct auto_evict *self, struct record *record) {
     enum evictor evictor = record->named - 1u;
-    count_left(self, record->life);
-    self->dead += record->life == DEAD;
+    ff__dead_left(&self->dead, record->life, self->evictions);
     self->by[evictor]++;
     if (evictor != FORECAST)
         ff__regret_evicted(&self->regret, evictor == CLASSES);
@@ -144,7 +114,7 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
     if (leave->kind == FF_LEAVE_RELEASED && record->named)
         has_left(self, record);
     if (leave->kind == FF_LEAVE_DEAD)
-        self->has_dead = true;
+        self->dead.any = true;
     ff__inner_on_leave(self->inner, EVICTORS, view, leave);
 }
 
@@ -169,7 +139,7 @@ static void block_freed(void *state, uint32_t block) {
     struct record *record = &self->records[block];
     ff__inner_block_freed(self->inner, EVICTORS, block);
     if (record->gone)
-        self->fates[record->life].absent--;
+        ff__dead_freed(&self->dead, record->life);
     if (record->named || record->gone) /* otherwise what was never written stays unallocated */
         *record = (struct record){0};
 }
@@ -180,11 +150,11 @@ static void block_freed(void *state, uint32_t block) {
  * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer faults for the same bytes. */
 static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    self->dead_cost = DEAD_COST;
+    self->dead.cost = DEAD_COST;
     if (link->bytes_per_second > 0) {
         double fault = (double)(view->fault_ns + link->latency_ns);
         double transfer = 1e9 * FF_BLOCK_SIZE / (double)link->bytes_per_second;
-        self->dead_cost = fault / (fault + transfer);
+        self->dead.cost = fault / (fault + transfer);
         ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
     } else {
         ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
@@ -200,7 +170,8 @@ static enum evictor choose(const struct auto_evict *self, const struct ff_view *
                                                                                           : KEEP;
 }
 
-static void name(struct auto_evict *self, uint32_t block, enum evictor evictor, enum life life) {
+static void name(struct auto_evict *self, uint32_t block, enum evictor evictor,
+                 enum ff__life life) {
     self->records[block].named = (uint8_t)(evictor + 1);
     self->records[block].life = (uint8_t)life;
 }
@@ -209,7 +180,7 @@ static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_v
                 const struct ff_evict_request *request, struct ff_victim_list *victims) {
     policies[evictor]->pick(self->inner[evictor].state, view, request, victims);
     for (uint32_t i = 0; i < victims->count; i++)
-        name(self, victims->items[i].block, evictor, ALIVE);
+        name(self, victims->items[i].block, evictor, FF__ALIVE);
 }
 
 static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
@@ -223,17 +194,10 @@ static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
     uint32_t dead = 0;
     policies[FORECAST]->pick(self->inner[FORECAST].state, view, request, victims);
     while (dead < victims->count && is_dead(view, request->tier, victims->items[dead].block))
-        name(self, victims->items[dead++].block, FORECAST, DEAD);
+        name(self, victims->items[dead++].block, FORECAST, FF__DEAD);
     victims->count = dead;
-    self->has_dead = dead > 0;
+    self->dead.any = dead > 0;
     return dead > 0;
-}
-
-/* By what it costs, for the room that it leaves to others, that a victim comes back. */
-static bool are_dead_first(struct auto_evict *self) {
-    const struct fate *dead = &self->fates[DEAD], *alive = &self->fates[ALIVE];
-    bool better = self->dead_cost * dead->back * alive->slots <= alive->back * dead->slots;
-    return self->has_dead && (better || ++self->spared % TRIALS == 0);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
@@ -242,7 +206,8 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (self->regret.step == 0) /* the first victims */
         start_shares(self, view, request->tier);
     enum evictor evictor = choose(self, view, request);
-    if (evictor != FORECAST && are_dead_first(self) && ask_for_dead(self, view, request, victims))
+    if (evictor != FORECAST && ff__dead_first(&self->dead) &&
+        ask_for_dead(self, view, request, victims))
         return;
     ask(self, evictor, view, request, victims);
     if (victims->count == 0 && request->cause != FF_EVICT_FOR_PREFETCH && evictor == CLASSES)
@@ -255,13 +220,13 @@ static uint64_t reserve(void *state, const struct ff_view *view) {
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct auto_evict *self = state;
-    if (index >= EVICTORS + (self->dead > 0) || self->evictions == 0)
+    if (index >= EVICTORS + (self->dead.left > 0) || self->evictions == 0)
         return false;
     finding->launch = finding->range = FF_NONE;
     if (index == EVICTORS)
         snprintf(finding->text, sizeof finding->text,
-                 "dead blocks left first %u times, by farthest (%u came back)", self->dead,
-                 self->dead_back);
+                 "dead blocks left first %u times, by farthest (%u came back)", self->dead.left,
+                 self->dead.back);
     else
         snprintf(finding->text, sizeof finding->text, "%s evicted %u times (%u came back)",
                  policies[index]->base.name, self->by[index], self->back[index]);
