@@ -104,6 +104,13 @@ void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier) {
     pthread_mutex_unlock(&pipeline->lock);
 }
 
+/* Whether the correlator has to hear of a launch at once, so that what it predicts comes in time. As long as nothing has left the
+ * devices there is nothing to bring back, and a wake-up takes longer than a launch. */
+static bool is_urgent(const struct ff__engine *engine) {
+    return engine->space.stats.evictions > 0 ||
+           ff__queue_room(&engine->events) < engine->events.capacity / 2;
+}
+
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded) {
     struct ff_advice items[ADVICE_MAX];
@@ -120,7 +127,7 @@ int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *
     int status = ff__engine_launch(pipeline->engine, now, launch, &advice);
     ff__pipeline_abort(pipeline, false);
     ff__pipeline_queue_all(pipeline, &advice);
-    if (pipeline->has_learner)
+    if (pipeline->has_learner && is_urgent(pipeline->engine))
         pthread_cond_signal(&pipeline->news);
     pthread_mutex_unlock(&pipeline->lock);
     return status;
