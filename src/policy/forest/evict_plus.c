@@ -18,17 +18,16 @@
 
 #include <string.h>
 
-#define RUNNING 8u /* launches at a time; with one more, the oldest is forgotten */
-#define CHOICES                                                                                    \
-    8u /* where 2 MiB are wanted: victims that are named, for when the first cannot leave */
-#define FAR UINT32_MAX /* launches until a use that is not expected */
+#define RUNNING 8u         /* launches at a time; with one more, the oldest is forgotten */
+#define CHOICES 8u         /* victims named for a whole block, for when the first cannot leave */
+#define FAR     UINT32_MAX /* launches until a use that is not expected */
 
 /* Blocks in the order of their last arrivals are a list; ids are one more, and 0 is none. */
 struct range {
     struct ff__profile_range profile;
     uint32_t first, last; /* blocks of it on the tier */
-    uint32_t used,
-        interval; /* number of the latest launch with it; launches since the one before it. 0: none */
+    /* Number of the latest launch with it; launches since the one before it. 0: none */
+    uint32_t used, interval;
     uint32_t arrivals; /* so far */
     uint32_t came;     /* launches by the last of these */
     bool reached;      /* by faults of a launch, perhaps through a pointer that no operand shows */
@@ -96,12 +95,20 @@ static void forget_launch(struct plus *plus, uint32_t index) {
     memmove(at, at + 1, (--plus->running_count - index) * sizeof *at);
 }
 
-static struct launch *begin_launch(struct plus *plus, uint32_t id) {
+static void begin_launch(struct plus *plus, const struct ff_view *view,
+                         const struct ff_launch_event *event) {
     if (plus->running_count == RUNNING)
         forget_launch(plus, 0);
     struct launch *launch = &plus->running[plus->running_count++];
-    *launch = (struct launch){.id = id, .number = ++plus->launches};
-    return launch;
+    *launch = (struct launch){.id = event->launch, .number = ++plus->launches};
+    bool repeats = event->operands != NULL;
+    for (uint32_t i = 0; event->operands && i < event->operand_count; i++) {
+        uint32_t range = event->operands[i].range;
+        repeats = repeats && range_at(plus, range)->used > 0;
+        use_range(launch, range_at(plus, range), view->ranges[range].block_count);
+    }
+    if (repeats)
+        plus->repeat = launch->number;
 }
 
 static void end_launch(struct plus *plus, uint32_t id) {
@@ -130,17 +137,10 @@ static void count_used(struct plus *plus) {
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     struct plus *plus = state;
-    if (!event->begins)
+    if (event->begins)
+        begin_launch(plus, view, event);
+    else
         end_launch(plus, event->launch);
-    struct launch *launch = event->begins ? begin_launch(plus, event->launch) : NULL;
-    bool repeats = launch && event->operands;
-    for (uint32_t i = 0; launch && event->operands && i < event->operand_count; i++) {
-        uint32_t range = event->operands[i].range;
-        repeats = repeats && range_at(plus, range)->used > 0;
-        use_range(launch, range_at(plus, range), view->ranges[range].block_count);
-    }
-    if (repeats)
-        plus->repeat = launch->number;
     count_used(plus);
     ff__profile_on_launch(state, view, event, advice);
 }
