@@ -182,9 +182,19 @@ struct ff_view {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
 };
 
+/* What moving costs from one tier to another. */
 static inline const struct ff_link_cost *ff_view_link(const struct ff_view *view, uint32_t from,
                                                       uint32_t to) {
     return &view->links[from * view->tier_count + to];
+}
+
+/* What so many faults on the device cost, each with a transfer from the host, that bring so many pages in all; ns. The link's
+ * bandwidth must be known. */
+static inline uint64_t ff_view_faults_ns(const struct ff_view *view, uint32_t tier, uint64_t faults,
+                                         uint64_t pages) {
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
+    return faults * (view->fault_ns + link->latency_ns) +
+           pages * FF_PAGE_SIZE * 1000000000 / link->bytes_per_second;
 }
 
 static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {

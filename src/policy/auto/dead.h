@@ -27,7 +27,7 @@ struct ff__dead {
     uint32_t left, back; /* dead blocks that left first, and came back */
 };
 
-/* What happens: a victim has left, as the so-manieth one; it has come back; it was freed while it was away. */
+/* What happens: a victim has left, after so many evictions before it; it has come back; it was freed while it was away. */
 void ff__dead_left(struct ff__dead *dead, enum ff__life life, uint32_t evictions);
 void ff__dead_came_back(struct ff__dead *dead, enum ff__life life);
 static inline void ff__dead_freed(struct ff__dead *dead, enum ff__life life) {

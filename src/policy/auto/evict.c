@@ -146,19 +146,25 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
+static bool knows_costs(const struct ff_view *view, uint32_t tier) {
+    return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
+}
+
 /* A link whose costs nobody knows is no link but memory copies. There, forest-plus begins, and only lasting regret takes victims
  * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer faults for the same bytes. */
 static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    self->dead.cost = DEAD_COST;
-    if (link->bytes_per_second > 0) {
-        double fault = (double)(view->fault_ns + link->latency_ns);
-        double transfer = 1e9 * FF_BLOCK_SIZE / (double)link->bytes_per_second;
-        self->dead.cost = fault / (fault + transfer);
+    if (knows_costs(view, tier))
         ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
-    } else {
+    else
         ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
-    }
+}
+
+/* Of a dead block's coming back, which is a fault, as a part of a living one's. */
+static double dead_cost(const struct ff_view *view, uint32_t tier) {
+    if (!knows_costs(view, tier))
+        return DEAD_COST;
+    return (double)ff_view_faults_ns(view, tier, 1, 0) /
+           (double)ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
 }
 
 /* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
@@ -203,8 +209,10 @@ static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
-    if (self->regret.step == 0) /* the first victims */
+    if (self->regret.step == 0) { /* the first victims */
         start_shares(self, view, request->tier);
+        self->dead.cost = dead_cost(view, request->tier);
+    }
     enum evictor evictor = choose(self, view, request);
     if (evictor != FORECAST && ff__dead_first(&self->dead) &&
         ask_for_dead(self, view, request, victims))

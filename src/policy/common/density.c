@@ -36,11 +36,6 @@ static struct ff__density_range *range_of(const struct ff__density *density, uin
 
 /* ---- costs ---- */
 
-static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t bytes) {
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    return view->fault_ns + link->latency_ns + bytes * 1000000000 / link->bytes_per_second;
-}
-
 static uint32_t at_least_one(uint64_t value) {
     return value > 1 ? (uint32_t)value : 1;
 }
@@ -53,9 +48,9 @@ static const struct ff__density_worth *worth_of(struct ff__density *density,
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
     if (view->fault_ns > 0 && link->bytes_per_second > 0) {
-        uint64_t whole = cost_of(view, tier, FF_BLOCK_SIZE);
-        worth->leaves = at_least_one(whole / cost_of(view, tier, FF_LEAF_SIZE));
-        worth->pages = at_least_one(whole / cost_of(view, tier, FF_PAGE_SIZE));
+        uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
+        worth->leaves = at_least_one(whole / ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES));
+        worth->pages = at_least_one(whole / ff_view_faults_ns(view, tier, 1, 1));
     }
     return worth;
 }

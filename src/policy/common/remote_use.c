@@ -40,16 +40,9 @@ static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
            ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
 }
 
-/* Of a migration of so many pages. */
-static uint64_t cost_ns(const struct ff_view *view, uint32_t tier, uint32_t pages) {
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    return view->fault_ns + link->latency_ns +
-           pages * FF_PAGE_SIZE * UINT64_C(1000000000) / link->bytes_per_second;
-}
-
 /* Accesses that cost as much as the migration of the block. */
 static uint64_t worth_of(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    uint64_t ns = cost_ns(view, tier, view->blocks[block].page_count);
+    uint64_t ns = ff_view_faults_ns(view, tier, 1, view->blocks[block].page_count);
     uint64_t worth = ns * 1000 / ff_view_link(view, FF_TIER_HOST, tier)->access_ps;
     return worth > 0 ? worth : 1;
 }
@@ -196,7 +189,8 @@ static bool bring(const struct ff_view *view, const struct ff_access *access,
 /* The block is in use as long as it is used again within the time in which so many blocks can come that it would have left. */
 static void pay(const struct ff_view *view, const struct ff_access *access,
                 struct ff__remote_block *block) {
-    uint64_t pause_ns = holds(view, access->tier) * cost_ns(view, access->tier, FF_BLOCK_PAGES);
+    uint64_t pause_ns =
+        holds(view, access->tier) * ff_view_faults_ns(view, access->tier, 1, FF_BLOCK_PAGES);
     if (view->now_ns - block->used_ns > pause_ns)
         block->rent = 0;
     block->used_ns = view->now_ns;

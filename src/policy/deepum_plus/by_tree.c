@@ -17,19 +17,11 @@ static bool has_content(const struct ff_view *view, uint32_t tier, uint32_t bloc
     return false;
 }
 
-/* Of so many faults, each with a transfer, and so many pages; ns. */
-static uint64_t cost_of(const struct ff_view *view, uint32_t tier, uint64_t faults,
-                        uint64_t pages) {
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    return faults * (view->fault_ns + link->latency_ns) +
-           pages * FF_PAGE_SIZE * 1000000000 / link->bytes_per_second;
-}
-
 /* Of a whole block, with its way out. */
 static uint64_t cost_of_stay(const struct ff_view *view, uint32_t tier, uint32_t block) {
     const struct ff_link_cost *out = ff_view_link(view, tier, FF_TIER_HOST);
     uint32_t count = view->blocks[block].page_count;
-    uint64_t in = cost_of(view, tier, 1, has_content(view, tier, block) ? count : 0);
+    uint64_t in = ff_view_faults_ns(view, tier, 1, has_content(view, tier, block) ? count : 0);
     return in + out->latency_ns +
            (uint64_t)count * FF_PAGE_SIZE * 1000000000 / out->bytes_per_second;
 }
@@ -99,7 +91,7 @@ static bool is_worth_it(const struct ff__tree_block *block, const struct ff_view
                         const struct ff_fault_group *group, bool is_large) {
     if (!is_large && has_content(view, group->tier, group->block))
         return true;
-    return cost_of(view, group->tier, block->faulted, 0) >=
+    return ff_view_faults_ns(view, group->tier, block->faulted, 0) >=
            cost_of_stay(view, group->tier, group->block);
 }
 
@@ -118,8 +110,9 @@ bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
     bring_by_tree(block, view, group, advice);
     if (!block->is_witness)
         return true;
-    uint64_t tree_ns = cost_of(view, group->tier, block->faults, block->pages),
-             whole_ns = cost_of(view, group->tier, 1, view->blocks[group->block].page_count);
+    uint64_t tree_ns = ff_view_faults_ns(view, group->tier, block->faults, block->pages),
+             whole_ns =
+                 ff_view_faults_ns(view, group->tier, 1, view->blocks[group->block].page_count);
     if (tree_ns < whole_ns)
         return true;
     end_witness(block, range, tree_ns + whole_ns, whole_ns);
@@ -135,6 +128,6 @@ void ff__by_tree_leave(struct ff__by_tree *by_tree, const struct ff_view *view,
     block->is_witness = false;
     if (range != FF_NONE)
         end_witness(block, &by_tree->ranges[range],
-                    cost_of(view, leave->tier, block->faults, block->pages),
-                    cost_of(view, leave->tier, 1, view->blocks[leave->block].page_count));
+                    ff_view_faults_ns(view, leave->tier, block->faults, block->pages),
+                    ff_view_faults_ns(view, leave->tier, 1, view->blocks[leave->block].page_count));
 }
