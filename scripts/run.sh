@@ -9,7 +9,7 @@ programs=2dconv,addvectors,atax,backprop,bicg,cg,hotspot,jacobi,mvt,nw,pagerank,
 
 cat <<END
 Runs OpenCL programs of 64 MiB each on a software device with 42 MiB of memory. Each runs once beforehand, unmeasured, to have
-its kernels compiled. All results are checked; JSON is in build/run.json.
+its kernels compiled. All results are checked; JSON of all but the first is in build/run.json.
 
 First bfs, whose accesses are random: most systems are stopped after 15 seconds.
 
