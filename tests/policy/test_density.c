@@ -1,5 +1,5 @@
-/* Whole blocks, or leaves or pages where little of them is used: what a device with room for ROOM blocks, which leave in the order in
- * which they came, gets from the policy that does nothing else. */
+/* Whole blocks, or leaves or pages where little of them is used: what a device with room for a number of blocks, which leave in
+ * the order in which they came, gets from the policy that does nothing else. */
 #include "policy/registry.h"
 #include "view.h"
 
@@ -21,21 +21,25 @@ struct bench {
     struct fake fake;
     struct instance instance;
     struct ff__random random;
-    uint32_t order[BLOCKS], resident; /* oldest first */
+    uint32_t room, order[BLOCKS], resident; /* oldest first */
     uint32_t faults, pages;
 };
 
 static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
 
-static void bench_open(struct bench *bench, int64_t density) {
-    *bench = (struct bench){.random = ff__random_seeded(7)};
+static void bench_open_with(struct bench *bench, uint32_t room, int64_t density) {
+    *bench = (struct bench){.random = ff__random_seeded(7), .room = room};
     fake_open(&bench->fake, 2, BLOCKS);
     static const struct ff_link_cost unknown[4];
     bench->fake.view.links = unknown;
-    bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
+    bench->fake.view.capacity[TIER] = room * FF_BLOCK_PAGES;
     instance_init(&bench->instance, &policy->base);
     instance_set(&bench->instance, "density", density);
     instance_open(&bench->instance, &bench->fake.view, FF_NONE);
+}
+
+static void bench_open(struct bench *bench, int64_t density) {
+    bench_open_with(bench, ROOM, density);
 }
 
 static void bench_close(struct bench *bench) {
@@ -74,7 +78,7 @@ static void use(struct bench *bench, uint32_t block, uint32_t page) {
         uint32_t held = ff_mask_count(&come);
         for (uint32_t i = 0; i < bench->resident; i++)
             held += ff_mask_count(there(bench, bench->order[i]));
-        if (held <= ROOM * FF_BLOCK_PAGES)
+        if (held <= bench->room * FF_BLOCK_PAGES)
             break;
         leave_oldest(bench);
     }
@@ -209,6 +213,22 @@ static void test_columns_and_rows(void **state) {
     bench_close(&bench);
 }
 
+/* Four streams, room for two blocks: each takes another's block, so that little is used of a block until it leaves again. That
+ * says nothing of how much is used of it: all comes whole, as often as without density. */
+static void test_few_blocks(void **state) {
+    (void)state;
+    for (int64_t density = 0; density < 2; density++) {
+        struct bench bench;
+        bench_open_with(&bench, 2, density);
+        launch(&bench, true);
+        for (uint32_t page = 0; page < FF_BLOCK_PAGES; page++)
+            for (uint32_t block = 0; block < 4; block++)
+                use(&bench, block, page);
+        expect(&bench, 2048, 1048576);
+        bench_close(&bench);
+    }
+}
+
 /* What is freed is forgotten. */
 static void test_freed(void **state) {
     (void)state;
@@ -228,9 +248,13 @@ static void test_freed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sparse),           cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_changes),          cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_columns_and_rows), cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns_and_rows),
+        cmocka_unit_test(test_few_blocks),
+        cmocka_unit_test(test_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

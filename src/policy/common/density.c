@@ -13,6 +13,7 @@
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
 #define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
 #define PART           4u  /* of its memory that is taken into account, for the reason below */
+#define LATEST_LEAST   2u  /* blocks of that part, for witnesses to tell anything */
 #define WITNESSES      3u  /* that decide */
 #define DENSE          2u  /* leaves that are used as wholes: then so are a witness's others */
 #define VISITS         32u /* of a sparse range that decide */
@@ -195,12 +196,15 @@ static void renew(const struct ff__density *density, struct ff__density_range *r
 
 /* ---- faults ---- */
 
-/* Whether the block would be there if all came whole. Uses of what is there are not seen, so that the clock is slow: for
- * a part of the device's memory it is right. Whoever goes through blocks needs few at a time. */
+/* The latest blocks that would be there if all came whole. Uses of what is there are not seen, so that the clock is slow:
+ * for a part of the device's memory it is right. Whoever goes through blocks needs few at a time. */
+static uint32_t latest_there(const struct ff_view *view, uint32_t tier) {
+    return (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
+}
+
 static bool would_be_there(const struct ff__density *density, const struct ff_view *view,
                            uint32_t tier, const struct ff__density_block *block) {
-    uint32_t holds = (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
-    return block->stamp > 0 && density->clock[tier] + 1 - block->stamp < holds;
+    return block->stamp > 0 && density->clock[tier] + 1 - block->stamp < latest_there(view, tier);
 }
 
 /* A block comes back; counts how often it has. */
@@ -211,8 +215,12 @@ static bool comes_often(const struct ff__density *density, struct ff__density_bl
     return block->times >= OFTEN;
 }
 
-/* Of a range that does not come in pages, a block that comes back, often if it would come whole. */
-static bool is_next_witness(struct ff__density_range *range) {
+/* Of a range that does not come in pages, a block that comes back, often if it would come whole. Where a visit cannot be
+ * told from the next, as each block that is used takes another's memory, there are no witnesses. */
+static bool is_next_witness(struct ff__density_range *range, const struct ff_view *view,
+                            uint32_t tier) {
+    if (latest_there(view, tier) < LATEST_LEAST)
+        return false;
     if (range->interval == 0)
         range->interval = range->countdown = INTERVAL_FIRST;
     if (--range->countdown > 0)
@@ -245,8 +253,8 @@ static enum ff__grain grain_of(const struct ff__density *density, struct ff__den
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
     bool often = back && (comes_often(density, block) || range->grain == FF__GRAIN_LEAF);
     bool between = is_between_launches(density);
-    block->is_witness =
-        range->grain != FF__GRAIN_PAGE && !between && often && is_next_witness(range);
+    block->is_witness = range->grain != FF__GRAIN_PAGE && !between && often &&
+                        is_next_witness(range, view, group->tier);
     if (block->is_witness)
         forget_use(block);
     if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))
