@@ -191,8 +191,7 @@ static void test_too_little_memory(void **state) {
 /* ---- several devices ---- */
 
 /* Two devices in turn want all pages: between them they go over the faster links of their own. What has room comes
- * from the host once; in the end all is on the first device, or as much as it holds. (But the oracle would leave pages that
- * are used so seldom on the host.) */
+ * from the host once; in the end all is on the first device, or as much as it holds. */
 static void test_devices(void **state) {
     (void)state;
     static const struct little shared = {
@@ -200,9 +199,7 @@ static void test_devices(void **state) {
     static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
     for (unsigned i = 0; i < 2 * SYSTEMS; i++) {
         for (uint64_t memory = 0; memory <= 2 * MIB; memory += 2 * MIB) {
-            bool foresees = strcmp(systems[i / 2], "oracle") == 0;
-            const char *system = foresees ? "oracle:remote=0" : systems[i / 2];
-            struct ff__sim_result r = little_run(&shared, gpus[i % 2], system, memory);
+            struct ff__sim_result r = little_run(&shared, gpus[i % 2], systems[i / 2], memory);
             uint64_t in = r.bytes_in / FF_PAGE_SIZE, out = r.bytes_out / FF_PAGE_SIZE;
             assert_int_equal(r.accesses, 3 * 1024);
             assert_int_equal(r.demanded, 3 * 1024);

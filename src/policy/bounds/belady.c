@@ -20,20 +20,6 @@ int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env)
     return 0;
 }
 
-/* Only what has been used is written to: the states of all other pages need no memory. */
-void ff__belady_restart(struct ff__belady *belady) {
-    const struct ff_future *future = belady->future;
-    for (uint64_t i = 0; i < future->length; i++) {
-        uint64_t unit = future->order[i] / FF_BLOCK_PAGES * FF_BLOCK_PAGES;
-        belady->uses[future->order[i]] = belady->uses[unit] = (struct ff__use){0};
-    }
-    for (uint32_t place = 0; place < belady->heap.count; place++)
-        belady->uses[place] = (struct ff__use){0};
-    belady->heap.count = 0;
-    belady->at = 0;
-    belady->stale = belady->aside = END;
-}
-
 static void push(struct ff__belady *belady, uint32_t *list, uint32_t unit) {
     belady->uses[unit].link = *list;
     *list = unit + 1;

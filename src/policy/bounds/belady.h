@@ -38,9 +38,6 @@ struct ff__belady {
 /* -EINVAL: no future, or not of this address space. */
 int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env);
 
-/* As new, nothing has been used and nothing is on the device. */
-void ff__belady_restart(struct ff__belady *belady);
-
 /* Accesses of the live run. */
 void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
                        const struct ff_access *accesses, uint32_t count);

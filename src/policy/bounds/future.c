@@ -3,9 +3,8 @@
  * et al., 1995).
  *
  * With a fault come pages of the same block, ahead of need those of others. Of several devices, one
- * is provided for at a time. What is to be used from the host (residents.h) does not come. */
+ * is provided for at a time. */
 #include "policy/bounds/belady.h"
-#include "policy/bounds/residents.h"
 
 #include "policy/registry.h"
 
@@ -15,28 +14,22 @@
 
 struct future {
     struct ff__belady belady;
-    struct ff__residents residents;
-    bool may_be_remote;
     uint64_t ahead;      /* positions to look at */
     uint64_t passed;     /* up to here, every use has been made */
     uint64_t planned;    /* up to here, everything has been advised */
     uint64_t planned_at; /* uses so far when accesses last led to a plan */
 };
 
-enum param { AHEAD, REMOTE, PARAMS };
+enum param { AHEAD, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [AHEAD] = {"ahead", FF_PARAM_INT, 65536, 1, INT64_C(1) << 40,
                "how many accesses to prefetch ahead"},
-    [REMOTE] = {"remote", FF_PARAM_BOOL, 1, 0, 1,
-                "the pages that are used most stay, and all others are used from the host, where "
-                "that costs less"},
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct future *future = state;
     future->ahead = (uint64_t)env->params[AHEAD];
-    future->may_be_remote = env->params[REMOTE] != 0;
     return ff__belady_start(&future->belady, env);
 }
 
@@ -88,13 +81,6 @@ static bool take(struct room *room, uint64_t next) {
     return false;
 }
 
-/* ---- remote use ---- */
-
-static void choose(struct future *future, const struct ff_view *view, uint32_t tier) {
-    if (future->may_be_remote)
-        ff__residents_choose(&future->residents, &future->belady, view, tier);
-}
-
 /* ---- with a fault ---- */
 
 struct wish {
@@ -135,22 +121,15 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct wish wishes[FF_BLOCK_PAGES];
     if (group->tier == FF_TIER_HOST)
         return;
-    choose(future, view, group->tier);
     struct room room = room_on(future, view, group->tier);
     struct ff_mask pages = ff_mask_of_run(0, view->blocks[group->block].page_count);
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask remote =
-        ff__residents_remote(&future->residents, &future->belady, view, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
     absent = ff_mask_minus(&absent, &group->faulted);
-    absent = ff_mask_minus(&absent, &remote);
-    advice->remote = remote;
-    advice->remote_tier = FF_TIER_HOST;
-    struct ff_mask come = ff_mask_minus(&group->faulted, &advice->remote);
     future->planned = 0;
     uint32_t count = list_wishes(future, group->block, &absent, wishes);
     sort(wishes, count);
-    for (uint32_t i = 0, need = ff_mask_count(&come); view->by_page && i < need; i++)
+    for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
         take(&room, 0);
     for (uint32_t i = 0; i < count && (!view->by_page || take(&room, wishes[i].next)); i++)
         ff_mask_set(&advice->prefetch, wishes[i].page);
@@ -220,9 +199,6 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
         uint64_t page = recorded->order[i];
         uint32_t tier = device_of(view, page);
         if (tier == FF_TIER_HOST)
-            continue;
-        choose(future, view, tier);
-        if (ff__residents_are_without(&future->residents, &future->belady, view, page))
             continue;
         if (!room.belady)
             room = room_on(future, view, tier);
