@@ -3,7 +3,10 @@
  * et al., 1995).
  *
  * With a fault come pages of the same block, ahead of need those of others. Of several devices, one
- * is provided for at a time. */
+ * is provided for at a time.
+ *
+ * One device whose memory is allocated by the block, and which can use pages from the host, does what residence.h chooses
+ * instead: at the begin of each window, blocks come or leave, or are mapped where they are. */
 #include "policy/bounds/belady.h"
 #include "policy/bounds/residence.h"
 
@@ -19,7 +22,7 @@ struct future {
     uint64_t passed;     /* up to here, every use has been made */
     uint64_t planned;    /* up to here, everything has been advised */
     uint64_t planned_at; /* uses so far when accesses last led to a plan */
-    struct ff__residence placement;
+    struct ff__residence residence;
     struct ff__residence_block *blocks; /* [BLOCKS_MAX]; of the arena */
     uint32_t window;                    /* the last one that has been set up, plus one */
     uint32_t next_block;                /* of this window, to be set up */
@@ -98,21 +101,21 @@ static bool take(struct room *room, uint64_t next) {
     return false;
 }
 
-/* ---- placement ---- */
+/* ---- residence ---- */
 
 static uint32_t window_now(const struct future *future) {
-    return ff__residence_window(&future->placement, future->belady.at);
+    return ff__residence_window(&future->residence, future->belady.at);
 }
 
 /* What is to be used from the host now. */
 static bool is_remote(const struct future *future, uint32_t block) {
     return future->is_placed &&
-           !ff__residence_is_resident(&future->placement, block, window_now(future));
+           !ff__residence_is_resident(&future->residence, block, window_now(future));
 }
 
 static bool set_up_block(const struct future *future, const struct ff_view *view, uint32_t block,
                          struct ff_advice_list *list) {
-    struct ff_advice advice = {.block = block, .tier = future->placement.tier, .launch = FF_NONE};
+    struct ff_advice advice = {.block = block, .tier = future->residence.tier, .launch = FF_NONE};
     const struct ff_facts *facts = ff_view_facts(view, block);
     bool holds = ff_view_holds(view, advice.tier, block);
     if (view->blocks[block].page_count == 0 || future->blocks[block].pages == 0)
@@ -123,7 +126,7 @@ static bool set_up_block(const struct future *future, const struct ff_view *view
         advice.pages = ff_mask_minus(&advice.pages, &there);
         return ff_mask_empty(&advice.pages) || ff_advice_add(list, &advice);
     }
-    if (holds && !future->placement.is_tight)
+    if (holds && !future->residence.is_tight)
         return true;
     if (holds) {
         advice.action = FF_EVICT;
@@ -139,7 +142,7 @@ static bool set_up_block(const struct future *future, const struct ff_view *view
 static void set_up(struct future *future, const struct ff_view *view, struct ff_advice_list *list) {
     if (!future->is_placed)
         return;
-    uint32_t window = window_now(future), count = future->placement.block_count;
+    uint32_t window = window_now(future), count = future->residence.block_count;
     if (future->window != window + 1) {
         future->window = window + 1;
         future->next_block = 0;
@@ -302,9 +305,9 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
         return;
     if (future->may_be_remote) {
         future->may_be_remote = false;
-        future->is_placed =
-            ff__residence_make(&future->placement, view, event->tier, future->belady.future,
-                               future->blocks, view->block_limit);
+        future->is_placed = !view->by_page && ff__residence_make(&future->residence, view,
+                                                                 event->tier, future->belady.future,
+                                                                 future->blocks, view->block_limit);
     }
     set_up(future, view, advice);
 }

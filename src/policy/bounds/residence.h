@@ -30,12 +30,12 @@ struct ff__residence {
 };
 
 /* False: there is nothing to choose, as costs are not known or there is no remote access. `blocks`: [view->block_limit]. */
-bool ff__residence_make(struct ff__residence *placement, const struct ff_view *view, uint32_t tier,
+bool ff__residence_make(struct ff__residence *residence, const struct ff_view *view, uint32_t tier,
                         const struct ff_future *future, struct ff__residence_block *blocks,
                         uint32_t block_count);
 /* The window of a position. */
-uint32_t ff__residence_window(const struct ff__residence *placement, uint64_t position);
-bool ff__residence_is_resident(const struct ff__residence *placement, uint32_t block,
+uint32_t ff__residence_window(const struct ff__residence *residence, uint64_t position);
+bool ff__residence_is_resident(const struct ff__residence *residence, uint32_t block,
                                uint32_t window);
 
 #endif
