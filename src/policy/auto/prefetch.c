@@ -194,14 +194,20 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 /* ---- what comes ---- */
 
-/* Forest advises on the other blocks of its trees; not of ranges that are used sparsely. */
+/* Forest advises on the other blocks of its trees; not of ranges that are used sparsely, or may be. */
+static bool may_bring(const struct auto_prefetch *self, const struct ff_view *view,
+                      const struct ff_advice *advice) {
+    return !ff__sparse_is(&self->sparse, view, advice->block) &&
+           !ff__sparse_is_tried(&self->sparse, view, advice->tier, advice->block);
+}
+
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
     uint32_t first = advice->count, kept = first;
     ff__prefetch_forest.on_batch(self->inner[FOREST].state, view, groups, count, advice);
     for (uint32_t i = first; i < advice->count; i++)
-        if (!ff__sparse_is(&self->sparse, view, advice->items[i].block))
+        if (may_bring(self, view, &advice->items[i]))
             advice->items[kept++] = advice->items[i];
     advice->count = kept;
 }

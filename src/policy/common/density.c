@@ -13,7 +13,7 @@
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
 #define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
 #define PART           4u  /* of its memory that is taken into account, for the reason below */
-#define LATEST_LEAST   2u  /* blocks of that part, for witnesses to tell anything */
+#define LATEST_LEAST   2u  /* blocks of that part: one, and the one before it */
 #define WITNESSES      3u  /* that decide */
 #define DENSE          2u  /* leaves that are used as wholes: then so are a witness's others */
 #define VISITS         32u /* of a sparse range that decide */
@@ -199,7 +199,8 @@ static void renew(const struct ff__density *density, struct ff__density_range *r
 /* The latest blocks that would be there if all came whole. Uses of what is there are not seen, so that the clock is slow:
  * for a part of the device's memory it is right. Whoever goes through blocks needs few at a time. */
 static uint32_t latest_there(const struct ff_view *view, uint32_t tier) {
-    return (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
+    uint32_t part = (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
+    return part > LATEST_LEAST ? part : LATEST_LEAST;
 }
 
 static bool would_be_there(const struct ff__density *density, const struct ff_view *view,
@@ -207,20 +208,26 @@ static bool would_be_there(const struct ff__density *density, const struct ff_vi
     return block->stamp > 0 && density->clock[tier] + 1 - block->stamp < latest_there(view, tier);
 }
 
-/* A block comes back; counts how often it has. */
-static bool comes_often(const struct ff__density *density, struct ff__density_block *block) {
+/* On a small device each block that is used may take another's memory at once, so that what is used of it until it leaves says
+ * little. */
+static bool is_small(const struct ff_view *view, uint32_t tier) {
+    return view->capacity[tier] / FF_BLOCK_PAGES < PART * LATEST_LEAST;
+}
+
+/* A block comes back; whether it has so often that it can be a witness: on a small device, that all of its pages would have
+ * cost less. */
+static bool comes_often(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                        struct ff__density_block *block) {
     block->times = block->launch == density->launches ? block->times : 0;
     block->launch = density->launches;
     block->times = (uint8_t)(block->times + (block->times < UINT8_MAX));
+    if (is_small(view, tier))
+        return 2 * block->times * worth_of(density, view, tier)->pages > 3 * FF_BLOCK_PAGES;
     return block->times >= OFTEN;
 }
 
-/* Of a range that does not come in pages, a block that comes back, often if it would come whole. Where a visit cannot be
- * told from the next, as each block that is used takes another's memory, there are no witnesses. */
-static bool is_next_witness(struct ff__density_range *range, const struct ff_view *view,
-                            uint32_t tier) {
-    if (latest_there(view, tier) < LATEST_LEAST)
-        return false;
+/* Of a range that does not come in pages, a block that comes back, often if it would come whole. */
+static bool is_next_witness(struct ff__density_range *range) {
     if (range->interval == 0)
         range->interval = range->countdown = INTERVAL_FIRST;
     if (--range->countdown > 0)
@@ -245,16 +252,17 @@ static void bring(const struct ff_view *view, const struct ff_fault_group *group
 }
 
 /* What the block that is faulted on comes in. */
-static enum ff__grain grain_of(const struct ff__density *density, struct ff__density_range *range,
+static enum ff__grain grain_of(struct ff__density *density, struct ff__density_range *range,
                                const struct ff_view *view, const struct ff_fault_group *group,
                                struct ff__density_block *block) {
     if (ff_view_holds(view, group->tier, group->block))
         return (enum ff__grain)block->grain;
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
-    bool often = back && (comes_often(density, block) || range->grain == FF__GRAIN_LEAF);
+    bool often =
+        back && (comes_often(density, view, group->tier, block) || range->grain == FF__GRAIN_LEAF);
     bool between = is_between_launches(density);
-    block->is_witness = range->grain != FF__GRAIN_PAGE && !between && often &&
-                        is_next_witness(range, view, group->tier);
+    block->is_witness =
+        range->grain != FF__GRAIN_PAGE && !between && often && is_next_witness(range);
     if (block->is_witness)
         forget_use(block);
     if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))

@@ -58,8 +58,10 @@ static void judge_witnesses(struct ff__remote_use *use, struct ff__remote_range 
     range->interval =
         paid ? range->interval * (range->interval < INTERVAL_MAX ? 2 : 1) : INTERVAL_FIRST;
     range->paid += paid;
+    range->is_known |= paid;
     if (++range->came < FF__REMOTE_WITNESSES)
         return;
+    range->is_known = true;
     range->is_remote = range->paid * 2 < range->came;
     use->became_remote += range->is_remote;
     start_over(range);
@@ -174,6 +176,12 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
 bool ff__remote_is(const struct ff__remote_use *use, uint32_t number, uint32_t block) {
     struct ff__remote_range *range = range_of(use, number);
     return range->is_remote || is_witness(range, block);
+}
+
+bool ff__remote_is_tried(const struct ff__remote_use *use, const struct ff_view *view,
+                         uint32_t tier, uint32_t number) {
+    return has_remote_access(view, tier) && !range_of(use, number)->is_known &&
+           will_be_full(use, view, tier);
 }
 
 /* ---- accesses ---- */

@@ -41,7 +41,8 @@ struct ff__remote_range {
     uint32_t countdown, interval;             /* blocks that come until the next witness */
     uint32_t came,
         paid; /* the evidence: blocks that would have come; those of them that were worth it */
-    bool is_remote;
+    bool is_remote,
+        is_known; /* is_known: a witness has been worth its migration, or three have decided */
 };
 
 struct ff__remote_use {
@@ -65,6 +66,10 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
 
 /* Whether the block of that range is used from the host, as its range is or as a witness. */
 bool ff__remote_is(const struct ff__remote_use *use, uint32_t range, uint32_t block);
+
+/* Whether nothing is known of the range yet, but will be: each of its blocks should wait for its own fault. */
+bool ff__remote_is_tried(const struct ff__remote_use *use, const struct ff_view *view,
+                         uint32_t tier, uint32_t range);
 
 /* Accesses; advises to bring blocks that are worth it. */
 void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,

@@ -33,6 +33,12 @@ bool ff__sparse_is(const struct ff__sparse *sparse, const struct ff_view *view, 
            ff__density_is_sparse(&sparse->density, range);
 }
 
+bool ff__sparse_is_tried(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t tier,
+                         uint32_t block) {
+    return sparse->may_be_remote && sparse->often == 0 &&
+           ff__remote_is_tried(&sparse->remote_use, view, tier, view->blocks[block].range);
+}
+
 void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice) {
     ff__remote_access(&sparse->remote_use, view, batch, advice);

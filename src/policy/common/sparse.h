@@ -46,6 +46,9 @@ bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_fault_group *group, struct ff_fault_advice *advice);
 /* Whether it has a say in what comes of the block, so that nobody else should bring it. */
 bool ff__sparse_is(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t block);
+/* Whether nothing is known of the block's range yet, but will be, so that each block should wait for its own fault. */
+bool ff__sparse_is_tried(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t tier,
+                         uint32_t block);
 void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
