@@ -1,9 +1,5 @@
 #include "policy/bounds/residence.h"
 
-struct costs {
-    double access, out;
-};
-
 static double in_ns(const struct ff_view *view, uint32_t tier, uint64_t pages) {
     return (double)ff_view_faults_ns(view, tier, 1, pages);
 }
