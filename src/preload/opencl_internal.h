@@ -191,6 +191,22 @@ void ff__gate_open(struct ff__gate *gate);
 /* The last use of gate->event. */
 void ff__gate_forget(struct ff__gate *gate);
 
+/* ---- opencl_line.c: launches behind others, which need no gate ---- */
+
+struct ff__place {
+    struct ff__line *line; /* NULL: in none */
+    uint64_t number;
+};
+
+/* Before a launch is enqueued. Returns whether it will not begin before ff__line_leave(). */
+bool ff__line_enter(struct ff__place *place, cl_command_queue queue);
+
+/* It is enqueued, and watched; or it could not be enqueued. */
+void ff__line_leave(const struct ff__place *place, bool enqueued);
+
+/* It is about to begin. May wait for the launch that is being enqueued behind it. */
+void ff__line_begin(const struct ff__place *place);
+
 /* ---- opencl_probe.c: what this OpenCL does that OpenCL does not promise ---- */
 
 /* Before managed memory of the context is allocated. Only the first call does anything. */

@@ -8,6 +8,7 @@ struct launch {
     struct ff__watch watch;
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint32_t device;
+    struct ff__place place;
     struct ff__uses uses;
 };
 
@@ -33,6 +34,7 @@ static cl_int enqueue(const struct request *request) {
 static void on_begin(struct ff__watch *watch) {
     struct launch *launch = (struct launch *)watch;
     struct ff_context *context = ff__context_if_open();
+    ff__line_begin(&launch->place);
     if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
         ff_launch_begin(context, launch->device, launch->uses.identity, launch->uses.name,
                         launch->uses.operands, launch->uses.strides, launch->uses.count);
@@ -88,13 +90,18 @@ static void watch(const struct ff__gate *gate, struct launch *launch) {
 /* `launch` is NULL where only the clock wants to know. */
 static cl_int enqueue_watched(struct request request, struct launch *launch) {
     struct ff__gate gate;
-    ff__gate_close(&gate, launch ? request.queue : NULL, &request.count, &request.list,
+    struct ff__place place = {NULL, 0};
+    bool gated = launch && !ff__line_enter(&place, request.queue);
+    ff__gate_close(&gate, gated ? request.queue : NULL, &request.count, &request.list,
                    &request.event);
+    if (launch)
+        launch->place = place;
     cl_int status = enqueue(&request);
     if (status == CL_SUCCESS)
         watch(&gate, launch);
     else if (launch)
         forget(&launch->watch);
+    ff__line_leave(&place, status == CL_SUCCESS);
     ff__gate_open(&gate);
     ff__gate_forget(&gate);
     return status;
