@@ -36,15 +36,17 @@ uint64_t ff__mix(uint64_t hash, uint64_t word) {
 
 uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size) {
     const char *from = bytes;
-    hash = ff__mix(hash, size);
-    for (size_t done = 0; done < size;) {
-        uint64_t word = 0;
-        size_t step = size - done < sizeof word ? size - done : sizeof word;
-        memcpy(&word, from + done, step);
+    uint64_t word;
+    for (hash = ff__mix(hash, size); size >= sizeof word; size -= sizeof word) {
+        memcpy(&word, from, sizeof word);
         hash = ff__mix(hash, word);
-        done += step;
+        from += sizeof word;
     }
-    return hash;
+    if (size == 0)
+        return hash;
+    word = 0;
+    memcpy(&word, from, size);
+    return ff__mix(hash, word);
 }
 
 /* ---- from creation to release ---- */
