@@ -4,19 +4,19 @@
  * those that were enqueued before it, so that one of these, if it has not begun, can stand in for the gate: its callback, which
  * comes before any of its work, waits until the callbacks of the launch behind it are set.
  *
- * One that fails never begins, and is taken for a gate that it is not until another one of the line begins. A launch behind it may be
- * told of too late, which costs time and no data; commands for which that is not so have gates. */
+ * One that fails never begins, and is taken for a gate that it is not until another one of the line begins. farfault may hear
+ * too late of a launch behind it, which costs time and no data. Commands for which that is not so have gates. */
 #include "opencl_internal.h"
 
 #define LINES 16u
 
-/* The launches of a queue. */
+/* The launches of a queue, which is there as long as one of them has not begun. Then the line may become another queue's. */
 struct ff__line {
     pthread_mutex_t lock; /* held while a launch is put at its end */
-    cl_command_queue
-        queue; /* which is there as long as one of its launches has not begun; then the line can be another's */
-    uint64_t last,
-        begun; /* numbers of launches, which grow; atomic, `last` is written with the lock held */
+    cl_command_queue queue;
+    uint64_t
+        last; /* the number of the launch at its end; numbers grow. Atomic, written with the lock held */
+    uint64_t begun; /* that of the latest one that has begun; atomic */
 };
 
 /* A callback may come in the thread that is enqueueing, which must not wait for itself. */
