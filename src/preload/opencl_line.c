@@ -14,9 +14,8 @@
 struct ff__line {
     pthread_mutex_t lock; /* held while a launch is put at its end */
     cl_command_queue queue;
-    uint64_t
-        last; /* the number of the launch at its end; numbers grow. Atomic, written with the lock held */
-    uint64_t begun; /* that of the latest one that has begun; atomic */
+    uint64_t last;  /* the number of the launch at its end; atomic, written with the lock held */
+    uint64_t begun; /* that of the latest one that has begun; atomic. Numbers grow */
 };
 
 /* A callback may come in the thread that is enqueueing, which must not wait for itself. */
