@@ -98,10 +98,12 @@ static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;
         return;
     }
+    uint32_t first = ff_mask_next(there, 0), end = first;
     FF_MASK_FOR_EACH_RUN(there, run) {
-        ff__soft_give_back(ff__soft_staging_at(soft, move, run.first),
-                           ff__soft_bytes(run.first, run.end));
+        end = run.end;
     }
+    if (end > first) /* in one call: nothing lies between them */
+        ff__soft_give_back(ff__soft_staging_at(soft, move, first), ff__soft_bytes(first, end));
 }
 
 /* Moves what is left of the block to the staging area, and its tail with it. *all gets the pages that moved; those of
