@@ -6,44 +6,58 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- starting ---- */
 
-static int plan_files(const struct ff__child *child, posix_spawn_file_actions_t *files) {
-    int status = 0;
-    if (child->apart)
-        status = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!status && child->output >= 0)
-        status = posix_spawn_file_actions_adddup2(files, child->output, STDOUT_FILENO);
-    if (!status && child->errors >= 0)
-        status = posix_spawn_file_actions_adddup2(files, child->errors, STDERR_FILENO);
-    return status;
+static int place(int file, int number) {
+    return file == number ? fcntl(file, F_SETFD, 0) : dup2(file, number);
 }
 
-/* `mask`: the signals that were blocked before we began to wait for some. */
-static int start(const struct ff__child *child, const sigset_t *mask, pid_t *pid) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    int status = posix_spawn_file_actions_init(&files);
+static int place_files(const struct ff__child *child) {
+    if ((child->apart && place(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO) < 0) ||
+        (child->output >= 0 && place(child->output, STDOUT_FILENO) < 0) ||
+        (child->errors >= 0 && place(child->errors, STDERR_FILENO) < 0))
+        return -errno;
+    return 0;
+}
+
+/* Becomes the program, which the kernel kills when the thread that started it ends: nobody else would, if we are
+ * killed. Returns only if that fails. `mask`: the signals that were blocked before we began to wait for some. */
+static int become(const struct ff__child *child, const sigset_t *mask, pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || (child->apart && setpgid(0, 0)))
+        return -errno;
+    if (getppid() != parent)
+        return -ESRCH; /* it ended before it could take us along */
+    int status = place_files(child);
     if (status)
-        return -status;
-    if ((status = posix_spawnattr_init(&how)) == 0) {
-        short flags = POSIX_SPAWN_SETSIGMASK;
-        if (child->apart)
-            flags |= POSIX_SPAWN_SETPGROUP;
-        posix_spawnattr_setsigmask(&how, mask);
-        posix_spawnattr_setflags(&how, flags);
-        if ((status = plan_files(child, &files)) == 0)
-            status =
-                posix_spawnp(pid, child->argv[0], &files, &how, child->argv, child->environment);
-        posix_spawnattr_destroy(&how);
+        return status;
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvpe(child->argv[0], child->argv, child->environment);
+    return -errno;
+}
+
+/* The start's status comes through a pipe that a successful exec closes. posix_spawn() cannot do what become() does. */
+static int start(const struct ff__child *child, const sigset_t *mask, pid_t *pid) {
+    int ends[2], status = 0;
+    const pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    *pid = fork();
+    if (*pid == 0) {
+        status = become(child, mask, parent);
+        _exit(write(ends[1], &status, sizeof status) != sizeof status);
     }
-    posix_spawn_file_actions_destroy(&files);
-    return -status;
+    if (*pid < 0)
+        status = -errno;
+    close(ends[1]);
+    if (read(ends[0], &status, sizeof status) > 0)
+        waitpid(*pid, NULL, 0);
+    close(ends[0]);
+    return status;
 }
 
 /* ---- waiting ---- */

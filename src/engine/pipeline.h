@@ -199,9 +199,6 @@ void ff__pipeline_overwrite(struct ff__pipeline *pipeline, uint32_t block,
 void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
                                const struct ff_mask *pages, bool inactive);
 
-/* As ff__engine_set_home(). */
-bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier);
-
 /* As ff__engine_set_memory(); what is above the new capacity leaves in the background. */
 int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64_t bytes);
 

@@ -68,13 +68,6 @@ void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
 
 /* ---- ranges, launches ---- */
 
-bool ff__pipeline_set_home(struct ff__pipeline *pipeline, uint32_t range, uint32_t tier) {
-    pthread_mutex_lock(&pipeline->lock);
-    bool changes = ff__engine_set_home(pipeline->engine, range, tier);
-    pthread_mutex_unlock(&pipeline->lock);
-    return changes;
-}
-
 int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64_t bytes) {
     pthread_mutex_lock(&pipeline->lock);
     int status = ff__engine_set_memory(pipeline->engine, tier, bytes);

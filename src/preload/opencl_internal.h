@@ -92,7 +92,9 @@ enum ff__fallback {
 void ff__fall_back(enum ff__fallback which, const char *why);
 
 void ff__clock_start(void); /* a command is being enqueued */
-void ff__clock_stop(void);  /* a completion has been observed */
+void ff__clock_mark(void);  /* a command is complete */
+void ff__clock_stop(
+    void); /* and the program has observed it: a moment that an account of a killed program has */
 void ff__count_launch(void);
 
 void ff__footprint_add(size_t bytes);
@@ -189,6 +191,22 @@ void ff__gate_open(struct ff__gate *gate);
 /* The last use of gate->event. */
 void ff__gate_forget(struct ff__gate *gate);
 
+/* ---- opencl_line.c: launches behind others, which need no gate ---- */
+
+struct ff__place {
+    struct ff__line *line; /* NULL: in none */
+    uint64_t number;
+};
+
+/* Before a launch is enqueued. Returns whether it will not begin before ff__line_leave(). */
+bool ff__line_enter(struct ff__place *place, cl_command_queue queue);
+
+/* It is enqueued, and watched; or it could not be enqueued. */
+void ff__line_leave(const struct ff__place *place, bool enqueued);
+
+/* It is about to begin. May wait for the launch that is being enqueued behind it. */
+void ff__line_begin(const struct ff__place *place);
+
 /* ---- opencl_probe.c: what this OpenCL does that OpenCL does not promise ---- */
 
 /* Before managed memory of the context is allocated. Only the first call does anything. */
@@ -237,16 +255,18 @@ void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count);
 
 /* ---- opencl_kernel.c ---- */
 
-/* The beginnings of managed allocations that a launch uses, each once, and by each enum ff_stride. */
+/* What is launched, and the beginnings of managed allocations that it uses, each once, and by each enum ff_stride. */
 struct ff__uses {
+    uint64_t identity;
+    const char *name; /* NULL: no memory for it */
     const void **operands;
-    uint8_t *strides; /* in the same piece of memory */
+    uint8_t *strides;
     size_t count;
 };
 
-/* What a launch of the kernel with its arguments as they are now uses. The caller frees *name and uses->operands; NULL: no
- * memory. False if the kernel is not known. */
-bool ff__kernel_snapshot(cl_kernel kernel, uint64_t *identity, char **name, struct ff__uses *uses);
+/* What a launch of the kernel with its arguments as they are now uses, in a piece of memory that begins with `size` bytes for
+ * the caller, who frees it. NULL if the kernel is not known, or there is no memory. */
+void *ff__kernel_snapshot(cl_kernel kernel, size_t size, struct ff__uses *uses);
 
 /* The name of its function, which the caller frees; or NULL. */
 char *ff__kernel_name(cl_kernel kernel);

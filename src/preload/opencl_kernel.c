@@ -36,15 +36,17 @@ uint64_t ff__mix(uint64_t hash, uint64_t word) {
 
 uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size) {
     const char *from = bytes;
-    hash = ff__mix(hash, size);
-    for (size_t done = 0; done < size;) {
-        uint64_t word = 0;
-        size_t step = size - done < sizeof word ? size - done : sizeof word;
-        memcpy(&word, from + done, step);
+    uint64_t word;
+    for (hash = ff__mix(hash, size); size >= sizeof word; size -= sizeof word) {
+        memcpy(&word, from, sizeof word);
         hash = ff__mix(hash, word);
-        done += step;
+        from += sizeof word;
     }
-    return hash;
+    if (size == 0)
+        return hash;
+    word = 0;
+    memcpy(&word, from, size);
+    return ff__mix(hash, word);
 }
 
 /* ---- from creation to release ---- */
@@ -293,20 +295,31 @@ static uint64_t identify(const struct kernel *kernel) {
     return ff__mix_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
 }
 
-bool ff__kernel_snapshot(cl_kernel handle, uint64_t *identity, char **name, struct ff__uses *uses) {
+/* The caller's bytes, the operands, their strides, the name. */
+static char *make_room(const struct kernel *kernel, size_t size, struct ff__uses *uses) {
+    size_t most = kernel->argument_count + kernel->pointer_count;
+    size_t name_size = kernel->name ? strlen(kernel->name) + 1 : 0;
+    char *room = malloc(size + most * (sizeof *uses->operands + sizeof *uses->strides) + name_size);
+    if (!room)
+        return NULL;
+    *uses = (struct ff__uses){.operands = (const void **)(void *)(room + size)};
+    uses->strides = (uint8_t *)(void *)(uses->operands + most);
+    if (kernel->name)
+        uses->name = memcpy(uses->strides + most, kernel->name, name_size);
+    return room;
+}
+
+void *ff__kernel_snapshot(cl_kernel handle, size_t size, struct ff__uses *uses) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
-        return false;
-    *identity = identify(kernel);
-    *name = kernel->name ? strdup(kernel->name) : NULL;
-    size_t most = kernel->argument_count + kernel->pointer_count + 1;
-    *uses = (struct ff__uses){.operands = calloc(most, sizeof *uses->operands + 1)};
-    if (uses->operands)
-        uses->strides = (uint8_t *)(void *)(uses->operands + most);
-    for (cl_uint i = 0; uses->operands && i < kernel->argument_count; i++)
+        return NULL;
+    char *room = make_room(kernel, size, uses);
+    if (room)
+        uses->identity = identify(kernel);
+    for (cl_uint i = 0; room && i < kernel->argument_count; i++)
         add_operand(uses, kernel->arguments[i].operand, kernel->arguments[i].is_strided);
-    for (size_t i = 0; uses->operands && i < kernel->pointer_count; i++)
+    for (size_t i = 0; room && i < kernel->pointer_count; i++)
         add_operand(uses, allocation_of(kernel->pointers[i]), false);
     pthread_mutex_unlock(&kernels.lock);
-    return true;
+    return room;
 }

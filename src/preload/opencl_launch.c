@@ -7,9 +7,8 @@
 struct launch {
     struct ff__watch watch;
     bool passed; /* its beginning or its end, whichever came first; atomic */
-    uint64_t identity;
-    char *name;
     uint32_t device;
+    struct ff__place place;
     struct ff__uses uses;
 };
 
@@ -35,24 +34,22 @@ static cl_int enqueue(const struct request *request) {
 static void on_begin(struct ff__watch *watch) {
     struct launch *launch = (struct launch *)watch;
     struct ff_context *context = ff__context_if_open();
+    ff__line_begin(&launch->place);
     if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
-        ff_launch_begin(context, launch->device, launch->identity, launch->name,
+        ff_launch_begin(context, launch->device, launch->uses.identity, launch->uses.name,
                         launch->uses.operands, launch->uses.strides, launch->uses.count);
 }
 
 static void on_end(struct ff__watch *watch) {
     struct launch *launch = (struct launch *)watch;
     struct ff_context *context = ff__context_if_open();
-    ff__clock_stop();
+    ff__clock_mark();
     if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
-        ff_launch_end(context, launch->device, launch->identity);
+        ff_launch_end(context, launch->device, launch->uses.identity);
 }
 
 static void forget(struct ff__watch *watch) {
-    struct launch *launch = (struct launch *)watch;
-    free(launch->uses.operands);
-    free(launch->name);
-    free(launch);
+    free(watch);
 }
 
 /* ---- what is launched ---- */
@@ -63,45 +60,48 @@ static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes
 
 /* NULL: farfault will not hear of it. */
 static struct launch *prepare(const struct request *request) {
-    struct launch *launch = calloc(1, sizeof *launch);
-    if (launch)
-        launch->watch = (struct ff__watch){on_begin, on_end, forget, 0};
-    if (!launch || !ff__device_of_queue(request->queue, &launch->device) ||
-        !ff__kernel_snapshot(request->kernel, &launch->identity, &launch->name, &launch->uses)) {
-        free(launch);
+    struct launch what = {.watch = {on_begin, on_end, forget, 0}}, *launch = NULL;
+    if (ff__device_of_queue(request->queue, &what.device))
+        launch = ff__kernel_snapshot(request->kernel, sizeof what, &what.uses);
+    if (!launch)
         return NULL;
-    }
     cl_uint dimensions = request->dimensions <= 3 ? request->dimensions : 0; /* else an error */
-    launch->identity = mix_sizes(launch->identity, dimensions, request->offset);
-    launch->identity = mix_sizes(launch->identity, dimensions, request->global);
-    launch->identity = mix_sizes(launch->identity, dimensions, request->local);
-    return launch;
+    uint64_t identity = what.uses.identity;
+    identity = mix_sizes(identity, dimensions, request->offset);
+    identity = mix_sizes(identity, dimensions, request->global);
+    what.uses.identity = mix_sizes(identity, dimensions, request->local);
+    return memcpy(launch, &what, sizeof what);
 }
 
 /* ---- enqueueing ---- */
 
-static void CL_CALLBACK stop_clock(cl_event event, cl_int status, void *user) {
+static void CL_CALLBACK mark_clock(cl_event event, cl_int status, void *user) {
     (void)event, (void)status, (void)user;
-    ff__clock_stop();
+    ff__clock_mark();
 }
 
 static void watch(const struct ff__gate *gate, struct launch *launch) {
     if (launch)
         ff__gate_watch(gate, &launch->watch);
-    else if (REAL(clSetEventCallback)(*gate->event, CL_COMPLETE, stop_clock, NULL) != CL_SUCCESS)
-        ff__clock_stop();
+    else if (REAL(clSetEventCallback)(*gate->event, CL_COMPLETE, mark_clock, NULL) != CL_SUCCESS)
+        ff__clock_mark();
 }
 
 /* `launch` is NULL where only the clock wants to know. */
 static cl_int enqueue_watched(struct request request, struct launch *launch) {
     struct ff__gate gate;
-    ff__gate_close(&gate, launch ? request.queue : NULL, &request.count, &request.list,
+    struct ff__place place = {NULL, 0};
+    bool gated = launch && !ff__line_enter(&place, request.queue);
+    ff__gate_close(&gate, gated ? request.queue : NULL, &request.count, &request.list,
                    &request.event);
+    if (launch)
+        launch->place = place;
     cl_int status = enqueue(&request);
     if (status == CL_SUCCESS)
         watch(&gate, launch);
     else if (launch)
         forget(&launch->watch);
+    ff__line_leave(&place, status == CL_SUCCESS);
     ff__gate_open(&gate);
     ff__gate_forget(&gate);
     return status;

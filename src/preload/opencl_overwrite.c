@@ -28,7 +28,7 @@ static void on_begin(struct ff__watch *watch) {
 
 static void on_end(struct ff__watch *watch) {
     (void)watch;
-    ff__clock_stop();
+    ff__clock_mark();
 }
 
 static void forget(struct ff__watch *watch) {

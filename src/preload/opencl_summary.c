@@ -123,11 +123,14 @@ void ff__summary_opened(struct ff_context *context) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void ff__clock_mark(void) {
+    if (__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
+        raise_to(&account->last_ns, now_ns());
+}
+
 void ff__clock_stop(void) {
-    if (!__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
-        return;
-    raise_to(&account->last_ns, now_ns());
-    if (shared)
+    ff__clock_mark();
+    if (shared && __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
         publish();
 }
 

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-/* The ranges of the pointers, each with its home on the tier; returns how many there are. */
+#define FEW 16u /* operands that need no allocation */
+
+/* The ranges of the pointers, each with its home on the tier; returns how many there are. The pipeline's lock is held. */
 static uint32_t find_operands(struct ff_context *context, uint32_t tier,
                               const void *const *pointers, const uint8_t *strides, size_t count,
                               struct ff_operand *operands, uint64_t *pages) {
@@ -11,10 +13,10 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
     uint32_t found = 0;
     *pages = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!ff__range_find(context, pointers[i], &range))
+        if (!ff__range_find_locked(context, pointers[i], &range))
             continue;
         *pages += range.page_count;
-        ff__context_set_home(context, &range, tier);
+        ff__context_set_home_locked(context, &range, tier);
         if (operands) /* nobody has said what is read and what written */
             operands[found++] = (struct ff_operand){.range = range.id,
                                                     .reads = true,
@@ -29,18 +31,23 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
                      size_t operand_count) {
     if (device >= context->config.devices)
         return;
-    struct ff_operand *ranges = calloc(operand_count + 1, sizeof *ranges); /* NULL: not told */
+    struct ff_operand few[FEW], *ranges = few;
+    if (operand_count > FEW)
+        ranges = calloc(operand_count, sizeof *ranges); /* NULL: not told */
     struct ff__launch launch = {.tier = ff_tier_of_device(device),
                                 .begins = true,
                                 .identity = identity,
                                 .operands = ranges};
     uint64_t demanded;
+    pthread_mutex_lock(&context->pipeline.lock);
     launch.operand_count =
         find_operands(context, launch.tier, operands, strides, operand_count, ranges, &demanded);
     launch.kernel = ff__moved_launch(context, &launch, name, demanded * FF_PAGE_SIZE);
+    pthread_mutex_unlock(&context->pipeline.lock);
     ff__context_record_launch(context, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);
-    free(ranges);
+    if (ranges != few)
+        free(ranges);
 }
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {

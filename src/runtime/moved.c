@@ -167,7 +167,6 @@ static void note_operand(struct ff__moved *moved, const struct ff_operand *opera
 uint32_t ff__moved_launch(struct ff_context *context, const struct ff__launch *launch,
                           const char *name, uint64_t bytes) {
     struct ff__moved *moved = &context->moved;
-    pthread_mutex_lock(&context->pipeline.lock);
     uint32_t number = name ? number_of(moved, name) : 0;
     struct ff__moved_kernel *kernel = &moved->kernels[number];
     kernel->launches++;
@@ -175,7 +174,6 @@ uint32_t ff__moved_launch(struct ff_context *context, const struct ff__launch *l
         kernel->largest = bytes;
     for (uint32_t i = 0; launch->operands && i < launch->operand_count; i++)
         note_operand(moved, &launch->operands[i], number);
-    pthread_mutex_unlock(&context->pipeline.lock);
     return number;
 }
 

@@ -44,7 +44,8 @@ void ff__moved_add_range(struct ff_context *context, uint32_t range);
 /* It is about to go. */
 void ff__moved_drop_range(struct ff_context *context, uint32_t range);
 
-/* A launch begins that names operands of `bytes` in all. Returns its kernel's number for the engine. */
+/* A launch begins that names operands of `bytes` in all. Returns its kernel's number for the engine. The pipeline's lock is
+ * held. */
 uint32_t ff__moved_launch(struct ff_context *context, const struct ff__launch *launch,
                           const char *name, uint64_t bytes);
 

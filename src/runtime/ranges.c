@@ -13,18 +13,23 @@ static void unlock(struct ff_context *context) {
 
 /* ---- finding ---- */
 
-bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out) {
+bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
+                           struct ff__span *out) {
     const struct ff__space *space = &context->engine.space;
-    uint32_t page;
+    uint32_t page, block = ff__space_find(space, (uintptr_t)pointer, &page);
+    if (block == FF_NONE)
+        return false;
+    uint32_t id = space->blocks[block].range;
+    const struct ff_range *range = &space->ranges[id];
+    *out = (struct ff__span){id, range->first_block, range->block_count, range->page_count};
+    return true;
+}
+
+bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out) {
     lock(context);
-    uint32_t block = ff__space_find(space, (uintptr_t)pointer, &page);
-    if (block != FF_NONE) {
-        uint32_t id = space->blocks[block].range;
-        const struct ff_range *range = &space->ranges[id];
-        *out = (struct ff__span){id, range->first_block, range->block_count, range->page_count};
-    }
+    bool found = ff__range_find_locked(context, pointer, out);
     unlock(context);
-    return block != FF_NONE;
+    return found;
 }
 
 bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
@@ -159,14 +164,23 @@ static void evict_range(void *argument) {
         ff__pipeline_evict(&it->context->pipeline, it->range.first_block + i, NULL, false);
 }
 
-void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier) {
+void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
+                                 uint32_t tier) {
     struct errand errand = {context, *range, 0};
-    if (!ff__pipeline_set_home(&context->pipeline, range->id, tier))
+    if (!ff__engine_set_home(&context->engine, range->id, tier))
         return;
+    unlock(context);
     if (context->recorder)
         ff__record_home(context->recorder, (uint64_t)range->first_block << FF_BLOCK_SHIFT,
                         tier - 1);
     ff__context_move(context, evict_range, &errand);
+    lock(context);
+}
+
+void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier) {
+    lock(context);
+    ff__context_set_home_locked(context, range, tier);
+    unlock(context);
 }
 
 /* ---- pieces ---- */

@@ -13,6 +13,10 @@ struct ff__span {
 /* The range that `pointer` lies in. False: it is in none. */
 bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out);
 
+/* The same with the pipeline's lock held. */
+bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
+                           struct ff__span *out);
+
 /* The range that [pointer, pointer + size) lies in. False: it is not in one. */
 bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
                         struct ff__span *out);
@@ -23,6 +27,10 @@ void ff__context_move(struct ff_context *context, void (*run)(void *argument), v
 
 /* Makes `tier` the home of the range; if it was another one, what lies there is evicted. */
 void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier);
+
+/* The same with the pipeline's lock held, which it gives up to evict. */
+void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
+                                 uint32_t tier);
 
 /* The first managed address of a block's window. */
 static inline char *ff__window_address(const struct ff_context *context, uint32_t block) {

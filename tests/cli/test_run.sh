@@ -21,6 +21,27 @@ got=$?
 [ $got -eq 143 ] || fail "after SIGTERM: status $got"
 has err 'farfault run: sh was killed by signal 15'
 
+# Killed, it takes the program along, also one without the preload. Nobody may have waited for it: then it is a zombie.
+ended() {
+    state=$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)
+    [ -z "$state" ] || [ "$state" = Z ]
+}
+cp "$static_stub" nw # which waits for ever
+for program in 'sleep 100' ./nw; do
+    rm -f program
+    "$farfault" run -- sh -c 'echo $$ >program && exec '"$program" 2>err &
+    wait_for program
+    kill -KILL $!
+    wait $!
+    tries=0
+    until ended "$(cat program)" || [ $tries -ge 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    ended "$(cat program)" || fail "$program runs on without farfault"
+    kill -KILL "$(cat program)" 2>/dev/null
+done
+
 # ---- the program's environment
 
 LD_PRELOAD=$scratch/programs/../libfarfault-opencl.so

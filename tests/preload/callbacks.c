@@ -1,6 +1,7 @@
 /* Comes between the preload and OpenCL, and gives callbacks a behaviour that OpenCL allows and PoCL 3.1
  * does not have. TEST_CALLBACKS says which:
  *   late        each is called from a thread of its own, some time after
+ *   slow        those for CL_RUNNING are set after some time, in which their commands must not begin
  *   refused     those for CL_COMPLETE cannot be set
  *   destroyed   those for destroyed buffers are called when the next buffer has been made */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -9,11 +10,13 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LATE_MICROSECONDS 5000
+#define SLOW_MICROSECONDS 500
 
 static bool behaves(const char *how) {
     const char *wanted = getenv("TEST_CALLBACKS");
@@ -51,6 +54,16 @@ static void CL_CALLBACK start_late(cl_event event, cl_int status, void *user) {
     pthread_detach(thread);
 }
 
+static void wait_unbegun(cl_event event) {
+    cl_int status = CL_COMPLETE;
+    usleep(SLOW_MICROSECONDS);
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (status > CL_RUNNING)
+        return;
+    fputs("a command has begun before its callback was set\n", stderr);
+    abort();
+}
+
 __attribute__((visibility("default"))) cl_int CL_API_CALL clSetEventCallback(cl_event event,
                                                                              cl_int type,
                                                                              event_fn *notify,
@@ -58,6 +71,8 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clSetEventCallback(cl_
     __typeof__(clSetEventCallback) *real = dlsym(RTLD_NEXT, "clSetEventCallback");
     if (behaves("refused") && type == CL_COMPLETE)
         return CL_OUT_OF_HOST_MEMORY;
+    if (behaves("slow") && type == CL_RUNNING)
+        wait_unbegun(event);
     if (!behaves("late"))
         return real(event, type, notify, user);
     struct late *late = malloc(sizeof *late);
