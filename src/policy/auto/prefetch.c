@@ -5,7 +5,7 @@
  * Whether to follow it and bring blocks ahead of faults, too, depends on the machine: where the host's processors compute,
  * prefetching takes them from that. So both ways are tried in turns on launches that recur, and compared by the time that
  * launches with the same execution IDs took. */
-#include "policy/auto/inner.h"
+#include "policy/common/inner.h"
 #include "policy/common/sparse.h"
 #include "policy/registry.h"
 
