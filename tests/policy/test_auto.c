@@ -25,7 +25,7 @@ struct bench {
 static void bench_open(struct bench *bench, const struct ff_policy *policy, uint32_t tier) {
     *bench = (struct bench){.misses = 0};
     fake_open(&bench->fake, 2, BLOCKS);
-    bench->fake.range.page_count = BLOCKS * FF_BLOCK_PAGES;
+    bench->fake.range.page_count = bench->fake.view.allocated = BLOCKS * FF_BLOCK_PAGES;
     bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
     bench->fake.view.links = known;
     instance_init(&bench->instance, policy);

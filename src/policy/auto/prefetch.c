@@ -290,7 +290,6 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 
 static void range_added(void *state, const struct ff_view *view, uint32_t range) {
     struct auto_prefetch *self = state;
-    ff__sparse_range_added(&self->sparse, view, range);
     ff__inner_range_added(self->inner, INNER, view, range);
 }
 

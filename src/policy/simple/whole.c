@@ -36,10 +36,6 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
     ff__sparse_leave(state, view, leave);
 }
 
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    ff__sparse_range_added(state, view, range);
-}
-
 static void range_freed(void *state, uint32_t range) {
     ff__sparse_range_freed(state, range);
 }
@@ -70,7 +66,6 @@ const struct ff_prefetch_policy ff__prefetch_whole = {
             .init = init,
             .on_launch = on_launch,
             .on_leave = on_leave,
-            .range_added = range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
             .report = report,
