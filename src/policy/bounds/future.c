@@ -83,56 +83,29 @@ static bool take(struct room *room, uint64_t next) {
 
 /* ---- with a fault ---- */
 
-struct wish {
-    uint64_t next;
-    uint32_t page;
-};
-
-/* Pages that are needed within sight. */
-static uint32_t list_wishes(struct future *future, uint32_t block, const struct ff_mask *absent,
-                            struct wish wishes[FF_BLOCK_PAGES]) {
-    uint32_t count = 0;
-    FF_MASK_FOR_EACH_PAGE(absent, page) {
-        uint64_t next = ff__belady_next(&future->belady, block * FF_BLOCK_PAGES + page);
-        if (next < future->belady.at + future->ahead)
-            wishes[count++] = (struct wish){next, page};
-    }
-    return count;
-}
-
-/* By next use. Shell's, as qsort may allocate. */
-static void sort(struct wish *wishes, uint32_t count) {
-    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
-        for (uint32_t i = gap; i < count; i++) {
-            struct wish wish = wishes[i];
-            uint32_t at = i;
-            for (; at >= gap && wishes[at - gap].next > wish.next; at -= gap)
-                wishes[at] = wishes[at - gap];
-            wishes[at] = wish;
-        }
-    }
-}
-
 /* The faulted pages take their memory first, whatever is evicted for them. By block, the other pages need
  * none of their own. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct future *future = state;
-    struct wish wishes[FF_BLOCK_PAGES];
+    struct ff__next_use next[FF_BLOCK_PAGES];
     if (group->tier == FF_TIER_HOST)
         return;
     struct room room = room_on(future, view, group->tier);
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[group->block].page_count);
+    struct ff_mask pages = ff_view_pages(view, group->block);
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
     absent = ff_mask_minus(&absent, &group->faulted);
     future->planned = 0;
-    uint32_t count = list_wishes(future, group->block, &absent, wishes);
-    sort(wishes, count);
+    uint32_t count = ff__belady_sort(&future->belady, group->block, &absent, next);
+    uint64_t end = future->belady.at + future->ahead;
     for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
         take(&room, 0);
-    for (uint32_t i = 0; i < count && (!view->by_page || take(&room, wishes[i].next)); i++)
-        ff_mask_set(&advice->prefetch, wishes[i].page);
+    for (uint32_t i = 0; i < count && next[i].next < end; i++) {
+        if (view->by_page && !take(&room, next[i].next))
+            break;
+        ff_mask_set(&advice->prefetch, next[i].page);
+    }
     ff__belady_put_back(&future->belady, view);
 }
 
