@@ -148,7 +148,7 @@ struct ff_leave {
 
 /* The answer to a fault. The engine clears it before the call. */
 struct ff_fault_advice {
-    /* Other pages of the block to bring along; faulted and foreign pages are ignored. */
+    /* Other pages of the block to bring along; those that are there or on their way, faulted and foreign ones are ignored. */
     struct ff_mask prefetch;
     /* Faulted pages not to serve before throttle_until_ns. */
     struct ff_mask throttle;

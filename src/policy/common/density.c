@@ -109,13 +109,10 @@ static bool is_between_launches(const struct ff__density *density) {
     return density->launches > 0 && density->running == 0;
 }
 
-/* The pages of these leaves, or of the whole block, that are not there. */
+/* The pages of these leaves, or of the whole block. */
 static void bring(const struct ff_view *view, const struct ff_fault_group *group, uint32_t leaves,
                   uint32_t granule, struct ff_fault_advice *advice) {
-    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask pages = ff__leaf_pages(leaves, view->blocks[group->block].page_count);
-    pages = ff_mask_minus(&pages, &there);
-    advice->prefetch = ff_mask_minus(&pages, &group->faulted);
+    advice->prefetch = ff__leaf_pages(leaves, view->blocks[group->block].page_count);
     advice->granule = granule;
 }
 

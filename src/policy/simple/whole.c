@@ -19,12 +19,8 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    if (ff__sparse_fault(state, view, group, advice))
-        return;
-    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask pages = ff_view_pages(view, group->block);
-    pages = ff_mask_minus(&pages, &there);
-    advice->prefetch = ff_mask_minus(&pages, &group->faulted);
+    if (!ff__sparse_fault(state, view, group, advice))
+        advice->prefetch = ff_view_pages(view, group->block);
 }
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
