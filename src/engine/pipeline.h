@@ -5,10 +5,11 @@
  *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the others, for
  *                    itself and for the other workers (fault_workers.c)
  *   correlator       feeds events to the policy's `learn`, without the lock, and to its `publish`
- *   prefetching      asks the policy's `plan` and queues its advice
+ *                    (learning_threads.c)
+ *   prefetching      asks the policy's `plan` and queues its advice (learning_threads.c)
  *   migration        serves the fault queue first, then faults that came late for a busy block, then
  *                    throttled ones that are due, then evicts what is above a device's capacity, then serves the
- *                    prefetch queue, then pre-evicts
+ *                    prefetch queue, then pre-evicts (migration.c)
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
  * guards the engine and is held for decisions only, never while bytes move or a policy learns; jobs of different
