@@ -35,7 +35,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 13u /* must match exactly until 1.0 */
+#define FF_POLICY_API 14u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -148,7 +148,7 @@ struct ff_leave {
 
 /* The answer to a fault. The engine clears it before the call. */
 struct ff_fault_advice {
-    /* Other pages of the block to bring along; faulted and foreign pages are ignored. */
+    /* Other pages of the block to bring along; those that are there or on their way, faulted and foreign ones are ignored. */
     struct ff_mask prefetch;
     /* Faulted pages not to serve before throttle_until_ns. */
     struct ff_mask throttle;

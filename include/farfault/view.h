@@ -173,6 +173,7 @@ struct ff_view {
                                                  the frame that the leaf holds, or 0; in single pages
                                                  `leaf` is no address, but counts what it holds */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
+    uint64_t allocated;              /* pages of all ranges, wherever they are */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
     uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
     const struct ff_link_cost *links;      /* [from * tier_count + to] */

@@ -117,7 +117,7 @@ static void put_faults(json_t *device, const struct ff__costs *costs,
               "measured: a fault after a pause, less one right after another");
     put_whole(device, "reserve_share", FF__RESERVE_SHARE, "src/engine/engine.h: FF__RESERVE_SHARE");
     put_whole(device, "reserve_most", FF__RESERVE_MAX, "src/engine/engine.h: FF__RESERVE_MAX");
-    put_whole(device, "movers", 1, "src/engine/pipeline.c: one thread prefetches and pre-evicts");
+    put_whole(device, "movers", 1, "src/engine/migration.c: one thread prefetches and pre-evicts");
     put_real(device, "mover_share", 1 / cpu_count(), "ours: a thread more than there are CPUs");
     put_whole(device, "batch_ns", 0, none);
     put_whole(device, "entry_ns", 0, none);

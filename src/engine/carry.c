@@ -1,5 +1,5 @@
 /* Carrying out jobs: their moves are submitted to the backend, with the lock given up, and once more if they fail. */
-#include "engine/pipeline.h"
+#include "engine/pipeline_internal.h"
 
 #include "base/clock.h"
 

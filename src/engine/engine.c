@@ -151,12 +151,18 @@ void ff__engine_fini(struct ff__engine *engine) {
 
 /* ---- ranges, launches, events ---- */
 
+static void count_allocated(struct ff__engine *engine) {
+    engine->view.allocated = engine->space.stats.allocated / FF_PAGE_SIZE;
+}
+
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range) {
     int status = ff__range_add(&engine->space, page_count, lead, home_tier, range);
-    if (!status)
-        ff__tell_range_added(engine, *range);
-    return status;
+    if (status)
+        return status;
+    count_allocated(engine);
+    ff__tell_range_added(engine, *range);
+    return 0;
 }
 
 bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier) {
@@ -225,6 +231,7 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
         ff__tell_block_freed(engine, r->first_block + i);
     }
     ff__range_remove(&engine->space, range);
+    count_allocated(engine);
     ff__memory_count(engine);
 }
 

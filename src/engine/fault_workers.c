@@ -3,7 +3,7 @@
  *
  * To wake a follower costs more than to serve a group of a few pages. So one is woken only when what it would do
  * takes longer than that: to serve groups that wait, or to lead while this thread serves a large one. */
-#include "engine/pipeline.h"
+#include "engine/pipeline_internal.h"
 
 #include "base/clock.h"
 #include "base/thread.h"

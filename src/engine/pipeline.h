@@ -5,10 +5,11 @@
  *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the others, for
  *                    itself and for the other workers (fault_workers.c)
  *   correlator       feeds events to the policy's `learn`, without the lock, and to its `publish`
- *   prefetching      asks the policy's `plan` and queues its advice
+ *                    (learning_threads.c)
+ *   prefetching      asks the policy's `plan` and queues its advice (learning_threads.c)
  *   migration        serves the fault queue first, then faults that came late for a busy block, then
  *                    throttled ones that are due, then evicts what is above a device's capacity, then serves the
- *                    prefetch queue, then pre-evicts
+ *                    prefetch queue, then pre-evicts (migration.c)
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock
  * guards the engine and is held for decisions only, never while bytes move or a policy learns; jobs of different
@@ -126,54 +127,17 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline);
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay);
 
-/* The same; the lock is held before and after, not while pages move. */
-int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
-                              bool stay);
-
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
 
-/* The same with the lock held. Samples are armed and ceased at once. */
-bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice);
-
-/* The same for a list, up to the first piece that finds no room. The lock is held. */
-void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
-
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);
-
-/* Whether the calling thread is one of the pipeline's. */
-bool ff__pipeline_is_inside(const struct ff__pipeline *pipeline);
 
 /* Takes a block off all devices, as far as it can leave, waiting for jobs on it. `dead`
  * as in ff__engine_evict. `close`: all of it, and keeps everybody else from it until its range is
  * removed. Within a call. */
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
                         bool close);
-
-/* Waits until no job is at work on the block. The lock is held. */
-void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
-
-/* Sleeps on a condition, at the longest that long. The lock is held. */
-void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns);
-
-/* ---- carry.c ---- */
-
-/* Carries out a job. The lock is held before and after, not while pages move. */
-void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
-
-/* Aborts the moves of jobs that nobody waits for: all, or those whose advice has been cancelled. The lock is
- * held. */
-void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all);
-
-/* ---- fault_workers.c ---- */
-
-/* A thread that handles faults, until the pipeline stops. */
-void *ff__fault_worker(void *pipeline);
-
-/* The calling thread will be busy, or asleep, for long: if there is no leader, wakes a follower, which will lead. The lock is
- * held. */
-void ff__fault_workers_promote(struct ff__pipeline *pipeline);
 
 /* ---- requests.c: what is asked on behalf of the program, and moves no pages itself ---- */
 

@@ -1,5 +1,5 @@
 /* What is asked of the pipeline on behalf of the program, and moves no pages itself. */
-#include "engine/pipeline.h"
+#include "engine/pipeline_internal.h"
 
 #define ADVICE_MAX 64u /* of one launch */
 

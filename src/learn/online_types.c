@@ -3,7 +3,8 @@
  * being believed. */
 #include "learn/online.h"
 
-#include <errno.h>
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 /* ---- context ---- */
@@ -67,7 +68,7 @@ struct exact {
     const struct ff__online_type *type;
     struct ff__map map; /* key -> its follower's number */
     struct follower *followers;
-    uint32_t count, capacity;
+    uint32_t count;
 };
 
 static void release_exact(void *self) {
@@ -121,14 +122,9 @@ static bool look_exact(const void *self, const union ff__online_keys *keys, int6
 }
 
 static int add(struct exact *exact, uint64_t key, int64_t value) {
-    if (exact->count == exact->capacity) {
-        uint32_t capacity = exact->capacity ? 2 * exact->capacity : 1024;
-        struct follower *followers = realloc(exact->followers, capacity * sizeof *followers);
-        if (!followers)
-            return -ENOMEM;
-        exact->followers = followers;
-        exact->capacity = capacity;
-    }
+    int status = ff__grow(&exact->followers, exact->count, sizeof *exact->followers);
+    if (status)
+        return status;
     exact->followers[exact->count] = (struct follower){value, 1};
     return ff__map_put(&exact->map, key, exact->count++);
 }

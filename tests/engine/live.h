@@ -8,7 +8,7 @@
 #include "engine/rogues.h"
 
 #include "base/clock.h"
-#include "engine/pipeline.h"
+#include "engine/pipeline_internal.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -489,9 +489,10 @@ static inline bool live_has_come(struct live *live, uint32_t block, const struct
     }
 }
 
-/* Waits until a verb is at work on the block. */
+/* Waits until a verb is at work on the block; for a second, as on a busy machine it may be over before this thread runs. */
 static inline void live_await_work(struct live *live, uint32_t block) {
-    for (bool at_work = false; !at_work; usleep(200)) {
+    bool at_work = false;
+    for (uint32_t i = 0; i < 5000 && !at_work; i++, usleep(200)) {
         pthread_mutex_lock(&live->lock);
         at_work = live->fake.blocks[block].at_work;
         pthread_mutex_unlock(&live->lock);

@@ -245,6 +245,7 @@ static struct {
     uint32_t cancel_below, block;
     uint32_t batches, groups, last_tier;
     uint32_t added, freed, operands;
+    uint64_t allocated; /* as the view says when a range is added */
     bool writes;
 } script;
 
@@ -271,6 +272,7 @@ static void script_batch(void *state, const struct ff_view *view,
 static void script_range_added(void *state, const struct ff_view *view, uint32_t range) {
     (void)state;
     assert_true(view->ranges[range].page_count > 0);
+    script.allocated = view->allocated;
     script.added++;
 }
 
@@ -358,8 +360,12 @@ static void test_range_hooks(void **state) {
     open_scripted();
     uint32_t block = add_range(10);
     assert_int_equal(script.added, 1);
+    assert_int_equal(script.allocated, 10);
+    add_range(1000);
+    assert_int_equal(script.allocated, 1010);
     ff__engine_range_remove(&engine, engine.space.blocks[block].range);
     assert_int_equal(script.freed, 1);
+    assert_int_equal(engine.view.allocated, 1000);
     close_engine();
 }
 

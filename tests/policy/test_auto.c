@@ -25,6 +25,7 @@ struct bench {
 static void bench_open(struct bench *bench, const struct ff_policy *policy, uint32_t tier) {
     *bench = (struct bench){.misses = 0};
     fake_open(&bench->fake, 2, BLOCKS);
+    bench->fake.range.page_count = bench->fake.view.allocated = BLOCKS * FF_BLOCK_PAGES;
     bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
     bench->fake.view.links = known;
     instance_init(&bench->instance, policy);
@@ -301,12 +302,107 @@ static void test_new_launch(void **state) {
     bench_close(&bench);
 }
 
+/* ---- pairs of blocks, while a range is being tried from the host ---- */
+
+/* A fault and a block cost a millisecond each, and an access two microseconds. */
+#define WORTH 1000u /* accesses that cost as much as a migration */
+static const struct ff_link_cost remote[4] = {
+    [FF_TIER_HOST * 2 + TIER] = {0, FF_BLOCK_SIZE *UINT64_C(1000), 2000000}};
+
+/* A kernel that goes through the range runs. */
+static void remote_open(struct bench *bench, bool may_be_remote) {
+    const struct ff_operand operand = {.range = 0, .stride = FF_STRIDE_SOURCE};
+    const struct ff_launch_event begin = {
+        .launch = 1, .tier = TIER, .begins = true, .operands = &operand, .operand_count = 1};
+    struct ff_advice items[4];
+    struct ff_advice_list list = {items, 0, 4, 0};
+    bench_open(bench, &prefetch->base, FF_NONE);
+    bench->fake.view.links = remote;
+    bench->fake.view.fault_ns = 1000000;
+    instance_close(&bench->instance);
+    instance_init(&bench->instance, &prefetch->base);
+    instance_set(&bench->instance, "remote", may_be_remote);
+    instance_open(&bench->instance, &bench->fake.view, FF_NONE);
+    prefetch->base.range_added(bench->instance.state, &bench->fake.view, 0);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        *fake_resident(&bench->fake, FF_TIER_HOST, block) = ff_view_pages(&bench->fake.view, block);
+    prefetch->base.on_launch(bench->instance.state, &bench->fake.view, &begin, &list);
+}
+
+/* A fault in the first block of a pair: whether the second one is advised. */
+static bool brings_pair(struct bench *bench, uint32_t block) {
+    struct ff_advice items[4];
+    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_fault_group group = {.block = block, .tier = TIER, .launch = FF_NONE};
+    ff_mask_set(&group.faulted, 0);
+    prefetch->on_batch(bench->instance.state, &bench->fake.view, &group, 1, &list);
+    assert_true(list.count == 0 || (list.count == 1 && items[0].block == block + 1));
+    return list.count > 0;
+}
+
+/* The block's fault is served: whether it is used from the host. */
+static bool is_remote(struct bench *bench, uint32_t block) {
+    struct ff_fault_advice advice = {.granule = 0};
+    struct ff_fault_group group = {.block = block, .tier = TIER, .launch = FF_NONE};
+    ff_mask_set(&group.faulted, 0);
+    prefetch->on_fault(bench->instance.state, &bench->fake.view, &group, &advice);
+    return !ff_mask_empty(&advice.remote);
+}
+
+/* False: it should stay where it is. */
+static bool is_brought(struct bench *bench, uint32_t block, uint32_t accesses) {
+    struct ff_advice items[4];
+    struct ff_advice_list list = {items, 0, 4, 0};
+    const struct ff_access access = {
+        .block = block, .tier = TIER, .flags = FF_ACCESS_REMOTE, .more = accesses - 1};
+    const struct ff_access_batch batch = {.items = &access, .count = 1};
+    prefetch->base.accesses->on_access(bench->instance.state, &bench->fake.view, &batch, &list);
+    return list.count > 0;
+}
+
+/* No second block comes before one witness has been worth its migration: each could be a witness, or be used from the host. */
+static void test_pairs_wait(void **state) {
+    (void)state;
+    struct bench bench;
+    remote_open(&bench, true);
+    assert_false(brings_pair(&bench, 0));
+    assert_true(is_remote(&bench, 0));
+    assert_false(brings_pair(&bench, 2));
+    assert_false(is_brought(&bench, 0, WORTH - 1));
+    assert_false(brings_pair(&bench, 2));
+    assert_true(is_brought(&bench, 0, 1));
+    assert_true(brings_pair(&bench, 2));
+    bench_close(&bench);
+}
+
+/* They do at once where nothing will be tried: there is room for all, no remote access, or it is not wanted. */
+static void test_pairs_need_not_wait(void **state) {
+    (void)state;
+    struct bench bench;
+    remote_open(&bench, true);
+    bench.fake.view.capacity[TIER] = BLOCKS * FF_BLOCK_PAGES;
+    assert_true(brings_pair(&bench, 0));
+    bench.fake.view.capacity[TIER]--;
+    assert_false(brings_pair(&bench, 2));
+    bench.fake.view.links = known;
+    assert_true(brings_pair(&bench, 2));
+    bench_close(&bench);
+    remote_open(&bench, false);
+    assert_true(brings_pair(&bench, 0));
+    bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_circle),     cmocka_unit_test(test_circle_of_copies),
-        cmocka_unit_test(test_dead),       cmocka_unit_test(test_dead_come_back),
-        cmocka_unit_test(test_forecast),   cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_circle_of_copies),
+        cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_dead_come_back),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_ways),
         cmocka_unit_test(test_new_launch),
+        cmocka_unit_test(test_pairs_wait),
+        cmocka_unit_test(test_pairs_need_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,8 @@ static void use(struct bench *bench, uint32_t block, uint32_t page) {
     struct ff_fault_advice advice = {.granule = 0};
     ff_mask_set(&group.faulted, page);
     policy->on_fault(bench->instance.state, &bench->fake.view, &group, &advice);
-    struct ff_mask come = ff_mask_or(&group.faulted, &advice.prefetch);
+    struct ff_mask come = ff_mask_minus(&advice.prefetch, there(bench, block));
+    come = ff_mask_or(&come, &group.faulted);
     assert_true(advice.granule <= 1 || advice.granule == FF_LEAF_PAGES);
     for (;;) {
         uint32_t held = ff_mask_count(&come);

@@ -70,6 +70,7 @@ struct instance {
     int64_t params[FF_PARAMS_MAX];
     const char *text; /* text parameters; NULL: all are empty */
     bool virtual_time;
+    const struct ff_future *future; /* NULL: none */
     void *state, *block_state, *range_state, *arena;
 };
 
@@ -106,7 +107,8 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .arena_size = arena_size,
                                 .params = instance->params,
                                 .text = instance->text ? instance->text : "",
-                                .virtual_time = instance->virtual_time};
+                                .virtual_time = instance->virtual_time,
+                                .future = instance->future};
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;

@@ -1,19 +1,15 @@
 #include "backend/sim/future.h"
 
+#include "base/grow.h"
 #include "base/lazy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 int ff__recording_add(struct recording *recording, uint64_t page) {
-    if (recording->count == recording->capacity) {
-        uint64_t capacity = recording->capacity ? 2 * recording->capacity : 1u << 16;
-        uint64_t *order = realloc(recording->order, capacity * sizeof *order);
-        if (!order)
-            return -ENOMEM;
-        recording->order = order;
-        recording->capacity = capacity;
-    }
+    int status = ff__grow(&recording->order, recording->count, sizeof *recording->order);
+    if (status)
+        return status;
     recording->order[recording->count++] = page;
     return 0;
 }

@@ -7,7 +7,7 @@
 /* The pages that were accessed, in order. */
 struct recording {
     uint64_t *order;
-    uint64_t count, capacity;
+    uint64_t count;
 };
 
 /* -ENOMEM. */

@@ -1,6 +1,7 @@
 #include "backend/sim/paging_history.h"
 
-#include <errno.h>
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 void ff__paging_history_fini(struct ff__paging_history *history) {
@@ -9,14 +10,9 @@ void ff__paging_history_fini(struct ff__paging_history *history) {
 }
 
 static int add_paging(struct ff__paging_history *history, uint64_t name, uint32_t *place) {
-    if (history->count == history->capacity) {
-        uint32_t capacity = history->capacity ? 2 * history->capacity : 256;
-        struct ff__paging *pagings = realloc(history->pagings, capacity * sizeof *pagings);
-        if (!pagings)
-            return -ENOMEM;
-        history->pagings = pagings;
-        history->capacity = capacity;
-    }
+    int status = ff__grow(&history->pagings, history->count, sizeof *history->pagings);
+    if (status)
+        return status;
     *place = history->count;
     history->pagings[history->count++] = (struct ff__paging){0};
     return ff__map_put(&history->places, name, *place);

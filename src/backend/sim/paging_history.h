@@ -17,7 +17,7 @@ struct ff__paging {
 struct ff__paging_history {
     struct ff__map places; /* of names */
     struct ff__paging *pagings;
-    uint32_t count, capacity;
+    uint32_t count;
     uint32_t storages; /* that have a name and live */
 };
 

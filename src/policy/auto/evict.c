@@ -6,7 +6,7 @@
  * (common/regret.h): whichever suits the running work evicts most, and the other one is asked just often enough to find out
  * that the work has changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
 #include "policy/auto/dead.h"
-#include "policy/auto/inner.h"
+#include "policy/common/inner.h"
 #include "policy/common/regret.h"
 #include "policy/common/reserve.h"
 #include "policy/registry.h"

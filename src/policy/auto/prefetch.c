@@ -5,7 +5,7 @@
  * Whether to follow it and bring blocks ahead of faults, too, depends on the machine: where the host's processors compute,
  * prefetching takes them from that. So both ways are tried in turns on launches that recur, and compared by the time that
  * launches with the same execution IDs took. */
-#include "policy/auto/inner.h"
+#include "policy/common/inner.h"
 #include "policy/common/sparse.h"
 #include "policy/registry.h"
 
@@ -290,7 +290,6 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 
 static void range_added(void *state, const struct ff_view *view, uint32_t range) {
     struct auto_prefetch *self = state;
-    ff__sparse_range_added(&self->sparse, view, range);
     ff__inner_range_added(self->inner, INNER, view, range);
 }
 

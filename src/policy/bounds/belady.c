@@ -49,6 +49,30 @@ uint64_t ff__belady_next(struct ff__belady *belady, uint32_t page) {
     return next == FF__NEVER ? FF__NEVER : next - 1;
 }
 
+/* Shell's, as qsort may allocate. */
+static void sort(struct ff__next_use *uses, uint32_t count) {
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            struct ff__next_use use = uses[i];
+            uint32_t at = i;
+            for (; at >= gap && uses[at - gap].next > use.next; at -= gap)
+                uses[at] = uses[at - gap];
+            uses[at] = use;
+        }
+    }
+}
+
+uint32_t ff__belady_sort(struct ff__belady *belady, uint32_t block, const struct ff_mask *pages,
+                         struct ff__next_use sorted[FF_BLOCK_PAGES]) {
+    uint32_t count = 0;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        uint64_t next = ff__belady_next(belady, block * FF_BLOCK_PAGES + page);
+        sorted[count++] = (struct ff__next_use){next, page};
+    }
+    sort(sorted, count);
+    return count;
+}
+
 static uint64_t unit_next(struct ff__belady *belady, const struct ff_view *view, uint32_t unit) {
     uint64_t soonest = ff__belady_next(belady, unit);
     uint32_t count = view->by_page ? 1 : view->blocks[unit / FF_BLOCK_PAGES].page_count;

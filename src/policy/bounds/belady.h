@@ -50,6 +50,14 @@ void ff__belady_departure(struct ff__belady *belady, uint32_t block, const struc
 /* The position of the page's next use, FF__NEVER if there is none. */
 uint64_t ff__belady_next(struct ff__belady *belady, uint32_t page);
 
+/* These pages of a block by their next uses, the soonest first. Returns how many they are. */
+struct ff__next_use {
+    uint64_t next; /* FF__NEVER: none */
+    uint32_t page; /* of the block */
+};
+uint32_t ff__belady_sort(struct ff__belady *belady, uint32_t block, const struct ff_mask *pages,
+                         struct ff__next_use sorted[FF_BLOCK_PAGES]);
+
 /* Units from the one needed last on: each is taken out of the heap and set aside. False: no more. Then
  * ff__belady_put_back, which brings back all but those that were dropped right after they were found. */
 bool ff__belady_last(struct ff__belady *belady, const struct ff_view *view, uint32_t *unit,

@@ -38,34 +38,20 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
     block_freed(state, block);
 }
 
-/* Shell's, as qsort may allocate. */
-static void sort(uint64_t *next, uint32_t count) {
-    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
-        for (uint32_t i = gap; i < count; i++) {
-            uint64_t one = next[i];
-            uint32_t at = i;
-            for (; at >= gap && next[at - gap] > one; at -= gap)
-                next[at] = next[at - gap];
-            next[at] = one;
-        }
-    }
-}
-
 /* A prefetch evicts no page that is needed before the prefetched ones: the first of the block's
  * absent pages, or by page as many of them as room is wanted for. */
 static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
                              const struct ff_evict_request *request) {
-    uint64_t next[FF_BLOCK_PAGES];
-    uint32_t block = request->for_block, count = 0;
+    struct ff__next_use next[FF_BLOCK_PAGES];
+    uint32_t block = request->for_block;
     if (request->cause != FF_EVICT_FOR_PREFETCH || block >= view->block_limit)
         return 0;
     struct ff_mask there = ff_view_expected(view, request->tier, block);
-    for (uint32_t page = 0; page < view->blocks[block].page_count; page++)
-        if (!ff_mask_test(&there, page))
-            next[count++] = ff__belady_next(belady, block * FF_BLOCK_PAGES + page);
-    sort(next, count);
+    struct ff_mask absent = ff_view_pages(view, block);
+    absent = ff_mask_minus(&absent, &there);
+    uint32_t count = ff__belady_sort(belady, block, &absent, next);
     uint64_t wanted = view->by_page && request->pages > 0 ? request->pages : 1;
-    return wanted <= count ? next[wanted - 1] : FF__NEVER;
+    return wanted <= count ? next[wanted - 1].next : FF__NEVER;
 }
 
 static void name(struct ff__naming *naming, uint32_t unit) {

@@ -3,12 +3,9 @@
  * et al., 1995).
  *
  * With a fault come pages of the same block, ahead of need those of others. Of several devices, one
- * is provided for at a time.
- *
- * One device whose memory is allocated by the block, and which can use pages from the host, does what residence.h chooses
- * instead: at the begin of each window, blocks come or leave, or are mapped where they are. */
+ * is provided for at a time. */
+#include "policy/bounds/future.h"
 #include "policy/bounds/belady.h"
-#include "policy/bounds/residence.h"
 
 #include "policy/registry.h"
 
@@ -22,34 +19,17 @@ struct future {
     uint64_t passed;     /* up to here, every use has been made */
     uint64_t planned;    /* up to here, everything has been advised */
     uint64_t planned_at; /* uses so far when accesses last led to a plan */
-    struct ff__residence residence;
-    struct ff__residence_block *blocks; /* [BLOCKS_MAX]; of the arena */
-    uint32_t window;                    /* the last one that has been set up, plus one */
-    uint32_t next_block;                /* of this window, to be set up */
-    bool may_be_remote, is_placed;
 };
 
-enum param { AHEAD, REMOTE, PARAMS };
-
-#define BLOCKS_MAX (1u << 18) /* a larger address space is not placed */
+enum param { AHEAD, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
-    [AHEAD] = {"ahead", FF_PARAM_INT, 65536, 1, INT64_C(1) << 40,
-               "how many accesses to prefetch ahead"},
-    [REMOTE] = {"remote", FF_PARAM_BOOL, 1, 0, 1,
-                "blocks are used from the host while that costs less"},
+    [AHEAD] = FF__FUTURE_AHEAD_ROW,
 };
-
-static size_t arena_size(const int64_t *values) {
-    return values[REMOTE] ? BLOCKS_MAX * sizeof(struct ff__residence_block) : 0;
-}
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct future *future = state;
     future->ahead = (uint64_t)env->params[AHEAD];
-    future->blocks = env->arena;
-    future->may_be_remote =
-        env->params[REMOTE] && env->tier_count == 2 && env->block_limit <= BLOCKS_MAX;
     return ff__belady_start(&future->belady, env);
 }
 
@@ -101,121 +81,31 @@ static bool take(struct room *room, uint64_t next) {
     return false;
 }
 
-/* ---- residence ---- */
-
-static uint32_t window_now(const struct future *future) {
-    return ff__residence_window(&future->residence, future->belady.at);
-}
-
-/* What is to be used from the host now. */
-static bool is_remote(const struct future *future, uint32_t block) {
-    return future->is_placed &&
-           !ff__residence_is_resident(&future->residence, block, window_now(future));
-}
-
-static bool set_up_block(const struct future *future, const struct ff_view *view, uint32_t block,
-                         struct ff_advice_list *list) {
-    struct ff_advice advice = {.block = block, .tier = future->residence.tier, .launch = FF_NONE};
-    const struct ff_facts *facts = ff_view_facts(view, block);
-    bool holds = ff_view_holds(view, advice.tier, block);
-    if (view->blocks[block].page_count == 0 || future->blocks[block].pages == 0)
-        return true;
-    advice.pages = ff_view_pages(view, block);
-    if (!is_remote(future, block)) {
-        struct ff_mask there = ff_view_expected(view, advice.tier, block);
-        advice.pages = ff_mask_minus(&advice.pages, &there);
-        return ff_mask_empty(&advice.pages) || ff_advice_add(list, &advice);
-    }
-    if (holds && !future->residence.is_tight)
-        return true;
-    if (holds) {
-        advice.action = FF_EVICT;
-        advice.pages = (struct ff_mask){{0}};
-        return ff_advice_add(list, &advice);
-    }
-    advice.action = FF_USE_REMOTE;
-    advice.pages = ff_mask_minus(&advice.pages, &facts->tier[advice.tier].remote);
-    return ff_mask_empty(&advice.pages) || ff_advice_add(list, &advice);
-}
-
-/* Once a window: what leaves first, then the others. */
-static void set_up(struct future *future, const struct ff_view *view, struct ff_advice_list *list) {
-    if (!future->is_placed)
-        return;
-    uint32_t window = window_now(future), count = future->residence.block_count;
-    if (future->window != window + 1) {
-        future->window = window + 1;
-        future->next_block = 0;
-    }
-    for (; future->next_block < 2 * count; future->next_block++) {
-        uint32_t block = future->next_block % count;
-        bool leaves = is_remote(future, block);
-        if (leaves == (future->next_block < count) && !set_up_block(future, view, block, list))
-            return;
-    }
-}
-
 /* ---- with a fault ---- */
-
-struct wish {
-    uint64_t next;
-    uint32_t page;
-};
-
-/* Pages that are needed within sight. */
-static uint32_t list_wishes(struct future *future, uint32_t block, const struct ff_mask *absent,
-                            struct wish wishes[FF_BLOCK_PAGES]) {
-    uint32_t count = 0;
-    FF_MASK_FOR_EACH_PAGE(absent, page) {
-        uint64_t next = ff__belady_next(&future->belady, block * FF_BLOCK_PAGES + page);
-        if (next < future->belady.at + future->ahead)
-            wishes[count++] = (struct wish){next, page};
-    }
-    return count;
-}
-
-/* By next use. Shell's, as qsort may allocate. */
-static void sort(struct wish *wishes, uint32_t count) {
-    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
-        for (uint32_t i = gap; i < count; i++) {
-            struct wish wish = wishes[i];
-            uint32_t at = i;
-            for (; at >= gap && wishes[at - gap].next > wish.next; at -= gap)
-                wishes[at] = wishes[at - gap];
-            wishes[at] = wish;
-        }
-    }
-}
 
 /* The faulted pages take their memory first, whatever is evicted for them. By block, the other pages need
  * none of their own. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct future *future = state;
-    struct wish wishes[FF_BLOCK_PAGES];
+    struct ff__next_use next[FF_BLOCK_PAGES];
     if (group->tier == FF_TIER_HOST)
         return;
-    if (is_remote(future, group->block)) {
-        advice->remote = ff_view_pages(view, group->block);
-        advice->remote_tier = FF_TIER_HOST;
-        return;
-    }
     struct room room = room_on(future, view, group->tier);
-    struct ff_mask pages = ff_mask_of_run(0, view->blocks[group->block].page_count);
+    struct ff_mask pages = ff_view_pages(view, group->block);
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
     absent = ff_mask_minus(&absent, &group->faulted);
     future->planned = 0;
-    if (future->is_placed) {
-        advice->prefetch = absent;
-        return;
-    }
-    uint32_t count = list_wishes(future, group->block, &absent, wishes);
-    sort(wishes, count);
+    uint32_t count = ff__belady_sort(&future->belady, group->block, &absent, next);
+    uint64_t end = future->belady.at + future->ahead;
     for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
         take(&room, 0);
-    for (uint32_t i = 0; i < count && (!view->by_page || take(&room, wishes[i].next)); i++)
-        ff_mask_set(&advice->prefetch, wishes[i].page);
+    for (uint32_t i = 0; i < count && next[i].next < end; i++) {
+        if (view->by_page && !take(&room, next[i].next))
+            break;
+        ff_mask_set(&advice->prefetch, next[i].page);
+    }
     ff__belady_put_back(&future->belady, view);
 }
 
@@ -271,9 +161,6 @@ static bool is_passed(struct future *future, uint64_t i) {
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct future *future = state;
     const struct ff_future *recorded = future->belady.future;
-    set_up(future, view, list);
-    if (future->is_placed)
-        return;
     while (future->passed < recorded->length && is_passed(future, future->passed))
         future->passed++;
     uint64_t i = future->planned > future->passed ? future->planned : future->passed;
@@ -298,20 +185,6 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- the run ---- */
 
-static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
-                      struct ff_advice_list *advice) {
-    struct future *future = state;
-    if (!event->begins)
-        return;
-    if (future->may_be_remote) {
-        future->may_be_remote = false;
-        future->is_placed = !view->by_page && ff__residence_make(&future->residence, view,
-                                                                 event->tier, future->belady.future,
-                                                                 future->blocks, view->block_limit);
-    }
-    set_up(future, view, advice);
-}
-
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     if (arrival->kind == FF_ARRIVAL_SERVED)
         ff__belady_arrival(&((struct future *)state)->belady, view, arrival->block, arrival->pages);
@@ -323,8 +196,6 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     const uint32_t count = batch->count;
     struct future *future = state;
     ff__belady_access(&future->belady, view, accesses, count);
-    if (future->is_placed && future->window != window_now(future) + 1)
-        set_up(future, view, advice);
     if (future->belady.at - future->planned_at < EVERY)
         return;
     future->planned_at = future->belady.at;
@@ -346,9 +217,7 @@ const struct ff_prefetch_policy ff__prefetch_future = {
             .state_size = sizeof(struct future),
             .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__use),
             .params = params,
-            .arena_size = arena_size,
             .init = init,
-            .on_launch = on_launch,
             .block_freed = block_freed,
             .on_arrival = on_arrival,
             .accesses = &accesses,

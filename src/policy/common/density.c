@@ -1,23 +1,16 @@
 #include "policy/common/density.h"
 
 #include "base/leaves.h"
-#include "policy/common/tree.h"
+#include "policy/common/density_grain.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Ours, all of them. */
-#define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
-#define WORTH_PAGES    32u
-#define OFTEN          4u /* times that a block comes back during a launch before it can be a witness */
-#define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
-#define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
-#define PART           4u  /* of its memory that is taken into account, for the reason below */
-#define LATEST_LEAST   2u  /* blocks of that part: one, and the one before it */
-#define WITNESSES      3u  /* that decide */
-#define DENSE          2u  /* leaves that are used as wholes: then so are a witness's others */
-#define VISITS         32u /* of a sparse range that decide */
-#define CREDIT         4u  /* times that all pages may come where they are to stay */
+#define OFTEN        4u /* times that a block comes back during a launch before it can be a witness */
+#define PART         4u /* of its memory that is taken into account, for the reason below */
+#define LATEST_LEAST 2u /* blocks of that part: one, and the one before it */
+#define DENSE        2u /* leaves that are used as wholes: then so are a witness's others */
 
 void ff__density_start(struct ff__density *density, void *blocks, size_t block_stride, void *ranges,
                        size_t range_stride) {
@@ -35,32 +28,6 @@ static struct ff__density_range *range_of(const struct ff__density *density, uin
     return (void *)(density->ranges + range * density->range_stride);
 }
 
-/* ---- costs ---- */
-
-static uint32_t at_least_one(uint64_t value) {
-    return value > 1 ? (uint32_t)value : 1;
-}
-
-static const struct ff__density_worth *worth_of(struct ff__density *density,
-                                                const struct ff_view *view, uint32_t tier) {
-    struct ff__density_worth *worth = &density->worth[tier];
-    if (worth->leaves > 0)
-        return worth;
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
-    if (view->fault_ns > 0 && link->bytes_per_second > 0) {
-        uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
-        worth->leaves = at_least_one(whole / ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES));
-        worth->pages = at_least_one(whole / ff_view_faults_ns(view, tier, 1, 1));
-    }
-    return worth;
-}
-
-/* What a leaf costs, in pages. */
-static uint32_t leaf_cost(const struct ff__density_worth *worth) {
-    return worth->pages / worth->leaves;
-}
-
 /* ---- what is used of a block in pages ---- */
 
 static uint32_t touched_of(const struct ff__density_block *block, uint32_t leaf) {
@@ -76,7 +43,7 @@ static void touch(struct ff__density_block *block, uint32_t page) {
 
 /* Pages of a leaf that have cost so much more than all of it that it comes, too. */
 static uint32_t leaf_limit(const struct ff__density_worth *worth) {
-    uint32_t limit = 3 * leaf_cost(worth), most = FF_LEAF_PAGES * 3 / 4;
+    uint32_t limit = 3 * ff__density_leaf_cost(worth), most = FF_LEAF_PAGES * 3 / 4;
     return limit < most ? limit : most;
 }
 
@@ -102,96 +69,6 @@ static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_worth *worth) {
     uint32_t times = block->times >> range->doubt;
     return worth->pages * (times > 2 ? times : 2) / 2;
-}
-
-/* ---- the decisions ---- */
-
-static void start_over(struct ff__density *density, struct ff__density_range *range,
-                       enum ff__grain grain) {
-    if (range->grain != grain)
-        density->became[grain]++;
-    range->grain = (uint8_t)grain;
-    range->faults = range->visits = range->full = range->leaves = 0;
-    range->credit = 0;
-    range->stays = false;
-}
-
-/* Whether as much of all ranges as the witnesses have used, in pages, would find room in three quarters of the memory. */
-static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
-                      const struct ff__density_range *range) {
-    uint64_t all = (uint64_t)range->witnesses * FF_BLOCK_PAGES;
-    return 4 * range->used * density->pages <= 3 * view->capacity[tier] * all;
-}
-
-/* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too. Pages leave more room than leaves,
- * so that they need not save anything else. */
-static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
-                   struct ff__density_range *range) {
-    uint32_t whole = range->witnesses * worth_of(density, view, tier)->pages;
-    bool in_leaves =
-        range->grain == FF__GRAIN_LEAF; /* visits are longer than those of whole blocks */
-    bool leaves_pay = in_leaves || range->by_leaf * 3 < whole * 2;
-    bool pays = range->by_page < range->by_leaf && (in_leaves || range->by_page * 3 < whole * 2);
-    bool stays = !pays && !leaves_pay && pages_fit(density, view, tier, range);
-    range->witnesses = range->by_leaf = range->by_page = range->used = 0;
-    if (pays || stays)
-        start_over(density, range, FF__GRAIN_PAGE);
-    else if (leaves_pay != in_leaves)
-        start_over(density, range, FF__GRAIN_LEAF);
-    range->stays = stays;
-    range->credit = stays ? CREDIT * range->pages : 0;
-}
-
-static void end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
-                        struct ff__density_range *range, const struct ff__density_block *block) {
-    const struct ff__density_worth *worth = worth_of(density, view, tier);
-    uint32_t leaves =
-        block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
-    uint32_t by_leaf = leaves * leaf_cost(worth);
-    uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
-    range->interval = least <= worth->pages
-                          ? INTERVAL_FIRST
-                          : range->interval * (range->interval < INTERVAL_MAX ? 2 : 1);
-    range->witnesses++;
-    range->by_page += block->cost;
-    range->by_leaf += by_leaf;
-    range->used += block->is_full ? FF_BLOCK_PAGES : block->used;
-    if (range->witnesses == WITNESSES)
-        decide(density, view, tier, range);
-}
-
-static void judge(struct ff__density *density, struct ff__density_range *range,
-                  const struct ff__density_worth *worth) {
-    bool by_page = range->grain == FF__GRAIN_PAGE;
-    uint32_t whole = range->visits * (by_page ? worth->pages : worth->leaves);
-    bool is_dense = range->full >= WITNESSES && range->full * 2 > range->visits;
-    if (!is_dense && (range->visits < VISITS || range->faults < range->credit))
-        return;
-    if (is_dense || range->faults > whole) {
-        range->doubt = (uint8_t)(range->doubt + (range->stays && range->doubt < 8));
-        start_over(density, range, FF__GRAIN_BLOCK);
-        return;
-    }
-    if (by_page && !range->stays && range->faults * 2 > range->leaves * leaf_cost(worth) * 3) {
-        start_over(density, range, FF__GRAIN_LEAF);
-        return;
-    }
-    range->faults /= 2;
-    range->visits /= 2;
-    range->full /= 2;
-    range->leaves /= 2;
-}
-
-/* Pages are good for a launch: the next one may use its data from end to end. */
-static void renew(const struct ff__density *density, struct ff__density_range *range) {
-    if (range->launch == density->launches)
-        return;
-    range->launch = density->launches;
-    range->doubt = 0;
-    if (range->grain != FF__GRAIN_PAGE)
-        return;
-    range->faults = range->visits = range->full = range->leaves = 0;
-    range->credit = range->stays ? CREDIT * range->pages : 0;
 }
 
 /* ---- faults ---- */
@@ -222,18 +99,9 @@ static bool comes_often(struct ff__density *density, const struct ff_view *view,
     block->launch = density->launches;
     block->times = (uint8_t)(block->times + (block->times < UINT8_MAX));
     if (is_small(view, tier))
-        return 2 * block->times * worth_of(density, view, tier)->pages > 3 * FF_BLOCK_PAGES;
+        return 2 * block->times * ff__density_worth_of(density, view, tier)->pages >
+               3 * FF_BLOCK_PAGES;
     return block->times >= OFTEN;
-}
-
-/* Of a range that does not come in pages, a block that comes back, often if it would come whole. */
-static bool is_next_witness(struct ff__density_range *range) {
-    if (range->interval == 0)
-        range->interval = range->countdown = INTERVAL_FIRST;
-    if (--range->countdown > 0)
-        return false;
-    range->countdown = range->interval;
-    return true;
 }
 
 /* Nothing is known to run on a device, where launches are told: it is the program itself. */
@@ -241,13 +109,10 @@ static bool is_between_launches(const struct ff__density *density) {
     return density->launches > 0 && density->running == 0;
 }
 
-/* The pages of these leaves, or of the whole block, that are not there. */
+/* The pages of these leaves, or of the whole block. */
 static void bring(const struct ff_view *view, const struct ff_fault_group *group, uint32_t leaves,
                   uint32_t granule, struct ff_fault_advice *advice) {
-    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask pages = ff__leaf_pages(leaves, view->blocks[group->block].page_count);
-    pages = ff_mask_minus(&pages, &there);
-    advice->prefetch = ff_mask_minus(&pages, &group->faulted);
+    advice->prefetch = ff__leaf_pages(leaves, view->blocks[group->block].page_count);
     advice->granule = granule;
 }
 
@@ -262,7 +127,7 @@ static enum ff__grain grain_of(struct ff__density *density, struct ff__density_r
         back && (comes_often(density, view, group->tier, block) || range->grain == FF__GRAIN_LEAF);
     bool between = is_between_launches(density);
     block->is_witness =
-        range->grain != FF__GRAIN_PAGE && !between && often && is_next_witness(range);
+        range->grain != FF__GRAIN_PAGE && !between && often && ff__density_next_witness(range);
     if (block->is_witness)
         forget_use(block);
     if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))
@@ -291,13 +156,13 @@ static bool would_miss(struct ff__density *density, const struct ff_view *view,
 static void fault_on_leaves(struct ff__density *density, const struct ff_view *view,
                             const struct ff_fault_group *group, struct ff__density_range *range,
                             struct ff__density_block *block, struct ff_fault_advice *advice) {
-    const struct ff__density_worth *worth = worth_of(density, view, group->tier);
+    const struct ff__density_worth *worth = ff__density_worth_of(density, view, group->tier);
     uint32_t leaves = ff__leaves_of(&group->faulted);
     range->visits += would_miss(density, view, group, block, leaves);
     block->leaves |= leaves;
     range->faults += (uint32_t)__builtin_popcount(leaves);
     if (range->grain == FF__GRAIN_LEAF)
-        judge(density, range, worth);
+        ff__density_judge(density, range, worth);
     bool all = (uint32_t)__builtin_popcount(block->leaves) > worth->leaves;
     bring(view, group, all ? UINT32_MAX : leaves, FF_LEAF_PAGES, advice);
 }
@@ -317,16 +182,16 @@ static uint32_t use_pages(const struct ff__density_range *range, struct ff__dens
     uint32_t whole = block->is_witness && much ? block->leaves : full;
     block->is_full |= (uint32_t)__builtin_popcount(whole) > worth->leaves;
     leaves &= whole;
-    block->cost +=
-        ff_mask_count(faulted) +
-        (block->is_full ? worth->pages : (uint32_t)__builtin_popcount(leaves) * leaf_cost(worth));
+    block->cost += ff_mask_count(faulted) + (block->is_full ? worth->pages
+                                                            : (uint32_t)__builtin_popcount(leaves) *
+                                                                  ff__density_leaf_cost(worth));
     return leaves;
 }
 
 static void fault_on_pages(struct ff__density *density, const struct ff_view *view,
                            const struct ff_fault_group *group, struct ff__density_range *range,
                            struct ff__density_block *block, struct ff_fault_advice *advice) {
-    const struct ff__density_worth *worth = worth_of(density, view, group->tier);
+    const struct ff__density_worth *worth = ff__density_worth_of(density, view, group->tier);
     bool missed = !block->is_witness && would_miss(density, view, group, block, 0);
     uint32_t before = block->cost, was_full = block->is_full, known = block->leaves;
     uint32_t leaves = use_pages(range, block, worth, &group->faulted);
@@ -337,7 +202,7 @@ static void fault_on_pages(struct ff__density *density, const struct ff_view *vi
     range->faults += block->cost - before;
     range->full += block->is_full && !was_full;
     range->leaves += (uint32_t)__builtin_popcount(block->leaves & ~known);
-    judge(density, range, worth);
+    ff__density_judge(density, range, worth);
 }
 
 /* The range is in use. */
@@ -355,7 +220,7 @@ bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
     uint32_t number = view->blocks[group->block].range;
     struct ff__density_range *range = range_of(density, number);
     count_range(density, view, number, range);
-    renew(density, range);
+    ff__density_renew(density, range);
     switch (grain_of(density, range, view, group, block)) {
     case FF__GRAIN_LEAF:
         fault_on_leaves(density, view, group, range, block, advice);
@@ -392,7 +257,7 @@ void ff__density_leave(struct ff__density *density, const struct ff_view *view,
         return;
     struct ff__density_range *range = number == FF_NONE ? NULL : range_of(density, number);
     if (block->is_witness && range && range->grain != FF__GRAIN_PAGE)
-        end_witness(density, view, leave->tier, range, block);
+        ff__density_end_witness(density, view, leave->tier, range, block);
     block->is_witness = false;
     block->grain = FF__GRAIN_BLOCK;
 }

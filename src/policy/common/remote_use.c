@@ -139,7 +139,7 @@ static bool will_be_full(const struct ff__remote_use *use, const struct ff_view 
     uint64_t room = 0;
     for (uint32_t device = 1; device < view->tier_count; device++)
         room += view->capacity[device];
-    return use->is_full[tier] || use->pages > room;
+    return use->is_full[tier] || view->allocated > room;
 }
 
 static bool is_used_remotely(struct ff__remote_use *use, const struct ff_view *view,
@@ -244,14 +244,7 @@ void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,
             count(use, view, &batch->items[i], advice);
 }
 
-void ff__remote_range_added(struct ff__remote_use *use, const struct ff_view *view,
-                            uint32_t range) {
-    range_of(use, range)->pages = view->ranges[range].page_count;
-    use->pages += view->ranges[range].page_count;
-}
-
 void ff__remote_range_freed(struct ff__remote_use *use, uint32_t range) {
-    use->pages -= range_of(use, range)->pages;
     *range_of(use, range) = (struct ff__remote_range){0};
 }
 

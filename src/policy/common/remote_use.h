@@ -36,7 +36,6 @@ struct ff__remote_block {
 
 /* By range, zero at first. */
 struct ff__remote_range {
-    uint64_t pages;
     uint32_t witnesses[FF__REMOTE_WITNESSES]; /* 1 + their blocks; 0: none */
     uint32_t countdown, interval;             /* blocks that come until the next witness */
     uint32_t came,
@@ -50,7 +49,6 @@ struct ff__remote_use {
     size_t block_stride, range_stride;    /* and how far from each other */
     uint32_t clock[FF_TIERS_MAX];         /* by tier: blocks that have, or would have, come */
     bool is_full[FF_TIERS_MAX];           /* by tier: blocks that had to leave have come back */
-    uint64_t pages;                       /* of all ranges */
     uint32_t became_remote, became_local; /* ranges, how often */
 };
 
@@ -75,7 +73,6 @@ bool ff__remote_is_tried(const struct ff__remote_use *use, const struct ff_view 
 void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 
-void ff__remote_range_added(struct ff__remote_use *use, const struct ff_view *view, uint32_t range);
 void ff__remote_range_freed(struct ff__remote_use *use, uint32_t range);
 void ff__remote_block_freed(struct ff__remote_use *use, uint32_t block);
 

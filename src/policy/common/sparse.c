@@ -49,10 +49,6 @@ void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
     ff__density_leave(&sparse->density, view, leave);
 }
 
-void ff__sparse_range_added(struct ff__sparse *sparse, const struct ff_view *view, uint32_t range) {
-    ff__remote_range_added(&sparse->remote_use, view, range);
-}
-
 void ff__sparse_range_freed(struct ff__sparse *sparse, uint32_t range) {
     ff__density_range_freed(&sparse->density, range);
     ff__remote_range_freed(&sparse->remote_use, range);

@@ -53,7 +53,6 @@ void ff__sparse_access(struct ff__sparse *sparse, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 void ff__sparse_leave(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_leave *leave);
-void ff__sparse_range_added(struct ff__sparse *sparse, const struct ff_view *view, uint32_t range);
 void ff__sparse_range_freed(struct ff__sparse *sparse, uint32_t range);
 void ff__sparse_block_freed(struct ff__sparse *sparse, uint32_t block);
 /* For a policy's `report`. */

@@ -87,11 +87,6 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    struct context *context = state;
-    ff__sparse_range_added(&context->sparse, view, range);
-}
-
 static void range_freed(void *state, uint32_t range) {
     struct context *context = state;
     struct stream *stream = &context->ranges[range].stream;
@@ -224,12 +219,11 @@ static bool has_room(const struct context *context, const struct ff_view *view, 
 
 /* A block without content costs its fault nothing but time, and may never be used. It is not worth a place that another one
  * will need, as some will if not all ranges fit together. */
-static bool is_worth_it(const struct context *context, const struct ff_view *view, uint32_t block,
-                        uint32_t tier) {
+static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tier) {
     for (uint32_t from = 0; from < view->tier_count; from++)
         if (!ff_mask_empty(ff_view_resident(view, from, block)))
             return true;
-    return context->sparse.remote_use.pages <= view->capacity[tier];
+    return view->allocated <= view->capacity[tier];
 }
 
 /* False: the chain ends here. There is no room for more; or the block is there, so that the next fault is on another one, and what was
@@ -248,7 +242,7 @@ static bool bring_block(struct context *context, const struct ff_view *view, uin
         return true;
     if (ff_mask_empty(&bring.pages))
         return false;
-    if (!is_worth_it(context, view, block, group->tier))
+    if (!is_worth_it(view, block, group->tier))
         return true;
     if (!has_room(context, view, group->tier) || !ff_advice_add(advice, &bring))
         return false;
@@ -334,7 +328,6 @@ const struct ff_prefetch_policy ff__prefetch_context = {
             .arena_size = arena_size,
             .params = params,
             .init = init,
-            .range_added = range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
             .on_launch = on_launch,

@@ -55,19 +55,6 @@ static void end_witness(struct ff__tree_block *block, struct ff__tree_range *ran
     judge(range);
 }
 
-/* ---- ranges ---- */
-
-void ff__by_tree_range_added(struct ff__by_tree *by_tree, const struct ff_view *view,
-                             uint32_t range) {
-    by_tree->ranges[range].pages = view->ranges[range].page_count;
-    by_tree->pages += by_tree->ranges[range].pages;
-}
-
-void ff__by_tree_range_freed(struct ff__by_tree *by_tree, uint32_t range) {
-    by_tree->pages -= by_tree->ranges[range].pages;
-    by_tree->ranges[range] = (struct ff__tree_range){0};
-}
-
 /* ---- faults, and what leaves ---- */
 
 /* The block comes to the device. */
@@ -100,7 +87,7 @@ bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
                        struct ff_fault_advice *advice) {
     struct ff__tree_block *block = &by_tree->blocks[group->block];
     struct ff__tree_range *range = &by_tree->ranges[view->blocks[group->block].range];
-    if (by_tree->pages <= view->capacity[group->tier] || !costs_are_known(view, group->tier))
+    if (view->allocated <= view->capacity[group->tier] || !costs_are_known(view, group->tier))
         return false; /* nothing has to leave, or it cannot be judged */
     if (!ff_view_holds(view, group->tier, group->block))
         come(block, range);

@@ -31,20 +31,14 @@ struct ff__tree_range {
         whole_ns;       /* of its witnesses: what they cost, and what they would have cost whole */
     uint32_t witnesses; /* these; halved with both sums now and then */
     uint32_t came;      /* blocks */
-    uint64_t pages;
     bool by_tree;
 };
 
 /* The caller's arrays. */
 struct ff__by_tree {
-    uint64_t pages;                /* of all ranges */
     struct ff__tree_block *blocks; /* [block] */
     struct ff__tree_range *ranges; /* [range] */
 };
-
-void ff__by_tree_range_added(struct ff__by_tree *by_tree, const struct ff_view *view,
-                             uint32_t range);
-void ff__by_tree_range_freed(struct ff__by_tree *by_tree, uint32_t range);
 
 /* Before the faults of a group are served. `is_large`: a block is a large part of the device's memory. True: `advice` says what
  * the tree brings; false: the whole block is to come. */

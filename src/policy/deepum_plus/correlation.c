@@ -109,12 +109,8 @@ static void block_freed(void *state, uint32_t block) {
     correlation->by_tree.blocks[block] = (struct ff__tree_block){0};
 }
 
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    ff__by_tree_range_added(&((struct correlation *)state)->by_tree, view, range);
-}
-
 static void range_freed(void *state, uint32_t range) {
-    ff__by_tree_range_freed(&((struct correlation *)state)->by_tree, range);
+    ((struct correlation *)state)->by_tree.ranges[range] = (struct ff__tree_range){0};
 }
 
 /* ---- the walk ---- */
@@ -334,7 +330,6 @@ const struct ff_prefetch_policy ff__prefetch_correlation_plus = {
             .params = params,
             .init = init,
             .block_freed = block_freed,
-            .range_added = range_added,
             .range_freed = range_freed,
             .on_leave = on_leave,
         },

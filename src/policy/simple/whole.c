@@ -19,12 +19,8 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    if (ff__sparse_fault(state, view, group, advice))
-        return;
-    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
-    struct ff_mask pages = ff_view_pages(view, group->block);
-    pages = ff_mask_minus(&pages, &there);
-    advice->prefetch = ff_mask_minus(&pages, &group->faulted);
+    if (!ff__sparse_fault(state, view, group, advice))
+        advice->prefetch = ff_view_pages(view, group->block);
 }
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
@@ -34,10 +30,6 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     ff__sparse_leave(state, view, leave);
-}
-
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    ff__sparse_range_added(state, view, range);
 }
 
 static void range_freed(void *state, uint32_t range) {
@@ -70,7 +62,6 @@ const struct ff_prefetch_policy ff__prefetch_whole = {
             .init = init,
             .on_launch = on_launch,
             .on_leave = on_leave,
-            .range_added = range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
             .report = report,

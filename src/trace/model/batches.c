@@ -1,5 +1,6 @@
 #include "trace/model/batches.h"
 
+#include "base/grow.h"
 #include "trace/model/steps.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 #include "trace/model/bound.h"
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "trace/model/least.h"
 #include "trace/model/steps.h"
 

@@ -1,7 +1,7 @@
 #include "trace/model/export.h"
 
 #include "base/error.h"
-#include "trace/model/steps.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 #include "trace/model/replay.h"
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/map.h"
 #include "trace/model/steps.h"
 

@@ -1,6 +1,6 @@
 #include "trace/model/spans.h"
 
-#include "trace/model/steps.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <farfault/mask.h>

@@ -1,24 +1,11 @@
 #include "trace/model/steps.h"
 
+#include "base/grow.h"
 #include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FIRST_CAPACITY 16u
-
-int ff__grow(void *array, size_t count, size_t size) {
-    void *old, *grown;
-    if (count != 0 && (count < FIRST_CAPACITY || (count & (count - 1)) != 0))
-        return 0; /* arrays double when they are full, at every power of two */
-    memcpy(&old, array, sizeof old);
-    grown = realloc(old, (count ? 2 * count : FIRST_CAPACITY) * size);
-    if (!grown)
-        return -ENOMEM;
-    memcpy(array, &grown, sizeof grown);
-    return 0;
-}
 
 void ff__steps_fini(struct ff__steps *steps) {
     free(steps->pages);

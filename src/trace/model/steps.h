@@ -70,8 +70,4 @@ struct ff__extent {
 };
 struct ff__extent ff__steps_extent(const struct ff__steps *steps, uint32_t launch);
 
-/* Makes room for one more element at the end of `*array`, a pointer to `count` elements of `size`
- * bytes that nothing but this function has made grow. 0 or -ENOMEM. */
-int ff__grow(void *array, size_t count, size_t size);
-
 #endif

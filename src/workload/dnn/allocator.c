@@ -1,5 +1,7 @@
 #include "workload/dnn/allocator.h"
 
+#include "base/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,14 +121,9 @@ static int new_block(struct ff__caching *pool, uint32_t *out) {
         pool->spare = pool->blocks[*out].after;
         return 0;
     }
-    if (pool->block_count == pool->block_capacity) {
-        uint32_t capacity = pool->block_capacity ? 2 * pool->block_capacity : 256;
-        struct ff__caching_block *blocks = realloc(pool->blocks, capacity * sizeof *blocks);
-        if (!blocks)
-            return -ENOMEM;
-        pool->blocks = blocks;
-        pool->block_capacity = capacity;
-    }
+    int status = ff__grow(&pool->blocks, pool->block_count, sizeof *pool->blocks);
+    if (status)
+        return status;
     *out = pool->block_count++;
     return 0;
 }
@@ -137,14 +134,9 @@ static void drop_block(struct ff__caching *pool, uint32_t block) {
 }
 
 static int add_segment(struct ff__caching *pool, const struct ff__caching_segment *segment) {
-    if (pool->segment_count == pool->segment_capacity) {
-        uint32_t capacity = pool->segment_capacity ? 2 * pool->segment_capacity : 64;
-        struct ff__caching_segment *segments = realloc(pool->segments, capacity * sizeof *segments);
-        if (!segments)
-            return -ENOMEM;
-        pool->segments = segments;
-        pool->segment_capacity = capacity;
-    }
+    int status = ff__grow(&pool->segments, pool->segment_count, sizeof *pool->segments);
+    if (status)
+        return status;
     pool->segments[pool->segment_count++] = *segment;
     return 0;
 }

@@ -31,9 +31,9 @@ struct ff__caching_segment {
 
 struct ff__caching {
     struct ff__caching_block *blocks;
-    uint32_t block_count, block_capacity, spare; /* spare: list of unused blocks, by `after` */
+    uint32_t block_count, spare; /* spare: list of unused blocks, by `after` */
     struct ff__caching_segment *segments;
-    uint32_t segment_count, segment_capacity;
+    uint32_t segment_count;
     uint32_t free_root[2]; /* trees of free blocks by size, then address: large, small */
     uint64_t next_address;
     uint64_t limit; /* bytes of segments, at most: the device's memory; 0: none, as with UM */

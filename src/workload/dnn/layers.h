@@ -96,8 +96,9 @@ struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x
 
 /* `states` has two tensors for each parameter, FF__NO_TENSOR before the first step. */
 void ff__adam(struct ff__tape *tape, uint32_t *states);
-void ff__sgd(struct ff__tape *tape, uint32_t *states);
 void ff__zero_grad(struct ff__tape *tape);
 void ff__grad_norm(struct ff__tape *tape);
+/* All that a classifier's training does with the logits of `rows` samples: loss, backward pass, SGD. Drops the logits. */
+void ff__sgd_train(struct ff__tape *tape, uint32_t logits, uint64_t rows, uint32_t *states);
 
 #endif

@@ -50,10 +50,6 @@ void ff__adam(struct ff__tape *tape, uint32_t *states) {
     each_param(tape, states, adam_step);
 }
 
-void ff__sgd(struct ff__tape *tape, uint32_t *states) {
-    each_param(tape, states, sgd_step);
-}
-
 /* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all gradients, and
  * writes them if they are large, which is left out. */
 void ff__grad_norm(struct ff__tape *tape) {
@@ -74,4 +70,13 @@ void ff__zero_grad(struct ff__tape *tape) {
         if (grad != NONE)
             ff__kernel_map(tape, "zero_", NONE, NONE, NONE, grad);
     }
+}
+
+void ff__sgd_train(struct ff__tape *tape, uint32_t logits, uint64_t rows, uint32_t *states) {
+    uint32_t loss = ff__layer_cross_entropy(tape, logits, rows);
+    ff__zero_grad(tape);
+    ff__tape_backward(tape, loss);
+    ff__tensor_drop(tape, logits);
+    ff__tensor_drop(tape, loss);
+    each_param(tape, states, sgd_step);
 }

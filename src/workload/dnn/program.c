@@ -1,5 +1,7 @@
 #include "workload/dnn/program.h"
 
+#include "base/grow.h"
+
 #include "workload/model.h"
 
 #include <stdlib.h>
@@ -38,25 +40,13 @@ struct placing {
     const struct ff__tape *tape;
     struct ff__placement *out;
     uint32_t *blocks; /* [tensor] */
-    uint32_t step_capacity, operand_capacity;
     int status;
 };
 
-static void *room(struct placing *placing, void *array, uint32_t count, uint32_t *capacity,
-                  size_t size) {
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? 2 * *capacity : 4096;
-    void *larger = realloc(array, *capacity * size);
-    if (!larger)
-        placing->status = -ENOMEM;
-    return larger ? larger : array;
-}
-
 static void add_step(struct placing *placing, const struct ff__placed *step) {
     struct ff__placement *out = placing->out;
-    out->steps =
-        room(placing, out->steps, out->step_count, &placing->step_capacity, sizeof *out->steps);
+    if (!placing->status)
+        placing->status = ff__grow(&out->steps, out->step_count, sizeof *out->steps);
     if (!placing->status)
         out->steps[out->step_count++] = *step;
 }
@@ -95,8 +85,7 @@ static bool is_behind(const struct ff__operand *a, const struct ff__operand *b) 
 static void place_use(struct placing *placing, uint32_t first, const struct ff__use *use) {
     struct ff__placement *out = placing->out;
     const struct ff__caching_block *block = &out->pool.blocks[placing->blocks[use->tensor]];
-    out->operands = room(placing, out->operands, out->operand_count, &placing->operand_capacity,
-                         sizeof *out->operands);
+    placing->status = ff__grow(&out->operands, out->operand_count, sizeof *out->operands);
     if (placing->status)
         return;
     struct ff__operand operand = use->nest;

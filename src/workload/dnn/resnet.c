@@ -64,12 +64,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
         ff__tensor_drop(tape, logits);
         return;
     }
-    uint32_t loss = ff__layer_cross_entropy(tape, logits, y.n);
-    ff__zero_grad(tape);
-    ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits);
-    ff__tensor_drop(tape, loss);
-    ff__sgd(tape, iteration->states);
+    ff__sgd_train(tape, logits, y.n, iteration->states);
 }
 
 const struct ff__network ff__resnet50_inference = {

@@ -1,5 +1,7 @@
 #include "workload/dnn/tape.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,23 +16,16 @@ void ff__tape_free(struct ff__tape *tape) {
     memset(tape, 0, sizeof *tape);
 }
 
-/* Room for one more item; arrays grow when their count is a power of two. NULL: none. */
-static void *grow(struct ff__tape *tape, void *array, uint32_t count, size_t size) {
-    bool full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
-    if (tape->failed || !full)
-        return tape->failed ? NULL : array;
-    void *larger = realloc(array, (count ? 2 * (size_t)count : 16) * size);
-    tape->failed = !larger;
-    return larger;
+/* Whether there is room for one more item. */
+static bool has_room(struct ff__tape *tape, void *array, uint32_t count, size_t size) {
+    tape->failed = tape->failed || ff__grow(array, count, size);
+    return !tape->failed;
 }
 
 #define APPEND(tape, array, count, ...)                                                            \
     do {                                                                                           \
-        void *larger = grow(tape, (tape)->array, (tape)->count, sizeof *(tape)->array);            \
-        if (larger) {                                                                              \
-            (tape)->array = larger;                                                                \
+        if (has_room(tape, &(tape)->array, (tape)->count, sizeof *(tape)->array))                  \
             (tape)->array[(tape)->count++] = __VA_ARGS__;                                          \
-        }                                                                                          \
     } while (0)
 
 /* ---- tensors ---- */

@@ -52,12 +52,7 @@ static void train(struct ff__tape *tape, const struct ff__network *network,
     y = hidden(tape, y, x.n, HIDDEN);
     uint32_t logits = ff__layer_linear(tape, y, x.n, HIDDEN, CLASSES, true, false);
     ff__tensor_drop(tape, y);
-    uint32_t loss = ff__layer_cross_entropy(tape, logits, x.n);
-    ff__zero_grad(tape);
-    ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits);
-    ff__tensor_drop(tape, loss);
-    ff__sgd(tape, iteration->states);
+    ff__sgd_train(tape, logits, x.n, iteration->states);
 }
 
 const struct ff__network ff__vgg16 = {.run = train};

@@ -17,7 +17,7 @@ struct model {
     uint64_t pages, launches, accesses; /* accesses of one launch */
     uint64_t seed, writes;              /* percent */
     uint32_t ctas, warps, instructions;
-    uint64_t own[2]; /* the pattern's parameters */
+    uint64_t own[3]; /* the pattern's parameters, in the order of its rows */
     struct zipf zipf;
     const char *kernel;
     /* Page of access `at` of a launch. */
@@ -61,9 +61,11 @@ static uint64_t bytes(uint64_t pages, const int64_t *params) {
     return pages * FF__PAGE_BYTES;
 }
 
-/* Everything but the pattern. */
-static int make(struct ff__workload *workload, const int64_t *params, struct model **out,
-                struct ff_error *error) {
+/* What makes a pattern of the model that `open_pattern` has filled in. 0 or negative errno. */
+typedef int prepare_pattern(struct model *model, struct ff_error *error);
+
+static int open_pattern(struct ff__workload *workload, const int64_t *params,
+                        prepare_pattern *prepare, struct ff_error *error) {
     uint64_t pages;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[PAGES], 1, UINT32_MAX,
                                 &pages, error);
@@ -72,19 +74,20 @@ static int make(struct ff__workload *workload, const int64_t *params, struct mod
     struct model *model = workload->data = calloc(1, sizeof *model);
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
-    *model = (struct model){.pages = pages,
-                            .launches = 1,
-                            .accesses = pages,
-                            .seed = ff__mix(workload->seed),
-                            .writes = (uint64_t)params[WRITES],
-                            .ctas = (uint32_t)params[CTAS],
-                            .warps = (uint32_t)params[WARPS],
-                            .instructions = (uint32_t)params[INSTRUCTIONS],
-                            .own = {(uint64_t)params[OWN], (uint64_t)params[OWN + 1]},
-                            .kernel = workload->type->name};
-    *out = model;
+    *model = (struct model){
+        .pages = pages,
+        .launches = 1,
+        .accesses = pages,
+        .seed = ff__mix(workload->seed),
+        .writes = (uint64_t)params[WRITES],
+        .ctas = (uint32_t)params[CTAS],
+        .warps = (uint32_t)params[WARPS],
+        .instructions = (uint32_t)params[INSTRUCTIONS],
+        .own = {(uint64_t)params[OWN], (uint64_t)params[OWN + 1], (uint64_t)params[OWN + 2]},
+        .kernel = workload->type->name};
     const struct ff__array_spec data = {"data", pages * FF__PAGE_BYTES};
-    return ff__model_arrays(workload, &data, 1, error);
+    status = ff__model_arrays(workload, &data, 1, error);
+    return status ? status : prepare(model, error);
 }
 
 /* A step's index has 32 bits: no warp may have more accesses. */
@@ -112,8 +115,25 @@ static int set_accesses(struct model *model, uint64_t accesses, struct ff_error 
 #define ACCESSES                                                                                   \
     { "accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40, "accesses; 0: four times the pages" }
 
-static uint64_t accesses_or_default(const struct model *model, int64_t param) {
-    return param ? (uint64_t)param : model->pages * 4;
+/* The workload `id`, with the rows of its own parameters; prepare_id() makes its pattern. */
+#define PATTERN(id, says, ...)                                                                     \
+    static const struct ff_param id##_params[] = PARAMS(__VA_ARGS__);                              \
+    static int open_##id(struct ff__workload *workload, const int64_t *params, const char *file,   \
+                         struct ff_error *error) {                                                 \
+        (void)file;                                                                                \
+        return open_pattern(workload, params, prepare_##id, error);                                \
+    }                                                                                              \
+    const struct ff__workload_type ff__workload_##id = {                                           \
+        .name = #id,                                                                               \
+        .summary = says,                                                                           \
+        .params = id##_params,                                                                     \
+        .open = open_##id,                                                                         \
+        .action = action,                                                                          \
+    };
+
+/* By the row ACCESSES. */
+static uint64_t accesses_of(const struct model *model) {
+    return model->own[0] ? model->own[0] : model->pages * 4;
 }
 
 /* ---- stream, cyclic: every page in turn ---- */
@@ -124,52 +144,24 @@ static uint64_t page_in_turn(const struct model *model, const struct ff__kernel 
     return at / model->own[0] % model->pages;
 }
 
-static int open_stream(struct ff__workload *workload, const int64_t *params, const char *file,
-                       struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
+static int prepare_stream(struct model *model, struct ff_error *error) {
     model->page = page_in_turn;
     return set_accesses(model, model->pages * model->own[0] * model->own[1], error);
 }
 
-static int open_cyclic(struct ff__workload *workload, const int64_t *params, const char *file,
-                       struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
+static int prepare_cyclic(struct model *model, struct ff_error *error) {
     model->page = page_in_turn;
     model->launches = model->own[1];
     return set_accesses(model, model->pages * model->own[0], error);
 }
 
-static const struct ff_param stream_params[] =
-    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
-           {"passes", FF_PARAM_INT, 1, 1, 1 << 20, "passes over the array, in one kernel"});
+PATTERN(stream, "every page in order, once",
+        {"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
+        {"passes", FF_PARAM_INT, 1, 1, 1 << 20, "passes over the array, in one kernel"})
 
-const struct ff__workload_type ff__workload_stream = {
-    .name = "stream",
-    .summary = "every page in order, once",
-    .params = stream_params,
-    .open = open_stream,
-    .action = action,
-};
-
-static const struct ff_param cyclic_params[] =
-    PARAMS({"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
-           {"passes", FF_PARAM_INT, 10, 1, 1 << 20, "passes over the array, one kernel each"});
-
-const struct ff__workload_type ff__workload_cyclic = {
-    .name = "cyclic",
-    .summary = "every page in order, repeatedly: the worst case of least recently used",
-    .params = cyclic_params,
-    .open = open_cyclic,
-    .action = action,
-};
+PATTERN(cyclic, "every page in order, repeatedly: the worst case of least recently used",
+        {"repeat", FF_PARAM_INT, 1, 1, 1 << 20, "consecutive accesses to each page"},
+        {"passes", FF_PARAM_INT, 10, 1, 1 << 20, "passes over the array, one kernel each"})
 
 /* ---- stride ---- */
 
@@ -181,28 +173,14 @@ static uint64_t page_strided(const struct model *model, const struct ff__kernel 
     return (at % per_pass * stride + at / per_pass) % model->pages;
 }
 
-static int open_stride(struct ff__workload *workload, const int64_t *params, const char *file,
-                       struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
+static int prepare_stride(struct model *model, struct ff_error *error) {
     model->page = page_strided;
     return set_accesses(model, ff__ceil_div(model->pages, model->own[0]) * model->own[1], error);
 }
 
-static const struct ff_param stride_params[] = PARAMS(
-    {"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
-    {"passes", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each shifted by one page"});
-
-const struct ff__workload_type ff__workload_stride = {
-    .name = "stride",
-    .summary = "pages at a fixed distance",
-    .params = stride_params,
-    .open = open_stride,
-    .action = action,
-};
+PATTERN(stride, "pages at a fixed distance",
+        {"stride", FF_PARAM_INT, 16, 1, UINT32_MAX, "pages from one access to the next"},
+        {"passes", FF_PARAM_INT, 4, 1, 1 << 20, "passes over the array, each shifted by one page"})
 
 /* ---- random ---- */
 
@@ -211,26 +189,12 @@ static uint64_t page_random(const struct model *model, const struct ff__kernel *
     return ff__mix(model->seed + at + kernel->argument[0]) % model->pages;
 }
 
-static int open_random(struct ff__workload *workload, const int64_t *params, const char *file,
-                       struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
+static int prepare_random(struct model *model, struct ff_error *error) {
     model->page = page_random;
-    return set_accesses(model, accesses_or_default(model, params[OWN]), error);
+    return set_accesses(model, accesses_of(model), error);
 }
 
-static const struct ff_param random_params[] = PARAMS(ACCESSES);
-
-const struct ff__workload_type ff__workload_random = {
-    .name = "random",
-    .summary = "random pages, all equally likely",
-    .params = random_params,
-    .open = open_random,
-    .action = action,
-};
+PATTERN(random, "random pages, all equally likely", ACCESSES)
 
 /* ---- zipf ---- */
 
@@ -286,32 +250,18 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-static int open_zipf(struct ff__workload *workload, const int64_t *params, const char *file,
-                     struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
-    zipf_prepare(&model->zipf, model->pages, (double)params[OWN + 1] / 100);
+static int prepare_zipf(struct model *model, struct ff_error *error) {
+    zipf_prepare(&model->zipf, model->pages, (double)model->own[1] / 100);
     /* frequent pages are not neighbours: the golden ratio of 2^32 spreads them */
     model->zipf.scatter = UINT64_C(2654435769);
     while (common_divisor(model->zipf.scatter, model->pages) != 1)
         model->zipf.scatter += 2;
     model->page = page_zipf;
-    return set_accesses(model, accesses_or_default(model, params[OWN]), error);
+    return set_accesses(model, accesses_of(model), error);
 }
 
-static const struct ff_param zipf_params[] =
-    PARAMS(ACCESSES, {"alpha", FF_PARAM_INT, 100, 1, 1000, "the exponent, in hundredths"});
-
-const struct ff__workload_type ff__workload_zipf = {
-    .name = "zipf",
-    .summary = "a few pages often, many rarely (Zipf's law)",
-    .params = zipf_params,
-    .open = open_zipf,
-    .action = action,
-};
+PATTERN(zipf, "a few pages often, many rarely (Zipf's law)", ACCESSES,
+        {"alpha", FF_PARAM_INT, 100, 1, 1000, "the exponent, in hundredths"})
 
 /* ---- phase ---- */
 
@@ -336,29 +286,15 @@ static uint64_t phase_kind(const struct model *model, uint64_t which) {
     return which / model->own[1] % PHASE_KINDS;
 }
 
-static int open_phase(struct ff__workload *workload, const int64_t *params, const char *file,
-                      struct ff_error *error) {
-    struct model *model;
-    (void)file;
-    int status = make(workload, params, &model, error);
-    if (status)
-        return status;
+static int prepare_phase(struct model *model, struct ff_error *error) {
     model->page = page_of_phase;
     model->argument = phase_kind;
-    model->launches = (uint64_t)params[OWN + 1] * (uint64_t)params[OWN + 2];
-    return set_accesses(model, params[OWN] ? (uint64_t)params[OWN] : model->pages, error);
+    model->launches = model->own[1] * model->own[2];
+    return set_accesses(model, model->own[0] ? model->own[0] : model->pages, error);
 }
 
-static const struct ff_param phase_params[] =
-    PARAMS({"accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40,
-            "accesses of a launch; 0: one for each page"},
-           {"launches", FF_PARAM_INT, 3, 1, 4096, "launches of one phase"},
-           {"phases", FF_PARAM_INT, 9, 1, 4096, "number of phases, of three alternating kinds"});
-
-const struct ff__workload_type ff__workload_phase = {
-    .name = "phase",
-    .summary = "alternating phases: in order, random, strided",
-    .params = phase_params,
-    .open = open_phase,
-    .action = action,
-};
+PATTERN(phase, "alternating phases: in order, random, strided",
+        {"accesses", FF_PARAM_INT, 0, 0, INT64_C(1) << 40,
+         "accesses of a launch; 0: one for each page"},
+        {"launches", FF_PARAM_INT, 3, 1, 4096, "launches of one phase"},
+        {"phases", FF_PARAM_INT, 9, 1, 4096, "number of phases, of three alternating kinds"})

@@ -1,4 +1,4 @@
-#include "policy/auto/inner.h"
+#include "policy/common/inner.h"
 
 #include "base/lazy.h"
 

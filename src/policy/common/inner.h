@@ -1,7 +1,7 @@
-/* A policy inside of another policy: `auto` holds several of each kind, tells all of them what happens, and lets one of them
- * answer. */
-#ifndef FF_POLICY_AUTO_INNER_H
-#define FF_POLICY_AUTO_INNER_H
+/* A policy inside of another policy, which tells it what happens, and lets it answer when it chooses to: `auto` holds several
+ * of each kind. */
+#ifndef FF_POLICY_COMMON_INNER_H
+#define FF_POLICY_COMMON_INNER_H
 
 #include <farfault/policy.h>
 

@@ -1,0 +1,182 @@
+/* The migration thread: it serves queued, late and throttled faults, evicts, prefetches, and does what must be done in the place
+ * of the program's threads; see pipeline.h for the order. */
+#include "engine/pipeline_internal.h"
+
+bool ff__pipeline_is_pressed(const struct ff__engine *engine) {
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        if (engine->pressed[tier])
+            return true;
+    return false;
+}
+
+/* ---- throttled faults ---- */
+
+void ff__pipeline_delay(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
+                        const struct ff_mask *pages, uint64_t due_ns) {
+    struct ff__delayed *slot = &pipeline->delayed[group->block];
+    if (!slot->queued) {
+        *slot =
+            (struct ff__delayed){.due_ns = due_ns, .next = pipeline->delayed_head, .queued = true};
+        __atomic_store_n(&pipeline->delayed_head, group->block, __ATOMIC_RELAXED);
+    }
+    slot->faulted = ff_mask_or(&slot->faulted, pages);
+    slot->written = ff_mask_or(&slot->written, &group->written);
+    slot->tier = group->tier;
+    if (due_ns < slot->due_ns)
+        slot->due_ns = due_ns;
+    pthread_cond_signal(&pipeline->work);
+}
+
+/* Takes a delayed group that is due. The lock is held. */
+static bool take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group) {
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    uint32_t *link = &pipeline->delayed_head;
+    while (*link != FF_NONE && pipeline->delayed[*link].due_ns > now)
+        link = &pipeline->delayed[*link].next;
+    if (*link == FF_NONE)
+        return false;
+    struct ff__delayed *slot = &pipeline->delayed[*link];
+    *group = (struct ff_fault_group){.block = *link,
+                                     .tier = slot->tier,
+                                     .launch = FF_NONE,
+                                     .faulted = slot->faulted,
+                                     .written = slot->written};
+    slot->queued = false;
+    __atomic_store_n(link, slot->next, __ATOMIC_RELAXED);
+    return true;
+}
+
+static uint64_t next_due(const struct ff__pipeline *pipeline) {
+    uint64_t next = UINT64_MAX;
+    for (uint32_t block = pipeline->delayed_head; block != FF_NONE;
+         block = pipeline->delayed[block].next)
+        if (pipeline->delayed[block].due_ns < next)
+            next = pipeline->delayed[block].due_ns;
+    return next;
+}
+
+/* ---- its work, a step at a time ---- */
+
+static bool step_due(struct ff__pipeline *pipeline) {
+    struct ff_fault_group group;
+    if (__atomic_load_n(&pipeline->delayed_head, __ATOMIC_RELAXED) == FF_NONE)
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    bool due = take_due(pipeline, &group);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (due)
+        ff__pipeline_serve(pipeline, &group, false);
+    return due;
+}
+
+static bool step_faults(struct ff__pipeline *pipeline) {
+    struct ff_fault_group group;
+    if (ff__queue_empty(&pipeline->faults))
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    bool has_group = ff__queue_pop(&pipeline->faults, &group);
+    if (has_group)
+        ff__pipeline_serve_locked(pipeline, &group, false);
+    pthread_mutex_unlock(&pipeline->lock);
+    return has_group;
+}
+
+static bool step_prefetches(struct ff__pipeline *pipeline) {
+    struct ff_advice advice;
+    struct ff__job job;
+    if (!ff__queue_pop(&pipeline->prefetches, &advice))
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    if (ff__engine_advise(pipeline->engine, ff__pipeline_now(pipeline), &advice, &job) ==
+        FF__JOB_RUN)
+        ff__pipeline_run_job(pipeline, &job);
+    else
+        ff__pipeline_notify(pipeline); /* that there was no room for it */
+    ff__pipeline_unlock_and_serve_late(pipeline);
+    return true;
+}
+
+/* `owed`: only where more is allocated than the capacity, which others wait for. */
+static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
+    struct ff__job job;
+    struct ff__engine *engine = pipeline->engine;
+    bool worked = false;
+    pthread_mutex_lock(&pipeline->lock);
+    for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
+        if (owed && ff__space_excess(&engine->space, tier) == 0)
+            continue;
+        worked = ff__engine_preevict(engine, ff__pipeline_now(pipeline), tier, &job) == FF__JOB_RUN;
+        if (worked)
+            ff__pipeline_run_job(pipeline, &job);
+    }
+    if (worked)
+        ff__pipeline_unlock_and_serve_late(pipeline);
+    else
+        pthread_mutex_unlock(&pipeline->lock);
+    return worked;
+}
+
+/* Serves what came late for a block that a program's thread was at work on. */
+static bool step_late(struct ff__pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    return ff__pipeline_unlock_and_serve_late(pipeline);
+}
+
+static bool step_calls(struct ff__pipeline *pipeline) {
+    if (!__atomic_load_n(&pipeline->calls, __ATOMIC_RELAXED))
+        return false;
+    pthread_mutex_lock(&pipeline->lock);
+    struct ff__call *call = pipeline->calls;
+    if (!call->next)
+        pipeline->calls_end = &pipeline->calls;
+    __atomic_store_n(&pipeline->calls, call->next, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pipeline->lock);
+    call->run(call->argument);
+    pthread_mutex_lock(&pipeline->lock);
+    call->done = true; /* from here on it may be gone */
+    pthread_cond_broadcast(&pipeline->called);
+    pthread_mutex_unlock(&pipeline->lock);
+    return true;
+}
+
+/* ---- the thread ---- */
+
+/* Sleeps until there is work, or a delayed group is due. */
+static void sleep_until_work(struct ff__pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    uint64_t next = pipeline->backend->now(pipeline->self) + FF__IDLE_NS, due = next_due(pipeline);
+    if (due < next)
+        next = due;
+    if (!pipeline->stop && ff__queue_empty(&pipeline->faults) && !pipeline->calls &&
+        pipeline->engine->late_head == FF_NONE && ff__queue_empty(&pipeline->prefetches) &&
+        !ff__pipeline_is_pressed(pipeline->engine)) {
+        pipeline->migration_sleeps = true;
+        ff__pipeline_sleep_until(pipeline, &pipeline->work, next);
+        pipeline->migration_sleeps = false;
+        ff__engine_press(pipeline->engine);
+    }
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+void *ff__migration_thread(void *argument) {
+    struct ff__pipeline *pipeline = argument;
+    while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
+        if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
+            !step_due(pipeline) && !step_preevict(pipeline, true) && !step_prefetches(pipeline) &&
+            !step_preevict(pipeline, false))
+            sleep_until_work(pipeline);
+    pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
+    return NULL;
+}
+
+void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument) {
+    struct ff__call call = {.run = run, .argument = argument};
+    pthread_mutex_lock(&pipeline->lock);
+    __atomic_store_n(pipeline->calls_end, &call, __ATOMIC_RELAXED);
+    pipeline->calls_end = &call.next;
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+    while (!call.done) /* not for progress: a call may be a thousand jobs */
+        pthread_cond_wait(&pipeline->called, &pipeline->lock);
+    pthread_mutex_unlock(&pipeline->lock);
+}
