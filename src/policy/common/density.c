@@ -8,9 +8,10 @@
 
 /* Ours, all of them. */
 #define OFTEN        4u /* times that a block comes back during a launch before it can be a witness */
-#define PART         4u /* of its memory that is taken into account, for the reason below */
-#define LATEST_LEAST 2u /* blocks of that part: one, and the one before it */
-#define DENSE        2u /* leaves that are used as wholes: then so are a witness's others */
+#define PART         4u  /* of its memory that is taken into account, for the reason below */
+#define LATEST_LEAST 2u  /* blocks of that part: one, and the one before it */
+#define DENSE        2u  /* leaves that are used as wholes: then so are a witness's others */
+#define ALONG        16u /* pages that come with a fault for what one costs that has its own */
 
 void ff__density_start(struct ff__density *density, void *blocks, size_t block_stride, void *ranges,
                        size_t range_stride) {
@@ -167,24 +168,27 @@ static void fault_on_leaves(struct ff__density *density, const struct ff_view *v
     bring(view, group, all ? UINT32_MAX : leaves, FF_LEAF_PAGES, advice);
 }
 
-/* Pages of a block in pages are faulted on. The leaves that come as wholes: those of which much is used, and of a witness of
- * which much is used each. If they are many, the block is full. */
+/* Pages of a block in pages are faulted on, and others are about to be used. The leaves that come as wholes: those of which
+ * much is used, and of a witness of which much is used each. If they are many, the block is full. */
 static uint32_t use_pages(const struct ff__density_range *range, struct ff__density_block *block,
-                          const struct ff__density_worth *worth, const struct ff_mask *faulted) {
-    uint32_t leaves = ff__leaves_of(faulted), full;
-    FF_MASK_FOR_EACH_PAGE(faulted, page) {
+                          const struct ff__density_worth *worth, const struct ff_mask *faulted,
+                          const struct ff_mask *ahead) {
+    struct ff_mask used = ff_mask_or(faulted, ahead);
+    uint32_t leaves = ff__leaves_of(&used), full;
+    FF_MASK_FOR_EACH_PAGE(&used, page) {
         touch(block, page);
     }
-    block->used += ff_mask_count(faulted);
+    block->used += ff_mask_count(&used);
+    block->cost += ff_mask_count(faulted) + (ff_mask_count(ahead) + ALONG - 1) / ALONG;
     full = full_leaves(block, worth);
     bool much = (uint32_t)__builtin_popcount(full) > DENSE ||
-                block->used > witness_limit(range, block, worth);
+                block->cost > witness_limit(range, block, worth);
     uint32_t whole = block->is_witness && much ? block->leaves : full;
     block->is_full |= (uint32_t)__builtin_popcount(whole) > worth->leaves;
     leaves &= whole;
-    block->cost += ff_mask_count(faulted) + (block->is_full ? worth->pages
-                                                            : (uint32_t)__builtin_popcount(leaves) *
-                                                                  ff__density_leaf_cost(worth));
+    block->cost += block->is_full
+                       ? worth->pages
+                       : (uint32_t)__builtin_popcount(leaves) * ff__density_leaf_cost(worth);
     return leaves;
 }
 
@@ -194,8 +198,13 @@ static void fault_on_pages(struct ff__density *density, const struct ff_view *vi
     const struct ff__density_worth *worth = ff__density_worth_of(density, view, group->tier);
     bool missed = !block->is_witness && would_miss(density, view, group, block, 0);
     uint32_t before = block->cost, was_full = block->is_full, known = block->leaves;
-    uint32_t leaves = use_pages(range, block, worth, &group->faulted);
+    struct ff_mask there = ff_view_expected(view, group->tier, group->block);
+    struct ff_mask ahead = ff__sweeps_fault(&density->sweeps, view, group);
+    there = ff_mask_or(&there, &group->faulted);
+    ahead = ff_mask_minus(&ahead, &there);
+    uint32_t leaves = use_pages(range, block, worth, &group->faulted, &ahead);
     bring(view, group, block->is_full ? UINT32_MAX : leaves, 1, advice);
+    advice->prefetch = ff_mask_or(&advice->prefetch, &ahead);
     if (block->is_witness || range->grain != FF__GRAIN_PAGE)
         return;
     range->visits += missed;

@@ -24,6 +24,8 @@
 #ifndef FF_POLICY_COMMON_DENSITY_H
 #define FF_POLICY_COMMON_DENSITY_H
 
+#include "policy/common/sweep.h"
+
 #include <farfault/policy.h>
 
 /* In what blocks come. */
@@ -72,6 +74,7 @@ struct ff__density {
     uint32_t launches, running; /* so far; 0 where there are none, which is one that does not end */
     uint64_t pages;             /* of all ranges that have been faulted on */
     uint32_t became[3];         /* [grain] ranges, how often */
+    struct ff__sweeps sweeps;
 };
 
 /* The records lie in arrays of the caller's, each at the beginning of an element. */
