@@ -13,6 +13,8 @@
  *             a number of others have come, which a stamp a block tells. In leaves a block has also left if one of its leaves
  *             has to come again.
  *
+ * Where pages come, those that the thread uses next come along, as far as its stride shows them (sweep.h). They cost little.
+ *
  * Pages also win where they cost more by the visit: a sweep down the columns of a matrix uses a page of each row, again and
  * again; whole rows are too many for the device, these pages are not. So pages come, too, if as much of all ranges as the
  * witnesses have used would find room, and the blocks have come back so often that these pages have cost less. What that wins
