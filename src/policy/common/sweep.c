@@ -172,7 +172,7 @@ static void begin_again(struct ff__sweep *sweep, int64_t page) {
         return;
     }
     sweep->is_lost = true;
-    sweep->width = (sweep->width + 1) / 2;
+    sweep->width /= 2;
     sweep->stride.low -= PAGE / SLACK;
     sweep->stride.high += PAGE / SLACK;
     place_at(sweep, page);
