@@ -211,7 +211,7 @@ static void test_columns_and_rows(void **state) {
     bench.faults = bench.pages = 0;
     use_rows(&bench);
     use_rows(&bench);
-    expect(&bench, 272, 47104);
+    expect(&bench, 260, 47104);
     bench_close(&bench);
 }
 
