@@ -1,8 +1,6 @@
 /* The correlator and the prefetching thread; see pipeline.h. */
 #include "engine/pipeline_internal.h"
 
-/* ---- the correlator and the prefetching thread ---- */
-
 static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
     ff__pipeline_sleep_until(pipeline, condition,
                              pipeline->backend->now(pipeline->self) + 10 * FF__IDLE_NS);

@@ -42,8 +42,8 @@ struct ff__density_block {
     uint32_t launch;     /* number of the launch during which it came back last, */
     uint8_t times;       /* and how often it did, up to 255 */
     uint8_t grain;       /* in which what is resident came */
-    uint32_t used,
-        cost; /* in pages: that have been faulted on since then; what has come has cost */
+    uint32_t used;       /* pages that have been faulted on since then, or came along with those, */
+    uint32_t cost;       /* and what all that has come has cost, in pages */
     bool is_witness, is_full; /* all of it has been brought after all */
 };
 

@@ -1,6 +1,7 @@
 /* Threads that go through a range with a fixed stride, such as one that reads a column of a matrix and uses one page of each
  * row. Where a range comes in single pages, such a sweep has a fault for each; so its next pages of a block come with the
- * first of them. Ours; Linux's readahead does so for files, with a stride of one.
+ * first of them. Ours: a stride prefetcher like those of processors (Chen and Baer, IEEE Transactions on Computers, 1995), by
+ * thread and range instead of by instruction.
  *
  * A fault shows only the page. Rows need not be whole pages long, so the stride, and the place in the page, are known between
  * bounds, which each fault narrows. What is there already has no fault, so the next one may be several strides on. */
