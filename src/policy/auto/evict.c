@@ -103,6 +103,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct auto_evict *self = state;
     struct record *record = &self->records[arrival->block];
+    ff__reserve_arrival(&self->reserve, view, arrival);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone)
         has_come_back(self, view->capacity[arrival->tier], record);
     ff__inner_on_arrival(self->inner, EVICTORS, view, arrival);

@@ -13,6 +13,9 @@
 #define PART  8u
 #define LIMIT 256u
 
+/* Of a witness's leaves, which tell of the others */
+#define TELLING 16u
+
 /* Migrations that remote accesses of a block may cost until it comes: its own, and that of what leaves for it */
 #define RENT        2u
 #define BROUGHT_MAX 16u
@@ -94,7 +97,7 @@ static bool has_left(const struct ff__remote_use *use, const struct ff_view *vie
 
 static void has_come(struct ff__remote_use *use, uint32_t tier, struct ff__remote_block *block) {
     block->stamp = ++use->clock[tier];
-    block->count = 0;
+    block->count = block->leaves = 0;
 }
 
 /* The place of the block among the range's witnesses, or one of another block or none. */
@@ -203,7 +206,17 @@ static void pay(const struct ff_view *view, const struct ff_access *access,
         block->rent = 0;
     block->used_ns = view->now_ns;
     block->count += 1 + access->more;
+    block->leaves |= 1u << access->page / FF_LEAF_PAGES;
     block->rent += 1 + access->more;
+}
+
+/* Whether a witness will have been used so often once all of its leaves have been used as those that were. A few are enough, so
+ * that a range of a few blocks does not spend its trial on the link. */
+static bool will_have_paid(const struct ff_view *view, uint32_t number,
+                           const struct ff__remote_block *block, uint64_t worth) {
+    uint32_t used = (uint32_t)__builtin_popcount(block->leaves);
+    uint32_t all = (view->blocks[number].page_count + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES;
+    return used * TELLING >= all && (uint64_t)block->count * all >= worth * used;
 }
 
 /* Where memory is full, what a block was used before it would have left is forgotten. Where it is not, the block would not
@@ -219,7 +232,9 @@ static void count(struct ff__remote_use *use, const struct ff_view *view,
     }
     uint64_t worth = worth_of(view, access->tier, access->block);
     pay(view, access, block);
-    bool paid = block->count >= worth, rented = block->rent >= worth * RENT << block->brought;
+    bool paid =
+        block->count >= worth || (witness && will_have_paid(view, access->block, block, worth));
+    bool rented = block->rent >= worth * RENT << block->brought;
     if ((!paid && !rented) || !bring(view, access, list))
         return;
     block->brought = (uint8_t)(block->brought + (rented && block->brought < BROUGHT_MAX));

@@ -5,8 +5,9 @@
  * (its worth).
  *
  *   migrating ranges   If memory is too small for all, some of the blocks that come are witnesses, at most three at a time: each
- *                      is used remotely, until it has been used as often as its migration is worth, and migrates after
- *                      all, or until it would have left. Three decide.
+ *                      is used remotely, until it has been used as often as its migration is worth, or would be if all of
+ *                      it were used as the leaves that have been, and migrates after all; or until it would have left. Three
+ *                      decide.
  *   remote ranges      All blocks that the host has are used remotely. One that is used so often that it is worth its
  *                      migration before it would have left migrates. If most do, the range migrates again. While memory
  *                      is not full none would have left: each migrates when it has been used that often in all.
@@ -27,6 +28,7 @@ struct ff__remote_block {
     uint32_t
         stamp; /* 1 + how many blocks had or would have come when it would have come last; 0: never */
     uint32_t count;   /* remote accesses since then, */
+    uint32_t leaves;  /* a bit for each leaf that they were in, */
     uint8_t brought;  /* how often it has come for its rent */
     uint64_t rent;    /* remote accesses since it was not used for a while, or came, */
     uint64_t used_ns; /* and when the last of them was */

@@ -1,21 +1,38 @@
 #include "policy/common/reserve.h"
 
 #define BLOCKS_MAX 8u  /* blocks, ... */
-#define SHARE      32u /* ... or a 32nd of the device if that is less */
+#define SHARE      32u /* ... or a 32nd of the device if that is less, */
+#define FEW        8u  /* ... but one block on smaller devices of so many */
+
+#define WAITED_FOR 0.5          /* of the blocks that come, for that one */
+#define WEIGHT     (1.0 / 16.0) /* of the latest of them */
 
 const struct ff_param ff__reserve_params[FF__RESERVE_PARAMS + 1] = {FF__RESERVE_ROWS};
 
 void ff__reserve_start(struct ff__reserve *reserve, const struct ff_policy_env *env) {
     reserve->tier = env->tier;
     reserve->on = env->params[FF__RESERVE_ON] != 0;
+    reserve->waited_for = 1;
 }
 
-/* A fault may bring a whole block. A smaller reserve would save it no eviction; on a small device a block would be too
- * much to have nothing in. */
+void ff__reserve_arrival(struct ff__reserve *reserve, const struct ff_view *view,
+                         const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED || arrival->tier != reserve->tier)
+        return;
+    const struct ff_mask *remote = &ff_view_facts(view, arrival->block)->tier[arrival->tier].remote;
+    bool is_link = ff_view_link(view, FF_TIER_HOST, arrival->tier)->bytes_per_second > 0;
+    double latest = is_link && ff_mask_empty(remote) ? 1 : 0;
+    reserve->waited_for += WEIGHT * (latest - reserve->waited_for);
+}
+
+/* A fault may bring a whole block. A smaller reserve would save it no eviction. */
 uint64_t ff__reserve_pages(const struct ff__reserve *reserve, const struct ff_view *view) {
-    uint64_t share = view->capacity[reserve->tier] / SHARE;
+    uint64_t memory = view->capacity[reserve->tier], share = memory / SHARE;
     uint64_t most = (uint64_t)BLOCKS_MAX * FF_BLOCK_PAGES;
-    if (!reserve->on || share < FF_BLOCK_PAGES)
+    if (!reserve->on)
         return 0;
-    return share < most ? share : most;
+    if (share >= FF_BLOCK_PAGES)
+        return share < most ? share : most;
+    bool has_room = memory >= (uint64_t)FEW * FF_BLOCK_PAGES;
+    return has_room && reserve->waited_for >= WAITED_FOR ? FF_BLOCK_PAGES : 0;
 }

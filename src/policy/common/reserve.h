@@ -8,6 +8,7 @@
 struct ff__reserve {
     uint32_t tier;
     bool on;
+    double waited_for; /* share of the blocks that come, of late, that something waits for */
 };
 
 /* Its rows in a table of parameters, the first ones. */
@@ -21,6 +22,12 @@ enum { FF__RESERVE_ON, FF__RESERVE_PARAMS };
 extern const struct ff_param ff__reserve_params[];
 
 void ff__reserve_start(struct ff__reserve *reserve, const struct ff_policy_env *env);
+
+/* On a small device a block of reserve is much. Whoever tells of arrivals has it only while most of what comes is waited for:
+ * where blocks are used from the host until they come, nobody waits, and the reserve is one block more to be used from there.
+ * Where the costs of the link are not known, transfers are memory copies, and a reserve leaves the processors as much to do. */
+void ff__reserve_arrival(struct ff__reserve *reserve, const struct ff_view *view,
+                         const struct ff_arrival *arrival);
 
 /* What the hook `reserve` returns: pages. */
 uint64_t ff__reserve_pages(const struct ff__reserve *reserve, const struct ff_view *view);

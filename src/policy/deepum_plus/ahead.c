@@ -1,13 +1,5 @@
 #include "policy/deepum_plus/ahead.h"
 
-#define RESERVE_SHARE 8u
-
-uint64_t ff__ahead_reserve(const struct ff__reserve *reserve, const struct ff_view *view) {
-    uint64_t pages = ff__reserve_pages(reserve, view);
-    bool is_small = view->capacity[reserve->tier] / RESERVE_SHARE < FF_BLOCK_PAGES;
-    return pages == 0 && reserve->on && !is_small ? FF_BLOCK_PAGES : pages;
-}
-
 void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAMED], uint32_t most,
                       struct ff_victim_list *victims) {
     if (victims->count == most && use <= uses[most - 1])

@@ -3,14 +3,10 @@
 #ifndef FF_POLICY_DEEPUM_PLUS_AHEAD_H
 #define FF_POLICY_DEEPUM_PLUS_AHEAD_H
 
-#include "policy/common/reserve.h"
+#include <farfault/policy.h>
 
 /* The most blocks that one pick names. */
 #define FF__AHEAD_NAMED 16u
-
-/* The reserve of common/reserve.h, but one block also on smaller devices, if that is no more than an eighth of their memory.
- * Pages. */
-uint64_t ff__ahead_reserve(const struct ff__reserve *reserve, const struct ff_view *view);
 
 /* Inserts a block into the named ones, which are sorted by next use, farthest first; it comes behind those with the
  * same next use. If there are more than `most` (at most FF__AHEAD_NAMED), the last one is dropped. The other fields of

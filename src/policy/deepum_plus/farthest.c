@@ -6,6 +6,7 @@
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
 #include "policy/common/heap.h"
+#include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
 
 #include "policy/registry.h"
@@ -91,7 +92,7 @@ static void on_release(void *state, const struct ff_view *view, uint32_t block) 
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
-    return ff__ahead_reserve(&((const struct farthest *)state)->reserve, view);
+    return ff__reserve_pages(&((const struct farthest *)state)->reserve, view);
 }
 
 /* Looks up again what the kernel has left behind. */

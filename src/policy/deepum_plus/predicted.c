@@ -7,6 +7,7 @@
  * evicts nothing, and a fault evicts the block that the running kernel needs last. The expectation is the forecast of the
  * prefetch policy; without a forecast, this is lrm. */
 #include "policy/common/migration_order.h"
+#include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
 
 #include "policy/registry.h"
@@ -72,7 +73,7 @@ static void block_freed(void *state, uint32_t block) {
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
-    return ff__ahead_reserve(&((const struct predicted *)state)->reserve, view);
+    return ff__reserve_pages(&((const struct predicted *)state)->reserve, view);
 }
 
 /* What is asked of every block of a search. */

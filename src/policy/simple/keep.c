@@ -77,6 +77,7 @@ static void has_come_back(struct keep *keep, uint64_t capacity, struct record *r
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct keep *keep = state;
     struct record *record = &keep->records[arrival->block];
+    ff__reserve_arrival(&keep->reserve, view, arrival);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone != END_NONE)
         has_come_back(keep, view->capacity[arrival->tier], record);
     ff__order_on_arrival(&keep->order, view, arrival);
