@@ -184,6 +184,38 @@ static void test_says_what_it_did(void **state) {
     bench_close(&bench);
 }
 
+/* Blocks that come to a device of that many; `remote`: they have been used from the host until then. Free blocks kept after
+ * that. */
+static uint64_t reserve_after(struct bench *bench, uint32_t room, uint32_t blocks, bool remote) {
+    bench->fake.view.capacity[TIER] = room * FF_BLOCK_PAGES;
+    for (uint32_t block = 0; block < blocks; block++) {
+        fake_facts(&bench->fake, block)->tier[TIER].remote =
+            remote ? ff_view_pages(&bench->fake.view, block) : (struct ff_mask){{0}};
+        come(bench, block);
+    }
+    return policy->reserve(bench->instance.state, &bench->fake.view) / FF_BLOCK_PAGES;
+}
+
+/* On a small device a block is kept free while most of what comes is waited for: 11 of the latest that are not, of which each
+ * counts a 16th, end that. */
+static void test_reserve_of_small_devices(void **state) {
+    (void)state;
+    static struct ff_link_cost links[4];
+    links[TIER].bytes_per_second = FF_BLOCK_SIZE;
+    struct bench bench;
+    bench_open(&bench, 0);
+    bench.fake.view.links = links;
+    assert_int_equal(reserve_after(&bench, 7, 1, false), 0);
+    assert_int_equal(reserve_after(&bench, 8, 1, false), 1);
+    assert_int_equal(reserve_after(&bench, 31, 10, true), 1);
+    assert_int_equal(reserve_after(&bench, 31, 1, true), 0);
+    assert_int_equal(reserve_after(&bench, 64, 1, true), 2);
+    assert_int_equal(reserve_after(&bench, 31, 2, false), 1);
+    links[TIER].bytes_per_second = 0; /* memory copies */
+    assert_int_equal(reserve_after(&bench, 31, 1, false), 0);
+    bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_take_turns_at_first),
@@ -192,6 +224,7 @@ int main(void) {
         cmocka_unit_test(test_hot_blocks_stay),
         cmocka_unit_test(test_blocks_in_use_are_spared),
         cmocka_unit_test(test_who_cannot),
+        cmocka_unit_test(test_reserve_of_small_devices),
         cmocka_unit_test(test_says_what_it_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

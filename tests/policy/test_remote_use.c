@@ -98,9 +98,9 @@ static void fault(struct bench *bench, uint32_t block) {
     bench->mappings++;
 }
 
-static void use_remotely(struct bench *bench, uint32_t block) {
+static void use_page_remotely(struct bench *bench, uint32_t block, uint16_t page) {
     const struct ff_access access = {
-        .block = block, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
+        .block = block, .page = page, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
     const struct ff_access_batch batch = {.items = &access, .count = 1};
     struct ff_advice items[4];
     struct ff_advice_list list = {items, 0, 4, 0};
@@ -114,6 +114,10 @@ static void use_remotely(struct bench *bench, uint32_t block) {
     bench->advised++;
     if (!bench->ignores)
         migrate(bench, block);
+}
+
+static void use_remotely(struct bench *bench, uint32_t block) {
+    use_page_remotely(bench, block, 0);
 }
 
 static void use(struct bench *bench, uint32_t block, uint32_t times) {
@@ -160,6 +164,40 @@ static void test_too_little_memory(void **state) {
     pass(&bench, 1, 10);
     assert_int_equal(bench.migrations, 2); /* 3 and 4, while the first three were witnesses */
     assert_int_equal(bench.mappings, BLOCKS - 2);
+    bench_close(&bench);
+}
+
+/* Two of a witness's 32 leaves tell of the others, one does not. Of a block in a remote range none does. */
+static void test_first_leaves(void **state) {
+    (void)state;
+    const uint32_t enough = WORTH * 2 / 32 + 1; /* 62.5, rounded up */
+    struct bench bench;
+    bench_open(&bench, ACCESS_PS);
+    announce(&bench);
+    fault(&bench, 0);
+    assert_int_equal(bench.mappings, 1);
+    for (uint32_t i = 0; i < enough; i++)
+        use_page_remotely(&bench, 0, FF_LEAF_PAGES - 1);
+    assert_int_equal(bench.migrations, 0);
+    use_page_remotely(&bench, 0, FF_LEAF_PAGES);
+    assert_int_equal(bench.migrations, 1);
+    for (uint32_t block = 1; bench.mappings < 2; block++)
+        fault(&bench, block);
+    const uint32_t second = bench.order[bench.resident - 1] + 1, before = bench.migrations;
+    for (uint32_t i = 0; i < enough - 1; i++)
+        use_page_remotely(&bench, second, i % 2 * FF_LEAF_PAGES);
+    assert_int_equal(bench.migrations, before);
+    use_page_remotely(&bench, second, 0);
+    assert_int_equal(bench.migrations, before + 1);
+    bench_close(&bench);
+
+    bench_open(&bench, ACCESS_PS);
+    announce(&bench);
+    pass(&bench, 1, 10);
+    const uint32_t migrations = bench.migrations;
+    for (uint32_t i = 0; i < 2 * enough; i++)
+        use_page_remotely(&bench, BLOCKS - 1, i % 2 * FF_LEAF_PAGES);
+    assert_int_equal(bench.migrations, migrations);
     bench_close(&bench);
 }
 
@@ -352,6 +390,7 @@ int main(void) {
         cmocka_unit_test(test_no_remote_access),
         cmocka_unit_test(test_often),
         cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_first_leaves),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_enough_memory),
         cmocka_unit_test(test_small_device),

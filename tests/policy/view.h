@@ -41,9 +41,11 @@ static inline void fake_set_frame(const struct fake *fake, uint32_t tier, uint32
     fake_facts(fake, block)->memory[tier] = frame + 1;
 }
 
-/* Blocks of 512 pages, resident nowhere, without memory. */
+/* Blocks of 512 pages, resident nowhere, without memory. The costs of links are not known. */
 static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
+    static const struct ff_link_cost unknown[FF_TIERS_MAX * FF_TIERS_MAX];
     memset(fake, 0, sizeof *fake);
+    fake->view.links = unknown;
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
     fake->view.page_facts_at = ff_facts_size(tiers);
     fake->view.facts_size = fake->view.page_facts_at + sizeof(struct ff_page_facts);
