@@ -13,7 +13,7 @@
 #define PART  8u
 #define LIMIT 256u
 
-/* Of a witness's leaves, which tell of the others */
+/* This part of a witness's leaves, once used, tells how the others will be. */
 #define TELLING 16u
 
 /* Migrations that remote accesses of a block may cost until it comes: its own, and that of what leaves for it */

@@ -2,10 +2,11 @@
 
 #define BLOCKS_MAX 8u  /* blocks, ... */
 #define SHARE      32u /* ... or a 32nd of the device if that is less, */
-#define FEW        8u  /* ... but one block on smaller devices of so many */
+#define LEAST      8u  /* ... but one block on smaller devices, of at least so many blocks */
 
-#define WAITED_FOR 0.5          /* of the blocks that come, for that one */
-#define WEIGHT     (1.0 / 16.0) /* of the latest of them */
+/* On those: the share of the blocks that come that has to be waited for, and what the latest of them counts. Ours. */
+#define WAITED_FOR 0.5
+#define WEIGHT     (1.0 / 16.0)
 
 const struct ff_param ff__reserve_params[FF__RESERVE_PARAMS + 1] = {FF__RESERVE_ROWS};
 
@@ -33,6 +34,6 @@ uint64_t ff__reserve_pages(const struct ff__reserve *reserve, const struct ff_vi
         return 0;
     if (share >= FF_BLOCK_PAGES)
         return share < most ? share : most;
-    bool has_room = memory >= (uint64_t)FEW * FF_BLOCK_PAGES;
+    bool has_room = memory >= (uint64_t)LEAST * FF_BLOCK_PAGES;
     return has_room && reserve->waited_for >= WAITED_FOR ? FF_BLOCK_PAGES : 0;
 }
