@@ -138,7 +138,7 @@ static void test_sparse(void **state) {
     bench_close(&bench);
     bench_open(&bench, 1);
     use_at_random(&bench, 3000);
-    expect(&bench, 998, 123127);
+    expect(&bench, 997, 124084);
     bench_close(&bench);
 }
 
@@ -161,9 +161,9 @@ static void test_changes(void **state) {
     use_at_random(&bench, 3000);
     bench.faults = bench.pages = 0;
     use_all(&bench, 10);
-    expect(&bench, 31, 3247);
+    expect(&bench, 35, 3796);
     use_at_random(&bench, 3000);
-    expect(&bench, 1020, 2090);
+    expect(&bench, 1021, 1034);
     struct ff_finding finding;
     assert_true(policy->base.report(bench.instance.state, 0, &finding));
     assert_false(policy->base.report(bench.instance.state, 1, &finding));

@@ -21,7 +21,7 @@ enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__RESERVE_ROWS,
-    [PARAM_PROBE] = {"probe", FF_PARAM_INT, 3, 1, 50,
+    [PARAM_PROBE] = {"probe", FF_PARAM_INT, 1, 1, 50,
                      "percent of evictions that keep and forest-plus each get at least"},
 };
 

@@ -8,6 +8,7 @@
 
 /* Ours, all of them. */
 #define OFTEN        4u /* times that a block comes back during a launch before it can be a witness */
+#define PROOF        4u /* times that a block has come whole for each that it may cost as a witness */
 #define PART         4u  /* of its memory that is taken into account, for the reason below */
 #define LATEST_LEAST 2u  /* blocks of that part: one, and the one before it */
 #define DENSE        2u  /* leaves that are used as wholes: then so are a witness's others */
@@ -64,12 +65,13 @@ static uint32_t full_leaves(const struct ff__density_block *block,
     return leaves;
 }
 
-/* Pages that a witness may use until it comes whole: for which it has paid as a whole block before, or is about to. */
+/* What a witness may cost until it comes whole, in pages: a quarter of what it has cost as a whole block before, and at least as
+ * much as one. */
 static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_block *block,
                               const struct ff__density_worth *worth) {
     uint32_t times = block->times >> range->doubt;
-    return worth->pages * (times > 2 ? times : 2) / 2;
+    return worth->pages * (times > PROOF ? times : PROOF) / PROOF;
 }
 
 /* ---- faults ---- */

@@ -4,7 +4,8 @@
 #define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
 #define WORTH_PAGES    32u
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
-#define INTERVAL_MAX   64u /* doubled by each one that shows dense use */
+#define INTERVAL_RISE  4u  /* times as many after each one that shows dense use, */
+#define INTERVAL_MAX   128u
 #define WITNESSES      3u  /* that decide */
 #define VISITS         32u /* of a sparse range that decide */
 #define CREDIT         4u  /* times that all pages may come where they are to stay */
@@ -78,7 +79,7 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
     uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
     range->interval = least <= worth->pages
                           ? INTERVAL_FIRST
-                          : range->interval * (range->interval < INTERVAL_MAX ? 2 : 1);
+                          : range->interval * (range->interval < INTERVAL_MAX ? INTERVAL_RISE : 1);
     range->witnesses++;
     range->by_page += block->cost;
     range->by_leaf += by_leaf;
