@@ -3,9 +3,8 @@
 /* Ours, all of them. */
 #define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
 #define WORTH_PAGES    32u
-#define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
-#define INTERVAL_RISE  4u  /* times as many after each one that shows dense use, */
-#define INTERVAL_MAX   128u
+#define INTERVAL_FIRST 8u  /* blocks that come back for each witness */
+#define INTERVAL_DENSE 64u /* and after one that shows dense use */
 #define WITNESSES      3u  /* that decide */
 #define VISITS         32u /* of a sparse range that decide */
 #define CREDIT         4u  /* times that all pages may come where they are to stay */
@@ -77,9 +76,7 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
         block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
     uint32_t by_leaf = leaves * ff__density_leaf_cost(worth);
     uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
-    range->interval = least <= worth->pages
-                          ? INTERVAL_FIRST
-                          : range->interval * (range->interval < INTERVAL_MAX ? INTERVAL_RISE : 1);
+    range->interval = least <= worth->pages ? INTERVAL_FIRST : INTERVAL_DENSE;
     range->witnesses++;
     range->by_page += block->cost;
     range->by_leaf += by_leaf;
