@@ -255,10 +255,15 @@ static bool can_go(const struct hunt *hunt, uint32_t range, uint32_t block) {
            ff_view_evictable(hunt->naming.view, hunt->plus->tier, block);
 }
 
-/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. */
+static bool is_whole(const struct hunt *hunt, uint32_t block) {
+    return ff_view_granule(hunt->naming.view, hunt->plus->tier, block) == FF_BLOCK_PAGES;
+}
+
+/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. One
+ * block alone may be there to show how much is used of each (common/density.h). */
 static bool comes_whole(const struct hunt *hunt, const struct range *range) {
-    return range->last &&
-           ff_view_granule(hunt->naming.view, hunt->plus->tier, range->last - 1) == FF_BLOCK_PAGES;
+    uint32_t last = range->last, before = last ? hunt->plus->blocks[last - 1].before : 0;
+    return last && (is_whole(hunt, last - 1) || (before && is_whole(hunt, before - 1)));
 }
 
 static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
