@@ -112,6 +112,7 @@ void ff__density_renew(const struct ff__density *density, struct ff__density_ran
     if (range->launch == density->launches)
         return;
     range->launch = density->launches;
+    range->interval = range->countdown = INTERVAL_FIRST;
     range->doubt = 0;
     if (range->grain != FF__GRAIN_PAGE)
         return;
