@@ -131,7 +131,8 @@ static void test_order(void **state) {
     close_bench(&bench);
 }
 
-/* Of a line whose blocks come in pieces, but for one alone, the block that came first: it was last in use longest ago. */
+/* Of a line whose blocks come in pieces, the block that came first: it was last in use longest ago. One such block changes
+ * nothing. */
 static void test_pieces(void **state) {
     (void)state;
     struct bench bench;

@@ -8,7 +8,7 @@
 
 /* Ours, all of them. */
 #define OFTEN        4u /* times that a block comes back during a launch before it can be a witness */
-#define PROOF        4u /* times that a block has come whole for each that it may cost as a witness */
+#define WITNESS_PART 4u  /* of what its block has cost as a whole one that a witness may cost */
 #define PART         4u  /* of its memory that is taken into account, for the reason below */
 #define LATEST_LEAST 2u  /* blocks of that part: one, and the one before it */
 #define DENSE        2u  /* leaves that are used as wholes: then so are a witness's others */
@@ -71,7 +71,7 @@ static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_block *block,
                               const struct ff__density_worth *worth) {
     uint32_t times = block->times >> range->doubt;
-    return worth->pages * (times > PROOF ? times : PROOF) / PROOF;
+    return worth->pages * (times > WITNESS_PART ? times : WITNESS_PART) / WITNESS_PART;
 }
 
 /* ---- faults ---- */

@@ -3,8 +3,8 @@
 /* Ours, all of them. */
 #define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
 #define WORTH_PAGES    32u
-#define INTERVAL_FIRST 8u  /* blocks that come back for each witness */
-#define INTERVAL_DENSE 64u /* and after one that shows dense use */
+#define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
+#define INTERVAL_DENSE 64u /* and for the next one after dense use, during a launch */
 #define WITNESSES      3u  /* that decide */
 #define VISITS         32u /* of a sparse range that decide */
 #define CREDIT         4u  /* times that all pages may come where they are to stay */
