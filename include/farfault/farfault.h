@@ -247,7 +247,7 @@ struct ff_stats {
      * by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
-    uint64_t host_held;                 /* bytes of host memory that back the host tier */
+    uint64_t host_held; /* bytes of memory, or of the file, that the host tier takes */
 };
 
 /* Changes how much of a device's memory may be used while the program runs, for instance because another program

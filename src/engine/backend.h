@@ -177,6 +177,12 @@ struct ff__backend {
     void (*write_host)(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                        const char *from);
 
+    /* Gives back the memory behind the host's copies of these pages, whose content is dead. From any thread. */
+    void (*discard)(void *self, uint32_t block, const struct ff_mask *pages);
+
+    /* Bytes of memory that the host tier takes. From any thread. */
+    uint64_t (*host_held)(void *self);
+
     /* Whether any of [low, high) is an address that the backend has taken. From any thread. */
     bool (*owns)(void *self, uintptr_t low, uintptr_t high);
 

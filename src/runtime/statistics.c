@@ -7,6 +7,7 @@ const char *ff_context_describe(struct ff_context *context) {
 
 void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
     *out = ff__pipeline_stats(&context->pipeline);
+    out->host_held = context->backend->host_held(context->self);
     ff__share_stats(&context->share, out);
 }
 

@@ -1,5 +1,6 @@
 #include "backend/soft/changes.h"
 
+#include "backend/soft/area.h"
 #include "base/clock.h"
 #include "base/lazy.h"
 
@@ -17,8 +18,10 @@ static uint64_t block_count(const struct ff__changes *changes) {
     return changes->memory->size >> FF_BLOCK_SHIFT;
 }
 
-int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__log log) {
+int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__host *host,
+                     struct ff__log log) {
     changes->memory = memory;
+    changes->host = host;
     changes->log = log;
     changes->expected = FF_NONE;
     pthread_rwlock_init(&changes->reading, NULL);
@@ -91,7 +94,7 @@ static void for_each_block(struct ff__changes *changes, uint64_t start, uint64_t
 static void drop(struct ff__changes *changes, uint32_t block, const struct ff_mask *pages) {
     changes->dropped[block] = ff_mask_or(&changes->dropped[block], pages);
     changes->dropped_ns[block] = ff__clock_ns();
-    ff__memory_zero_host(changes->memory, block, pages);
+    ff__host_zero(changes->host, block, pages);
 }
 
 static void lose(struct ff__changes *changes, uint32_t block, const struct ff_mask *pages) {
@@ -223,7 +226,7 @@ void ff__changes_end_out(struct ff__changes *changes, uint32_t block, const stru
     hold_arrivals_off(changes);
     struct ff_mask late = ff_mask_and(&changes->dropped[block], pages);
     if (!ff_mask_empty(&late))
-        ff__memory_zero_host(changes->memory, block, &late);
+        ff__host_zero(changes->host, block, &late);
     changes->dropped[block] = ff_mask_minus(&changes->dropped[block], pages);
     pthread_rwlock_unlock(&changes->reading);
 }
@@ -253,7 +256,7 @@ bool ff__changes_restore(struct ff__changes *changes, const struct ff__uffd *uff
     FF_MASK_FOR_EACH_RUN(&gone, run) {
         size_t size = (size_t)(run.end - run.first) * FF_PAGE_SIZE;
         char *place = managed_at(changes, block, run.first);
-        if (!ff__memory_reserve_at(place, size))
+        if (!ff__area_reserve_at(place, size))
             return false;
         if (ff__uffd_register(uffd, place, size)) {
             munmap(place, size);

@@ -14,6 +14,7 @@
 #ifndef FF_SOFT_CHANGES_H
 #define FF_SOFT_CHANGES_H
 
+#include "backend/soft/host.h"
 #include "backend/soft/memory.h"
 #include "backend/soft/uffd.h"
 #include "base/log.h"
@@ -24,6 +25,7 @@
 
 struct ff__changes {
     struct ff__memory *memory;
+    struct ff__host *host;
     struct ff__log log;
     pthread_rwlock_t reading;     /* for writing: messages are read. For reading: pages arrive */
     uint64_t count;               /* changes so far; atomic. 0: there is nothing to look for */
@@ -37,7 +39,8 @@ struct ff__changes {
 };
 
 /* 0 or -ENOMEM. Zeroed before; fini may follow a failed init. */
-int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__log log);
+int ff__changes_init(struct ff__changes *changes, struct ff__memory *memory, struct ff__host *host,
+                     struct ff__log log);
 void ff__changes_fini(struct ff__changes *changes);
 
 /* Reads messages, as soon as no pages arrive: faults go to `faults`, the rest is dealt with. The number of

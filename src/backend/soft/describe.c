@@ -16,13 +16,12 @@ static bool is_paced(const struct ff__soft *soft) {
 static void describe_in_words(const struct ff__soft *soft, char *text, size_t size) {
     static const char *const handlers[] = {"adaptive handler", "sleeping handler",
                                            "SIGBUS handler"};
-    snprintf(text, size, "%s, %s%s%s%s", soft->use_move ? "MOVE" : "COPY", handlers[soft->handler],
-             is_paced(soft) ? ", paced link" : "",
-             soft->memory.host_fd >= 0 ? ", host tier in a file" : "",
-             soft->uffd.user_mode_only
-                 ? ", user-mode faults only: system calls on absent pages fail"
-             : soft->uffd.sigbus ? ": system calls on absent pages fail"
-                                 : "");
+    snprintf(
+        text, size, "%s, %s%s%s%s", soft->use_move ? "MOVE" : "COPY", handlers[soft->handler],
+        is_paced(soft) ? ", paced link" : "", soft->host.fd >= 0 ? ", host tier in a file" : "",
+        soft->uffd.user_mode_only ? ", user-mode faults only: system calls on absent pages fail"
+        : soft->uffd.sigbus       ? ": system calls on absent pages fail"
+                                  : "");
 }
 
 /* A link that is not paced is as fast as this machine copies, which has not been measured. */
@@ -38,7 +37,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .whole_leaves = soft->use_move ? WHOLE_LEAVES : 0,
         .peer_links = memory->tier_count > 2,
         .guests_apart = memory->tier_count > 2,
-        .reserves_host = memory->host_fd >= 0,
+        .reserves_host = soft->host.fd >= 0,
         .serves_here = soft->uffd.sigbus,
     };
     for (uint32_t tier = 1; tier < memory->tier_count; tier++) {

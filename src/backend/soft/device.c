@@ -46,7 +46,7 @@ static void soft_close(void *self) {
     if (!soft->hidden || soft->uffd.sigbus)
         close_used(soft);
     if (soft->hidden) /* the numbers may be those of the program's files by now */
-        soft->interrupt_fd = soft->memory.host_fd = -1;
+        soft->interrupt_fd = soft->host.fd = -1;
     if (soft->interrupt_fd >= 0)
         close(soft->interrupt_fd);
     /* only now: unmapping registered memory waits until a thread has read of it, or none can */
@@ -54,6 +54,7 @@ static void soft_close(void *self) {
     ff__changes_fini(&soft->changes);
     ff__leases_fini(&soft->leases, &soft->memory);
     ff__memory_fini(&soft->memory);
+    ff__host_fini(&soft->host);
     free(soft);
 }
 
@@ -61,7 +62,7 @@ static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     soft->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     soft->pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
-        ff__changes_init(&soft->changes, &soft->memory, soft->log) ||
+        ff__changes_init(&soft->changes, &soft->memory, &soft->host, soft->log) ||
         ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->uffd))
         return ff__fail(error, -ENOMEM, "cannot set up the software device: %s", strerror(errno));
     return 0;
@@ -96,6 +97,8 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
                           "this kernel has no UFFDIO_MOVE (Linux 6.8); use mechanism=copy");
     soft->use_move = soft->uffd.has_move && move;
     if (!status)
+        status = ff__host_init(&soft->host, config->address_space, config->host_file, error);
+    if (!status)
         status = ff__memory_init(&soft->memory, config, neighbours, &soft->uffd, error);
     if (!status && ff__leases_init(&soft->leases, &soft->memory))
         status = ff__fail(error, -ENOMEM, "no memory for leases");
@@ -116,7 +119,7 @@ static int soft_open(const struct ff_config *config, const struct ff__neighbours
     struct ff__soft *soft = calloc(1, sizeof *soft);
     if (!soft)
         return ff__fail(error, -ENOMEM, "no memory for the software device");
-    soft->interrupt_fd = soft->pagemap_fd = soft->memory.host_fd = -1;
+    soft->interrupt_fd = soft->pagemap_fd = soft->host.fd = -1;
     soft->log = (struct ff__log){config->log, config->log_user};
     status = open_all(soft, config, neighbours, error);
     if (status)
@@ -148,7 +151,7 @@ static void soft_detach(void *self) {
 static void soft_enter(void *self) {
     struct ff__soft *soft = self;
     const int kept[] = {STDERR_FILENO,      soft->uffd.fd,    soft->uffd.staging_fd,
-                        soft->interrupt_fd, soft->pagemap_fd, soft->memory.host_fd};
+                        soft->interrupt_fd, soft->pagemap_fd, soft->host.fd};
     soft->has_own_table = ff__descriptors_keep_only(kept, sizeof kept / sizeof kept[0]) == 0;
 }
 
@@ -160,8 +163,8 @@ static void hide(struct ff__soft *soft) {
     if (!soft->uffd.sigbus)
         close_used(soft);
     close_here(soft->interrupt_fd);
-    if (soft->memory.host_fd >= 0)
-        close_here(soft->memory.host_fd);
+    if (soft->host.fd >= 0)
+        close_here(soft->host.fd);
     soft->hidden = true;
 }
 
@@ -183,6 +186,8 @@ const struct ff__backend ff__soft_backend = {
     .reserve_host = ff__soft_reserve_host,
     .close_range = ff__soft_close_range,
     .write_host = ff__soft_write_host,
+    .discard = ff__soft_discard,
+    .host_held = ff__soft_host_held,
     .owns = ff__soft_owns,
     .now = ff__soft_now,
     .wait = ff__soft_wait,

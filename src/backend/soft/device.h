@@ -20,6 +20,7 @@
 
 #include "backend/live.h"
 #include "backend/soft/changes.h"
+#include "backend/soft/host.h"
 #include "backend/soft/leases.h"
 #include "backend/soft/link.h"
 #include "backend/soft/memory.h"
@@ -31,6 +32,7 @@
 struct ff__soft {
     struct ff__uffd uffd;
     struct ff__memory memory;
+    struct ff__host host;
     struct ff__changes changes;
     struct ff__page_tables page_tables;
     struct ff__strays strays;
@@ -50,7 +52,7 @@ struct ff__soft {
     struct ff__log log;
 };
 
-/* Where a page of a block is in the managed and the host area. */
+/* Where a page of a block is in the managed area. */
 static inline uint64_t ff__soft_offset(const struct ff__soft *soft, uint32_t block, uint32_t page) {
     return ((uint64_t)block << FF_BLOCK_SHIFT) +
            (uint64_t)(soft->space->blocks[block].lead + page) * FF_PAGE_SIZE;
@@ -70,6 +72,8 @@ int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count)
 int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count);
 void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                          const char *from);
+void ff__soft_discard(void *self, uint32_t block, const struct ff_mask *pages);
+uint64_t ff__soft_host_held(void *self);
 bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high);
 uint64_t ff__soft_now(void *self);
 int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool soon,

@@ -98,8 +98,8 @@ static void zero_pages(char *to, const struct ff_mask *pages) {
 /* Copies pages to the host, also those that it may have the same of. */
 static void copy_to_host(struct ff__soft *soft, uint32_t block, const char *from,
                          const struct ff_mask *pages) {
-    ff__copy_changed(ff__soft_host_at(soft, block, 0), from, pages, &(struct ff_mask){{0}},
-                     soft->memory.sums[block]);
+    char *to = ff__host_to_write(&soft->host, block, pages);
+    ff__copy_changed(to, from, pages, &(struct ff_mask){{0}}, soft->host.sums[block]);
 }
 
 /* ---- to a device's own use ---- */
@@ -146,7 +146,7 @@ void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
         }
     }
     sources->of[sources->count++] =
-        (struct ff__source){.pages = rest_of, .from = ff__soft_host_at(soft, in->block, 0)};
+        (struct ff__source){.pages = rest_of, .from = ff__host_at(&soft->host, in->block)};
 }
 
 static void end_bounce(struct ff__soft *soft, const struct ff__source *source) {
@@ -191,11 +191,11 @@ struct ff_mask ff__guests_put(struct ff__soft *soft, struct ff__move *out,
     char *to = claim(soft, &out->to, is_new, &was_clean);
     struct ff__place host = {FF_TIER_HOST, FF_NONE};
     if (to)
-        same = ff__copy_compared(to, from, &live, &out->held, soft->memory.sums[out->block]);
+        same = ff__copy_compared(to, from, &live, &out->held, soft->host.sums[out->block]);
     else
         copy_to_host(soft, out->block, from, &live);
     struct ff_mask dropped = ff__changes_begin_in(&soft->changes, out->block, pages);
-    ff__memory_zero_host(&soft->memory, out->block, &dropped);
+    ff__host_zero(&soft->host, out->block, &dropped);
     if (to) {
         zero_pages(to, &dropped);
         rest_after_put(soft, &out->to, was_clean, &live, &same);
@@ -210,7 +210,7 @@ void ff__guests_lose(struct ff__soft *soft, struct ff__move *out, const struct f
     bool was_clean;
     if (ff_mask_empty(pages))
         return;
-    ff__memory_zero_host(&soft->memory, out->block, pages);
+    ff__host_zero(&soft->host, out->block, pages);
     bool is_new = ff_mask_empty(resident_of(soft, out->block, out->to.tier));
     char *to = claim(soft, &out->to, is_new, &was_clean);
     if (to)
@@ -229,7 +229,7 @@ int ff__guests_in(struct ff__soft *soft, struct ff__move *in,
     if (!to)
         return -ECANCELED;
     ff__changes_begin_in(&soft->changes, in->block, &in->left);
-    copy_pages(to, ff__soft_host_at(soft, in->block, 0), &in->left);
+    copy_pages(to, ff__host_at(&soft->host, in->block), &in->left);
     uint64_t end = ff__soft_link_end(soft, &in->from, &in->to, &in->left, start);
     bool is_through = ff__link_wait(end, &submission->aborted);
     struct ff_mask dropped = ff__changes_begin_in(&soft->changes, in->block, &in->left);
@@ -249,7 +249,7 @@ static struct ff_mask drop_guest_pages(struct ff__soft *soft, const struct ff__m
     struct ff_mask dropped = ff__changes_begin_in(&soft->changes, out->block, pages);
     if (guest)
         zero_pages(guest, &dropped);
-    ff__memory_zero_host(&soft->memory, out->block, &dropped);
+    ff__host_zero(&soft->host, out->block, &dropped);
     return dropped;
 }
 

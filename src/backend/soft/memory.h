@@ -2,8 +2,6 @@
  *
  *   managed   what the program sees, registered with userfaultfd: a page is on a device if and
  *             only if it is mapped
- *   host      the host tier: the page at offset x of the managed area is kept at offset x; RAM or
- *             a file
  *   frames    one a device, of its memory's size and what spare chunks it may use: what leaves a
  *             device is moved here before it is copied. Here, too, lies the memory of free 2 MiB
  *             chunks that are `ready` for the next block; the memory of all others is mapped in the
@@ -17,8 +15,9 @@
  *   aside     what leaves in single leaves or pages (of split blocks) is moved here before it is copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
- * The managed and the host area are without access where nothing is allocated. All areas are hidden
- * from forked children: copy-on-write would break the exclusive ownership that moves need. */
+ * The managed area is without access where nothing is allocated. All areas are hidden from forked
+ * children: copy-on-write would break the exclusive ownership that moves need. The host tier has
+ * areas of its own (host.h). */
 #ifndef FF_SOFT_MEMORY_H
 #define FF_SOFT_MEMORY_H
 
@@ -26,27 +25,24 @@
 #include <farfault/policy.h>
 
 #include "backend/soft/uffd.h"
-#include "base/copy.h"
 
 struct ff__memory {
-    char *managed, *host, *aside;
+    char *managed, *aside;
     char *frames[FF_TIERS_MAX], *fresh[FF_TIERS_MAX], *lent[FF_TIERS_MAX];
-    uint32_t *ready[FF_TIERS_MAX];          /* [chunk] a bit a leaf whose memory lies in `frames` */
-    bool *holds_lent[FF_TIERS_MAX];         /* [chunk] its memory is allocated in `lent`; atomic */
-    struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the host's copy of a page holds */
+    uint32_t *ready[FF_TIERS_MAX];  /* [chunk] a bit a leaf whose memory lies in `frames` */
+    bool *holds_lent[FF_TIERS_MAX]; /* [chunk] its memory is allocated in `lent`; atomic */
     bool *has_tail; /* [block] its chunk is mapped as a whole, with a tail behind its last page */
     const char *zeros; /* one block */
     uint64_t lent_size[FF_TIERS_MAX];
-    uint64_t size;        /* of managed, host and aside */
+    uint64_t size;        /* of managed and aside */
     uint64_t device_size; /* of a device's memory, */
     uint64_t frames_size; /* and of `frames` and `fresh`, which have spare chunks, too */
     uint32_t devices;     /* tiers that are this program's own devices: the first ones */
     uint32_t tier_count;
-    int host_fd; /* -1: RAM */
 };
 
-/* -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the host file. What there is by then is for
- * ff__memory_fini, once the descriptors are closed: unmapping registered memory waits for a reader. */
+/* -ENOMEM: addresses. What there is by then is for ff__memory_fini, once the descriptors are closed:
+ * unmapping registered memory waits for a reader. */
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
                     const struct ff__neighbours *neighbours, const struct ff__uffd *uffd,
                     struct ff_error *error);
@@ -57,24 +53,10 @@ static inline uint32_t ff__memory_spare(const struct ff__memory *memory) {
     return (uint32_t)((memory->frames_size - memory->device_size) >> FF_BLOCK_SHIFT);
 }
 
-/* Opens whole windows of the managed and the host area to access, or shuts them. -ENOMEM. */
+/* Opens whole windows of the managed area to access, or shuts them. -ENOMEM. */
 int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, bool open);
-
-/* Maps managed addresses anew that the program has unmapped, unless something else is mapped there now. */
-bool ff__memory_reserve_at(char *place, size_t size);
 
 /* Makes the memory that the program has locked pageable again, which moves need. */
 void ff__memory_unlock(struct ff__memory *memory);
-
-/* The host's copies of these pages read as zeros. */
-void ff__memory_zero_host(struct ff__memory *memory, uint32_t block, const struct ff_mask *pages);
-
-/* Makes sure that the host tier can take [offset, offset + size): a file must have the room
- * before it is relied on, for a full disk under a mapping is a SIGBUS. -ENOSPC. Where the
- * descriptors are (engine/pipeline.h). */
-int ff__memory_reserve_host(struct ff__memory *memory, uint64_t offset, uint64_t size);
-
-/* Gives the host tier's memory of a freed range back; it reads as zeros. */
-void ff__memory_release_host(struct ff__memory *memory, uint64_t offset, uint64_t size);
 
 #endif

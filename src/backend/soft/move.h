@@ -4,6 +4,7 @@
 #define FF_SOFT_MOVE_H
 
 #include "backend/soft/device.h"
+#include "base/copy.h"
 
 #define FF__SOFT_ALL_LEAVES UINT32_MAX
 
@@ -12,10 +13,6 @@
 static inline char *ff__soft_managed_at(const struct ff__soft *soft, uint32_t block,
                                         uint32_t page) {
     return soft->memory.managed + ff__soft_offset(soft, block, page);
-}
-
-static inline char *ff__soft_host_at(const struct ff__soft *soft, uint32_t block, uint32_t page) {
-    return soft->memory.host + ff__soft_offset(soft, block, page);
 }
 
 static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {

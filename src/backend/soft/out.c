@@ -14,8 +14,9 @@ static struct ff_mask write_back(struct ff__soft *soft, const struct ff__move *m
                                  const struct ff_mask *pages, const char *from, uint64_t *end_ns) {
     struct ff_mask live = ff_mask_minus(pages, &move->dead);
     uint64_t start = ff__clock_ns();
-    struct ff_mask copied = ff__copy_changed(ff__soft_host_at(soft, move->block, 0), from, &live,
-                                             &move->held, soft->memory.sums[move->block]);
+    char *to = ff__host_to_write(&soft->host, move->block, &live);
+    struct ff_mask copied =
+        ff__copy_changed(to, from, &live, &move->held, soft->host.sums[move->block]);
     ff__changes_end_out(&soft->changes, move->block, pages);
     uint64_t end = ff__soft_link_end(soft, &move->from, &move->to, &copied, start);
     *end_ns = end > *end_ns ? end : *end_ns;
@@ -179,7 +180,7 @@ static int protect_run_out(struct ff__soft *soft, struct ff__move *move, struct 
     move->left = ff_mask_minus(&move->left, &gone);
     move->copied = ff_mask_or(&move->copied, &back);
     struct ff_mask lost = ff_mask_minus(&gone, &there);
-    ff__memory_zero_host(&soft->memory, move->block, &lost); /* dropped, so it reads as zeros */
+    ff__host_zero(&soft->host, move->block, &lost); /* dropped, so it reads as zeros */
     if (move->lends)
         ff__guests_lose(soft, move, &lost);
     return status;

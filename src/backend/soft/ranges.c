@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The windows of a range, in the managed and the host area. */
+/* The windows of a range. */
 static uint64_t window_offset(uint32_t first_block) {
     return (uint64_t)first_block << FF_BLOCK_SHIFT;
 }
@@ -27,15 +27,14 @@ int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count) {
 
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count) {
     struct ff__soft *soft = self;
-    return ff__memory_reserve_host(&soft->memory, window_offset(first_block),
-                                   page_count * FF_PAGE_SIZE);
+    return ff__host_reserve(&soft->host, window_offset(first_block), page_count * FF_PAGE_SIZE);
 }
 
 int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) {
     struct ff__soft *soft = self;
     uint32_t count = window_count(page_count);
     bool ours = true;
-    ff__memory_release_host(&soft->memory, window_offset(first_block), window_offset(count));
+    ff__host_release(&soft->host, first_block, count);
     for (uint32_t i = 0; i < count; i++)
         ours = ff__changes_restore(&soft->changes, &soft->uffd, first_block + i) && ours;
     if (!ours)
@@ -47,13 +46,24 @@ int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) 
 void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                          const char *from) {
     struct ff__soft *soft = self;
-    struct ff__memory *memory = &soft->memory;
+    struct ff__host *host = &soft->host;
+    char *to = ff__host_to_write(host, block, pages);
     FF_MASK_FOR_EACH_RUN(pages, run) {
-        memcpy(memory->host + ff__soft_offset(soft, block, run.first),
+        memcpy(to + (size_t)run.first * FF_PAGE_SIZE,
                from + (size_t)(run.first - first) * FF_PAGE_SIZE,
                (size_t)(run.end - run.first) * FF_PAGE_SIZE);
-        memset(&memory->sums[block][run.first], 0, (run.end - run.first) * sizeof(struct ff__sum));
+        memset(&host->sums[block][run.first], 0, (run.end - run.first) * sizeof(struct ff__sum));
     }
+}
+
+void ff__soft_discard(void *self, uint32_t block, const struct ff_mask *pages) {
+    struct ff__soft *soft = self;
+    ff__host_discard(&soft->host, block, pages);
+}
+
+uint64_t ff__soft_host_held(void *self) {
+    struct ff__soft *soft = self;
+    return __atomic_load_n(&soft->host.held, __ATOMIC_RELAXED);
 }
 
 static bool overlaps(const char *area, uint64_t area_size, uintptr_t low, uintptr_t high) {
@@ -64,7 +74,8 @@ bool ff__soft_owns(void *self, uintptr_t low, uintptr_t high) {
     const struct ff__soft *soft = self;
     const struct ff__memory *memory = &soft->memory;
     bool owns = overlaps(memory->managed, memory->size, low, high) ||
-                overlaps(memory->host, memory->size, low, high) ||
+                overlaps(soft->host.small, soft->host.size, low, high) ||
+                overlaps(soft->host.huge, soft->host.size, low, high) ||
                 overlaps(memory->zeros, FF_BLOCK_SIZE, low, high);
     for (uint32_t tier = 1; tier < memory->tier_count && !owns; tier++)
         owns = overlaps(memory->frames[tier], memory->frames_size, low, high) ||
