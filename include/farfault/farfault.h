@@ -114,8 +114,9 @@ FF_API void ff_close(struct ff_context *context);
 
 /* ---- memory ---- */
 
-/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned. -EINVAL: size 0. -ENOMEM:
- * no addresses left. -ENOSPC: the host file has no room. */
+/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned; below 64 KiB, 4 KiB aligned: such
+ * allocations share chunks of device memory, and each has pages of its own. -EINVAL: size 0.
+ * -ENOMEM: no addresses left. -ENOSPC: the host file has no room. */
 FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 
 /* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use it

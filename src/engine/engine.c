@@ -182,6 +182,16 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
     *host = ff_mask_minus(host, &gone);
 }
 
+void ff__engine_free_pages(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    ff__engine_discard(engine, block, pages);
+    facts->evicted = ff_mask_minus(&facts->evicted, pages);
+    facts->inactive = ff_mask_minus(&facts->inactive, pages);
+    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
+        facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
+    ff__totals_forget_pages(engine, block, pages);
+}
+
 /* The evictor forgets the block's pages on the tier; they stay. */
 static uint64_t forget_pages(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     const struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;

@@ -177,6 +177,7 @@ struct ff__engine {
     struct ff__running running[FF_TIERS_MAX];
     struct ff_link_cost *links;      /* [from * tier_count + to] */
     struct ff_totals *range_totals;  /* [range] */
+    struct ff_totals **page_totals;  /* [block][page]; NULL: its range is not shared */
     struct ff_totals *launch_totals; /* [slot of an execution ID] */
     struct ff_totals *kernel_totals; /* [number of a kernel] */
     uint16_t *kernel_of_launch;      /* [slot of an execution ID] */
@@ -305,6 +306,13 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
 
+/* Counts what moves of the range by the page, too, for allocations that share it. -ENOMEM. */
+int ff__engine_range_share(struct ff__engine *engine, uint32_t range);
+
+/* What has moved of these pages of a block of such a range. */
+struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
+                                        const struct ff_mask *pages);
+
 /* Kernels will use the range on this device: its faults bring pages there. True: its home was another one, and
  * what lies on that is to be evicted, so that it faults to the new home. */
 bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier);
@@ -319,6 +327,9 @@ void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
 /* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
  * alone. */
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* Forgets all about pages that are on no device: they are freed, and may be allocated again. */
+void ff__engine_free_pages(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
 /* By page: memory of the tier is free again although the pages in it stay, until something takes them
  * off; no eviction policy knows of them. What UVMSmart does in cudaDeviceSynchronize. */

@@ -80,6 +80,12 @@ void ff__totals_fini(struct ff__engine *engine);
 void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
                     const struct ff_totals *more);
 
+/* To those of each of the block's pages, where its range is shared. */
+void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                         const struct ff_totals *more);
+void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
+                             const struct ff_mask *pages);
+
 /* It is freed; it will be another kernel's. */
 void ff__totals_forget_range(struct ff__engine *engine, uint32_t range);
 void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch);

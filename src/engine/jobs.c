@@ -235,6 +235,8 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
     struct ff_totals totals = {.faults = ff_mask_count(&faulted),
                                .refaults = ff_mask_count(&again)};
     ff__totals_add(engine, absent->block, absent->launch, &totals);
+    ff__totals_add_each(engine, absent->block, &faulted, &(struct ff_totals){.faults = 1});
+    ff__totals_add_each(engine, absent->block, &again, &(struct ff_totals){.refaults = 1});
     struct ff_event event = {.kind = FF_EVENT_FAULT,
                              .tier = absent->tier,
                              .block = absent->block,
@@ -398,6 +400,7 @@ static void finish_write_back(struct ff__engine *engine, const struct ff__move *
     engine->space.stats.pages_out += copied;
     engine->space.stats.pages_written_back += copied;
     ff__totals_add(engine, out->block, FF_NONE, &(struct ff_totals){.pages_out = copied});
+    ff__totals_add_each(engine, out->block, &out->copied, &(struct ff_totals){.pages_out = 1});
 }
 
 static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t index) {
@@ -439,6 +442,7 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     uint32_t range = engine->space.blocks[block].range;
     ff__totals_add(engine, block, ff__running_with(&engine->running[out->from.tier], range),
                    &(struct ff_totals){.pages_out = pages_copied});
+    ff__totals_add_each(engine, block, copied, &(struct ff_totals){.pages_out = 1});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
                              .tier = out->from.tier,
                              .block = block,
@@ -453,6 +457,20 @@ static void leave_out_missed(struct ff__job *job) {
     job->in.pages = ff_mask_minus(&job->in.pages, &job->in.left);
     job->in.held = ff_mask_minus(&job->in.held, &job->in.left);
     job->faulted = ff_mask_minus(&job->faulted, &job->in.left);
+}
+
+/* The stall is that of the first page that faulted. */
+static void count_arrivals_each(struct ff__engine *engine, const struct ff__job *job,
+                                uint64_t stall_ns) {
+    const struct ff__move *in = &job->in;
+    struct ff_mask ahead = ff_mask_minus(&in->pages, &job->faulted), first = {{0}};
+    if (!engine->page_totals[in->block])
+        return;
+    if (!ff_mask_empty(&job->faulted))
+        ff_mask_set(&first, ff_mask_next(&job->faulted, 0));
+    ff__totals_add_each(engine, in->block, &in->held, &(struct ff_totals){.pages_in = 1});
+    ff__totals_add_each(engine, in->block, &ahead, &(struct ff_totals){.prefetched = 1});
+    ff__totals_add_each(engine, in->block, &first, &(struct ff_totals){.stall_ns = stall_ns});
 }
 
 /* What is left of the job's way in is there. */
@@ -478,6 +496,7 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
                                .pages_in = held,
                                .stall_ns = faulted ? engine->view.now_ns - job->begun_ns : 0};
     ff__totals_add(engine, block, job->launch, &totals);
+    count_arrivals_each(engine, job, totals.stall_ns);
     ff__tell_arrival(engine,
                      &(struct ff_arrival){FF_ARRIVAL_SERVED, block, tier, faulted, &in->pages});
 }

@@ -187,31 +187,57 @@ bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline) {
 
 /* ---- evicting on demand ---- */
 
-static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
-                         const struct ff_mask *dead, bool close) {
+static void evict_from(struct ff__pipeline *pipeline, uint32_t block, uint32_t tier,
+                       const struct ff_mask *pages, const struct ff_mask *dead, bool freed) {
     struct ff__job job;
     int status;
     while ((status = ff__engine_evict(pipeline->engine, pipeline->backend->now(pipeline->self),
-                                      block, tier, NULL, dead, &job)) == FF__JOB_LATER)
+                                      block, tier, pages, dead, &job)) == FF__JOB_LATER)
         ff__pipeline_wait_for_progress(pipeline, 0);
     if (status != FF__JOB_RUN)
         return;
-    job.out[0].freed = close;
+    job.out[0].freed = freed;
     ff__pipeline_run_job(pipeline, &job);
 }
 
-void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
-                        bool close) {
-    struct ff__engine *engine = pipeline->engine;
+static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
+                         const struct ff_mask *dead, bool freed) {
+    for (uint32_t tier = 1; tier < pipeline->engine->space.tier_count; tier++)
+        evict_from(pipeline, block, tier, pages, dead, freed);
+}
+
+void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
+                        const struct ff_mask *dead) {
     pthread_mutex_lock(&pipeline->lock);
-    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        evict_locked(pipeline, block, tier, dead, close);
-    if (close)
-        ff__pipeline_wait_idle(pipeline, block);
+    evict_locked(pipeline, block, pages, dead, false);
     if (dead)
-        ff__engine_discard(engine, block, dead);
-    if (close)
-        ff__engine_close_block(engine, block);
+        ff__engine_discard(pipeline->engine, block, dead);
+    ff__pipeline_unlock_and_serve_late(pipeline);
+}
+
+void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
+    const struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    pthread_mutex_lock(&pipeline->lock);
+    evict_locked(pipeline, block, NULL, &all, true);
+    ff__pipeline_wait_idle(pipeline, block);
+    ff__engine_discard(pipeline->engine, block, &all);
+    ff__engine_close_block(pipeline->engine, block);
+    ff__pipeline_unlock_and_serve_late(pipeline);
+}
+
+/* A prefetch may bring pages back while the lock is given up to evict others. */
+void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
+                             const struct ff_mask *pages) {
+    struct ff_mask there;
+    pthread_mutex_lock(&pipeline->lock);
+    do {
+        evict_locked(pipeline, block, pages, pages, true);
+        ff__pipeline_wait_idle(pipeline, block);
+        there = ff__block_present(&pipeline->engine->space, block);
+        there = ff_mask_and(&there, pages);
+    } while (!ff_mask_empty(&there));
+    ff__engine_free_pages(pipeline->engine, block, pages);
+    pipeline->backend->discard(pipeline->self, block, pages);
     ff__pipeline_unlock_and_serve_late(pipeline);
 }
 

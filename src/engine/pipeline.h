@@ -133,11 +133,17 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);
 
-/* Takes a block off all devices, as far as it can leave, waiting for jobs on it. `dead`
- * as in ff__engine_evict. `close`: all of it, and keeps everybody else from it until its range is
- * removed. Within a call. */
-void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
-                        bool close);
+/* Takes these pages of a block (NULL: all) off all devices, as far as they can leave, waiting for jobs
+ * on it. `dead` as in ff__engine_evict. Within a call. */
+void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
+                        const struct ff_mask *dead);
+
+/* Drops all of a block, and keeps everybody from it until its range is removed. Within a call. */
+void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block);
+
+/* Drops these pages wherever they are: whatever is allocated there next reads as zeros. Within a call. */
+void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
+                             const struct ff_mask *pages);
 
 /* ---- requests.c: what is asked on behalf of the program, and moves no pages itself ---- */
 

@@ -5,6 +5,7 @@
 #include "base/lazy.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t links_size(const struct ff__engine *engine) {
@@ -13,6 +14,10 @@ static size_t links_size(const struct ff__engine *engine) {
 
 static size_t ranges_size(const struct ff__engine *engine) {
     return engine->space.block_limit * sizeof *engine->range_totals;
+}
+
+static size_t pages_size(const struct ff__engine *engine) {
+    return engine->space.block_limit * sizeof(struct ff_totals *);
 }
 
 static size_t launches_size(void) {
@@ -31,10 +36,11 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
     uint32_t tiers = engine->space.tier_count;
     engine->links = ff__lazy_map(links_size(engine));
     engine->range_totals = ff__lazy_map(ranges_size(engine));
+    engine->page_totals = ff__lazy_map(pages_size(engine));
     engine->launch_totals = ff__lazy_map(launches_size());
     engine->kernel_totals = ff__lazy_map(kernels_size());
     engine->kernel_of_launch = ff__lazy_map(kernel_numbers_size());
-    if (!engine->links || !engine->range_totals || !engine->launch_totals ||
+    if (!engine->links || !engine->range_totals || !engine->page_totals || !engine->launch_totals ||
         !engine->kernel_totals || !engine->kernel_of_launch)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
@@ -47,7 +53,19 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
     return 0;
 }
 
+static void free_pages(struct ff__engine *engine, uint32_t range) {
+    const struct ff_range *r = &engine->space.ranges[range];
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        free(engine->page_totals[r->first_block + i]);
+        engine->page_totals[r->first_block + i] = NULL;
+    }
+}
+
 void ff__totals_fini(struct ff__engine *engine) {
+    for (uint32_t range = 0; engine->page_totals && range < engine->space.range_limit; range++)
+        free_pages(engine, range);
+    if (engine->page_totals)
+        ff__lazy_unmap((void *)engine->page_totals, pages_size(engine));
     if (engine->links)
         ff__lazy_unmap(engine->links, links_size(engine));
     if (engine->range_totals)
@@ -82,9 +100,52 @@ void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
 
 void ff__totals_forget_range(struct ff__engine *engine, uint32_t range) {
     memset(&engine->range_totals[range], 0, sizeof engine->range_totals[range]);
+    free_pages(engine, range);
 }
 
 void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch) {
     struct ff_totals *totals = &engine->launch_totals[ff_launch_slot(launch)];
     memset(totals, 0, sizeof *totals);
+}
+
+/* ---- by page ---- */
+
+int ff__engine_range_share(struct ff__engine *engine, uint32_t range) {
+    const struct ff_range *r = &engine->space.ranges[range];
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        struct ff_totals *pages = calloc(FF_BLOCK_PAGES, sizeof *pages);
+        if (!pages)
+            return -ENOMEM; /* what there is by then goes with the range */
+        engine->page_totals[r->first_block + i] = pages;
+    }
+    return 0;
+}
+
+void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                         const struct ff_totals *more) {
+    struct ff_totals *totals = engine->page_totals[block];
+    if (!totals)
+        return;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        add(&totals[page], more);
+    }
+}
+
+struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
+                                        const struct ff_mask *pages) {
+    struct ff_totals sum = {0};
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        add(&sum, &engine->page_totals[block][page]);
+    }
+    return sum;
+}
+
+void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
+                             const struct ff_mask *pages) {
+    struct ff_totals *totals = engine->page_totals[block];
+    if (!totals)
+        return;
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        totals[page] = (struct ff_totals){0};
+    }
 }

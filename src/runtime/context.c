@@ -39,6 +39,18 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
 
 /* ---- parts, each above the one before ---- */
 
+static int init_tables(struct ff_context *context, struct ff_error *error) {
+    uint32_t blocks = (uint32_t)(context->config.address_space >> FF_BLOCK_SHIFT);
+    if (ff__moved_init(&context->moved) || ff__allocations_init(&context->allocations, blocks))
+        return ff__fail(error, -ENOMEM, "no memory for a context");
+    return 0;
+}
+
+static void fini_tables(struct ff_context *context) {
+    ff__moved_fini(&context->moved);
+    ff__allocations_fini(&context->allocations);
+}
+
 static int open_backend(struct ff_context *context, struct ff_error *error) {
     context->backend = &ff__soft_backend;
     int status =
@@ -129,15 +141,17 @@ int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_e
     context->config = *config;
     context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
-    if (ff__moved_init(&context->moved)) {
+    status = init_tables(context, error);
+    if (status) {
+        fini_tables(context);
         free(context);
-        return ff__fail(error, -ENOMEM, "no memory for a context");
+        return status;
     }
     status = join(context, error);
     if (!status)
         status = open_parts(context, error);
     if (status) {
-        ff__moved_fini(&context->moved);
+        fini_tables(context);
         ff__share_leave(&context->share);
         free(context);
         return status;
@@ -159,6 +173,6 @@ void ff_close(struct ff_context *context) {
     ff__engine_fini(&context->engine);
     context->backend->close(context->self);
     pthread_mutex_destroy(&context->making_workers);
-    ff__moved_fini(&context->moved);
+    fini_tables(context);
     free(context);
 }

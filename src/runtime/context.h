@@ -3,6 +3,7 @@
 #define FF_RUNTIME_CONTEXT_H
 
 #include "engine/pipeline.h"
+#include "runtime/allocations.h"
 #include "runtime/moved.h"
 #include "runtime/share.h"
 #include "trace/record.h"
@@ -18,6 +19,7 @@ struct ff_context {
     struct ff__share share;
     struct ff__recorder *recorder; /* NULL: nothing is recorded */
     struct ff_config config;
+    struct ff__allocations allocations;
     struct ff__moved moved;
     struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
     pthread_mutex_t making_workers;

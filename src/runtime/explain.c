@@ -10,10 +10,11 @@ static void put_names(const struct ff_context *context, const struct ff_finding 
     if (finding->launch != FF_NONE)
         memcpy(out->kernel, moved->kernels[context->engine.kernel_of_launch[slot]].name,
                sizeof out->kernel);
-    if (finding->range < moved->range_limit) {
-        out->has_range = true;
-        out->range = moved->ranges[finding->range].number;
-        out->size = (size_t)moved->ranges[finding->range].size;
+    if (finding->range < context->engine.space.range_limit) {
+        const struct ff__allocation *allocation = &context->allocations.alone[finding->range];
+        out->has_range = allocation->is_live;
+        out->range = allocation->number;
+        out->size = (size_t)allocation->page_count * FF_PAGE_SIZE;
     }
 }
 

@@ -27,8 +27,9 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
 
 static void evict_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
                         void *argument) {
-    (void)first, (void)end, (void)argument;
-    ff__pipeline_evict(&context->pipeline, block, NULL, false);
+    (void)argument;
+    struct ff_mask pages = ff__pages_touched(first, end);
+    ff__pipeline_evict(&context->pipeline, block, &pages, NULL);
 }
 
 static void discard_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
@@ -36,7 +37,7 @@ static void discard_piece(struct ff_context *context, uint32_t block, size_t fir
     (void)argument;
     struct ff_mask dead = ff__pages_inside(first, end);
     if (!ff_mask_empty(&dead))
-        ff__pipeline_evict(&context->pipeline, block, &dead, false);
+        ff__pipeline_evict(&context->pipeline, block, &dead, &dead);
 }
 
 static void overwrite_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,

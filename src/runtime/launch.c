@@ -5,8 +5,9 @@
 
 #define FEW 16u /* operands that need no allocation */
 
-/* The ranges of the pointers, each with its home on the tier; returns how many there are. The pipeline's lock is held. */
-static uint32_t find_operands(struct ff_context *context, uint32_t tier,
+/* The ranges of the kernel's pointers, each with its home on the tier; returns how many there are. The pipeline's lock
+ * is held. */
+static uint32_t find_operands(struct ff_context *context, uint32_t tier, uint32_t kernel,
                               const void *const *pointers, const uint8_t *strides, size_t count,
                               struct ff_operand *operands, uint64_t *pages) {
     struct ff__span range;
@@ -15,13 +16,13 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier,
     for (size_t i = 0; i < count; i++) {
         if (!ff__range_find_locked(context, pointers[i], &range))
             continue;
+        uint8_t stride = strides ? strides[i] : FF_STRIDE_UNKNOWN;
         *pages += range.page_count;
+        ff__moved_use(range.allocation, kernel, stride);
         ff__context_set_home_locked(context, &range, tier);
         if (operands) /* nobody has said what is read and what written */
-            operands[found++] = (struct ff_operand){.range = range.id,
-                                                    .reads = true,
-                                                    .writes = true,
-                                                    .stride = strides ? strides[i] : 0};
+            operands[found++] = (struct ff_operand){
+                .range = range.range, .reads = true, .writes = true, .stride = stride};
     }
     return found;
 }
@@ -40,9 +41,10 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
                                 .operands = ranges};
     uint64_t demanded;
     pthread_mutex_lock(&context->pipeline.lock);
-    launch.operand_count =
-        find_operands(context, launch.tier, operands, strides, operand_count, ranges, &demanded);
-    launch.kernel = ff__moved_launch(context, &launch, name, demanded * FF_PAGE_SIZE);
+    launch.kernel = ff__moved_kernel(context, name);
+    launch.operand_count = find_operands(context, launch.tier, launch.kernel, operands, strides,
+                                         operand_count, ranges, &demanded);
+    ff__moved_launch(context, launch.kernel, demanded * FF_PAGE_SIZE);
     pthread_mutex_unlock(&context->pipeline.lock);
     ff__context_record_launch(context, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);

@@ -1,7 +1,8 @@
 /* What moved, by kernel and by allocation. The engine counts; here are the names, and what was freed. */
-#include "runtime/context.h"
+#include "runtime/slab.h"
 
 #include "base/lazy.h"
+#include "runtime/context.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,6 @@ void ff__moved_fini(struct ff__moved *moved) {
     if (moved->kernels)
         ff__lazy_unmap(moved->kernels, kernels_size());
     ff__map_fini(&moved->kernel_numbers);
-    free(moved->ranges);
 }
 
 /* ---- lists ---- */
@@ -73,68 +73,59 @@ static void set_totals(struct ff_moved *out, const struct ff_totals *totals) {
 
 /* ---- allocations ---- */
 
-/* Bytes of it that are on a device, are used from one, or were evicted. */
+/* Pages of the block that are on a device, are used from one, or were evicted. */
+static struct ff_mask seen_of(const struct ff__space *space, uint32_t block) {
+    const struct ff_facts *facts = ff__facts(space, block);
+    struct ff_mask seen = facts->evicted;
+    for (uint32_t tier = 1; tier < space->tier_count; tier++) {
+        seen = ff_mask_or(&seen, &facts->tier[tier].resident);
+        seen = ff_mask_or(&seen, &facts->tier[tier].remote);
+    }
+    return seen;
+}
+
 static uint64_t touched_of(const struct ff__space *space, const struct ff_range *range) {
     uint64_t pages = 0;
     for (uint32_t i = 0; i < range->block_count; i++) {
-        const struct ff_facts *facts = ff__facts(space, range->first_block + i);
-        struct ff_mask seen = facts->evicted;
-        for (uint32_t tier = 1; tier < space->tier_count; tier++) {
-            seen = ff_mask_or(&seen, &facts->tier[tier].resident);
-            seen = ff_mask_or(&seen, &facts->tier[tier].remote);
-        }
+        struct ff_mask seen = seen_of(space, range->first_block + i);
         pages += ff_mask_count(&seen);
     }
     return pages * FF_PAGE_SIZE;
 }
 
-static struct ff_moved describe_range(const struct ff_context *context, uint32_t id) {
+static void set_moved(const struct ff_context *context, const struct ff__allocation *allocation,
+                      struct ff_moved *out) {
     const struct ff__engine *engine = &context->engine;
-    const struct ff__moved_range *range = &context->moved.ranges[id];
-    struct ff_moved out = {.number = range->number,
-                           .is_strided = range->is_strided,
-                           .size = range->size,
-                           .touched = touched_of(&engine->space, &engine->space.ranges[id]),
-                           .launches = range->launches};
-    memcpy(out.kernel, context->moved.kernels[range->kernel].name, sizeof out.kernel);
-    set_totals(&out, &engine->range_totals[id]);
+    const struct ff_range *range = &engine->space.ranges[allocation->range];
+    if (!context->allocations.slab_of[range->first_block]) {
+        out->touched = touched_of(&engine->space, range);
+        set_totals(out, &engine->range_totals[allocation->range]);
+        return;
+    }
+    uint32_t first = allocation->first_page;
+    struct ff_mask own = ff_mask_of_run(first, first + (uint32_t)allocation->page_count);
+    struct ff_mask seen = seen_of(&engine->space, range->first_block);
+    struct ff_totals totals = ff__engine_page_totals(engine, range->first_block, &own);
+    seen = ff_mask_and(&seen, &own);
+    out->touched = (uint64_t)ff_mask_count(&seen) * FF_PAGE_SIZE;
+    set_totals(out, &totals);
+}
+
+static struct ff_moved describe(const struct ff_context *context,
+                                const struct ff__allocation *allocation) {
+    struct ff_moved out = {.number = allocation->number,
+                           .is_strided = allocation->is_strided,
+                           .size = allocation->page_count * FF_PAGE_SIZE,
+                           .launches = allocation->launches};
+    memcpy(out.kernel, context->moved.kernels[allocation->kernel].name, sizeof out.kernel);
+    set_moved(context, allocation, &out);
     return out;
 }
 
-static bool has_room(struct ff__moved *moved, uint32_t range) {
-    if (range < moved->range_limit)
-        return true;
-    uint32_t wanted = 2 * range + 64;
-    struct ff__moved_range *grown = realloc(moved->ranges, wanted * sizeof *grown);
-    if (!grown)
-        return false;
-    memset(grown + moved->range_limit, 0, (wanted - moved->range_limit) * sizeof *grown);
-    moved->ranges = grown;
-    moved->range_limit = wanted;
-    return true;
-}
-
-void ff__moved_add_range(struct ff_context *context, uint32_t range) {
-    struct ff__moved *moved = &context->moved;
-    pthread_mutex_lock(&context->pipeline.lock);
-    uint32_t number = moved->allocated++;
-    if (has_room(moved, range))
-        moved->ranges[range] = (struct ff__moved_range){
-            .size = context->engine.space.ranges[range].page_count * FF_PAGE_SIZE,
-            .number = number,
-            .is_live = true};
-    pthread_mutex_unlock(&context->pipeline.lock);
-}
-
-void ff__moved_drop_range(struct ff_context *context, uint32_t range) {
-    struct ff__moved *moved = &context->moved;
-    pthread_mutex_lock(&context->pipeline.lock);
-    if (range < moved->range_limit && moved->ranges[range].is_live) {
-        const struct ff_moved gone = describe_range(context, range);
-        insert(&moved->freed, &gone);
-        moved->ranges[range].is_live = false;
-    }
-    pthread_mutex_unlock(&context->pipeline.lock);
+void ff__moved_end(struct ff_context *context, struct ff__allocation *allocation) {
+    const struct ff_moved gone = describe(context, allocation);
+    insert(&context->moved.freed, &gone);
+    ff__allocation_end(&context->allocations, allocation);
 }
 
 /* ---- launches ---- */
@@ -153,28 +144,22 @@ static uint32_t number_of(struct ff__moved *moved, const char *name) {
     return number;
 }
 
-static void note_operand(struct ff__moved *moved, const struct ff_operand *operand,
-                         uint32_t kernel) {
-    if (operand->range >= moved->range_limit)
-        return;
-    struct ff__moved_range *range = &moved->ranges[operand->range];
-    range->launches++;
-    range->is_strided = range->is_strided || operand->stride != FF_STRIDE_UNKNOWN;
-    if (range->kernel == 0)
-        range->kernel = (uint16_t)kernel;
+uint32_t ff__moved_kernel(struct ff_context *context, const char *name) {
+    return name ? number_of(&context->moved, name) : 0;
 }
 
-uint32_t ff__moved_launch(struct ff_context *context, const struct ff__launch *launch,
-                          const char *name, uint64_t bytes) {
-    struct ff__moved *moved = &context->moved;
-    uint32_t number = name ? number_of(moved, name) : 0;
-    struct ff__moved_kernel *kernel = &moved->kernels[number];
-    kernel->launches++;
-    if (bytes > kernel->largest)
-        kernel->largest = bytes;
-    for (uint32_t i = 0; launch->operands && i < launch->operand_count; i++)
-        note_operand(moved, &launch->operands[i], number);
-    return number;
+void ff__moved_launch(struct ff_context *context, uint32_t kernel, uint64_t bytes) {
+    struct ff__moved_kernel *of = &context->moved.kernels[kernel];
+    of->launches++;
+    if (bytes > of->largest)
+        of->largest = bytes;
+}
+
+void ff__moved_use(struct ff__allocation *allocation, uint32_t kernel, uint8_t stride) {
+    allocation->launches++;
+    allocation->is_strided = allocation->is_strided || stride != FF_STRIDE_UNKNOWN;
+    if (allocation->kernel == 0)
+        allocation->kernel = (uint16_t)kernel;
 }
 
 /* ---- reading ---- */
@@ -192,15 +177,22 @@ static void list_kernels(const struct ff_context *context, struct ff_moved_list 
     out->rest.size = 0;
 }
 
-static void list_ranges(const struct ff_context *context, struct ff_moved_list *out) {
-    const struct ff__moved *moved = &context->moved;
-    *out = moved->freed;
-    for (uint32_t i = 0; i < moved->range_limit; i++) {
-        if (!moved->ranges[i].is_live)
-            continue;
-        const struct ff_moved item = describe_range(context, i);
-        insert(out, &item);
-    }
+static void list_one(const struct ff_context *context, const struct ff__allocation *allocation,
+                     struct ff_moved_list *out) {
+    if (!allocation->is_live)
+        return;
+    const struct ff_moved item = describe(context, allocation);
+    insert(out, &item);
+}
+
+static void list_allocations(const struct ff_context *context, struct ff_moved_list *out) {
+    const struct ff__allocations *all = &context->allocations;
+    *out = context->moved.freed;
+    for (uint32_t range = 0; range < context->engine.space.range_limit; range++)
+        list_one(context, &all->alone[range], out);
+    for (const struct ff__slab *slab = all->slabs; slab; slab = slab->next)
+        for (uint32_t page = 0; page < slab->page_count; page++)
+            list_one(context, &slab->of[page], out);
 }
 
 void ff_moved_read(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out) {
@@ -209,6 +201,6 @@ void ff_moved_read(struct ff_context *context, enum ff_moved_by by, struct ff_mo
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, out);
     else
-        list_ranges(context, out);
+        list_allocations(context, out);
     pthread_mutex_unlock(&context->pipeline.lock);
 }

@@ -1,4 +1,4 @@
-/* What moved, by kernel and by allocation: names, numbers and launches beside the engine's totals. */
+/* What moved, by kernel and by allocation: names and launches beside the engine's totals. */
 #ifndef FF_RUNTIME_MOVED_H
 #define FF_RUNTIME_MOVED_H
 
@@ -12,41 +12,33 @@ struct ff__moved_kernel {
     uint64_t launches, largest; /* bytes of the operands of a launch */
 };
 
-struct ff__moved_range {
-    uint64_t size; /* bytes */
-    uint64_t launches;
-    uint32_t number; /* in the order of allocation */
-    uint16_t kernel; /* the first that named it; 0: none has */
-    bool is_strided;
-    bool is_live;
-};
-
 /* The pipeline's lock guards it. */
 struct ff__moved {
     struct ff__moved_kernel *kernels; /* [FF__KERNELS_MAX]; 0: without a name, and those beyond */
     uint32_t kernel_count;            /* that have a name */
     struct ff__map kernel_numbers;    /* hash of a name -> number */
-    struct ff__moved_range *ranges;   /* [range_limit], by the engine's number */
-    uint32_t range_limit;
-    uint32_t allocated;         /* so far */
-    struct ff_moved_list freed; /* allocations */
+    struct ff_moved_list freed;       /* allocations */
 };
 
 struct ff_context;
+struct ff__allocation;
 
 /* 0 or -ENOMEM. */
 int ff__moved_init(struct ff__moved *moved);
 void ff__moved_fini(struct ff__moved *moved);
 
-/* A range is there. If there is no memory to note it, it is in no list. */
-void ff__moved_add_range(struct ff_context *context, uint32_t range);
+/* All of these with the pipeline's lock held. */
 
-/* It is about to go. */
-void ff__moved_drop_range(struct ff_context *context, uint32_t range);
+/* The number of a kernel with this name; 0: it has none, or there are too many. */
+uint32_t ff__moved_kernel(struct ff_context *context, const char *name);
 
-/* A launch begins that names operands of `bytes` in all. Returns its kernel's number for the engine. The pipeline's lock is
- * held. */
-uint32_t ff__moved_launch(struct ff_context *context, const struct ff__launch *launch,
-                          const char *name, uint64_t bytes);
+/* A launch of it begins that names operands of `bytes` in all, */
+void ff__moved_launch(struct ff_context *context, uint32_t kernel, uint64_t bytes);
+
+/* and this one among them. `stride`: FF_STRIDE_UNKNOWN, or any other. */
+void ff__moved_use(struct ff__allocation *allocation, uint32_t kernel, uint8_t stride);
+
+/* An allocation is freed, and its range still there. */
+void ff__moved_end(struct ff_context *context, struct ff__allocation *allocation);
 
 #endif

@@ -1,5 +1,7 @@
-/* Allocating, freeing and finding ranges. */
+/* Allocating, freeing and finding memory, and the ranges that it lies in. */
 #include "runtime/ranges.h"
+
+#include "runtime/slab.h"
 
 #include <errno.h>
 
@@ -20,8 +22,18 @@ bool ff__range_find_locked(const struct ff_context *context, const void *pointer
     if (block == FF_NONE)
         return false;
     uint32_t id = space->blocks[block].range;
+    struct ff__slab *slab = context->allocations.slab_of[block];
+    struct ff__allocation *allocation =
+        slab ? ff__slab_find(slab, page) : &context->allocations.alone[id];
+    if (!allocation || !allocation->is_live)
+        return false;
     const struct ff_range *range = &space->ranges[id];
-    *out = (struct ff__span){id, range->first_block, range->block_count, range->page_count};
+    *out = (struct ff__span){allocation,
+                             id,
+                             range->first_block,
+                             range->block_count,
+                             allocation->first_page,
+                             allocation->page_count};
     return true;
 }
 
@@ -36,7 +48,7 @@ bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t 
                         struct ff__span *out) {
     if (!ff__range_find(context, pointer, out))
         return false;
-    size_t offset = (size_t)((const char *)pointer - ff__window_address(context, out->first_block));
+    size_t offset = (size_t)((const char *)pointer - ff__span_address(context, out));
     return size <= out->page_count * FF_PAGE_SIZE - offset;
 }
 
@@ -45,7 +57,7 @@ bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
     if (!ff__range_find(context, pointer, &range))
         return false;
     if (base)
-        *base = ff__window_address(context, range.first_block);
+        *base = ff__span_address(context, &range);
     if (size)
         *size = (size_t)range.page_count * FF_PAGE_SIZE;
     return true;
@@ -56,7 +68,7 @@ bool ff_context_owns(struct ff_context *context, const void *pointer, size_t siz
     return context->backend->owns(context->self, low, high);
 }
 
-/* ---- allocating ---- */
+/* ---- ranges of the engine ---- */
 
 /* What is done on the thread that can, with how it went. */
 struct errand {
@@ -90,52 +102,89 @@ static void forget_range(struct ff_context *context, uint32_t id) {
     unlock(context);
 }
 
+static int add_range(struct ff_context *context, uint64_t page_count, bool shared, uint32_t *id) {
+    struct ff__engine *engine = &context->engine;
+    int status = ff__engine_range_add(engine, page_count, 0, ff_tier_of_device(0), id);
+    if (!status && shared) {
+        status = ff__engine_range_share(engine, *id);
+        if (status)
+            ff__engine_range_remove(engine, *id);
+    }
+    return status;
+}
+
+int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
+                   struct ff__span *out) {
+    *out = (struct ff__span){.page_count = page_count};
+    lock(context);
+    int status = add_range(context, page_count, shared, &out->range);
+    if (!status)
+        out->first_block = context->engine.space.ranges[out->range].first_block;
+    unlock(context);
+    if (status)
+        return status;
+    status = open_range(context, out);
+    if (status)
+        forget_range(context, out->range);
+    else if (context->recorder)
+        ff__record_range(context->recorder, out->range,
+                         (uint64_t)out->first_block << FF_BLOCK_SHIFT, page_count * FF_PAGE_SIZE,
+                         0);
+    return status;
+}
+
+/* Addresses that are not the backend's any more are never given out again: their blocks stay closed. */
+void ff__range_unmake(struct ff_context *context, uint32_t id) {
+    lock(context);
+    const struct ff_range range = context->engine.space.ranges[id];
+    unlock(context);
+    uint32_t first = range.first_block, count = range.block_count;
+    struct ff_mask none = {{0}};
+    for (uint32_t i = 0; i < count; i++)
+        ff__pipeline_close(&context->pipeline, first + i);
+    lock(context);
+    if (context->allocations.alone[id].is_live) /* now that nothing of it is under way */
+        ff__moved_end(context, &context->allocations.alone[id]);
+    unlock(context);
+    if (context->recorder) /* before the number can be used again */
+        ff__record_free(context->recorder, (uint64_t)first << FF_BLOCK_SHIFT,
+                        (uint64_t)count << FF_BLOCK_SHIFT);
+    if (context->backend->close_range(context->self, first, range.page_count) == 0)
+        forget_range(context, id);
+    /* a thread that still waits here made a mistake; it faults again and is told so */
+    for (uint32_t i = 0; i < count; i++)
+        context->backend->replay(context->self, first + i, &none);
+}
+
+/* ---- allocating and freeing ---- */
+
+static int alloc_alone(struct ff_context *context, uint64_t page_count, void **out) {
+    struct ff__span range;
+    int status = ff__range_make(context, page_count, false, &range);
+    if (status)
+        return status;
+    struct ff__allocation *allocation = &context->allocations.alone[range.range];
+    lock(context);
+    *allocation = (struct ff__allocation){.page_count = page_count, .range = range.range};
+    ff__allocation_begin(&context->allocations, allocation);
+    unlock(context);
+    *out = ff__window_address(context, range.first_block);
+    return 0;
+}
+
 int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
     if (size == 0)
         return -EINVAL;
     if (size > context->config.address_space)
         return -ENOMEM;
-    struct ff__span range = {.page_count = (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE};
-    lock(context);
-    int status = ff__engine_range_add(&context->engine, range.page_count, 0, ff_tier_of_device(0),
-                                      &range.id);
-    if (!status)
-        range.first_block = context->engine.space.ranges[range.id].first_block;
-    unlock(context);
-    if (status)
-        return status;
-    status = open_range(context, &range);
-    if (status) {
-        forget_range(context, range.id);
-        return status;
-    }
-    ff__moved_add_range(context, range.id);
-    if (context->recorder)
-        ff__record_range(context->recorder, range.id, (uint64_t)range.first_block << FF_BLOCK_SHIFT,
-                         range.page_count * FF_PAGE_SIZE, 0);
-    *out = ff__window_address(context, range.first_block);
-    return 0;
+    uint64_t page_count = (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
+    return ff__slab_is_for(size) ? ff__slab_alloc(context, (uint32_t)page_count, out)
+                                 : alloc_alone(context, page_count, out);
 }
 
-/* ---- freeing ---- */
-
-/* Addresses that are not the backend's any more are never given out again: their blocks stay closed. */
-static void remove_range(void *argument) {
+static void unmake_range(void *argument) {
     struct errand *it = argument;
-    struct ff_context *context = it->context;
-    uint32_t first = it->range.first_block, count = it->range.block_count;
-    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES), none = {{0}};
-    for (uint32_t i = 0; i < count; i++)
-        ff__pipeline_evict(&context->pipeline, first + i, &all, true);
-    ff__moved_drop_range(context, it->range.id); /* now that nothing of it is under way */
-    if (context->recorder)                       /* before the number can be used again */
-        ff__record_free(context->recorder, (uint64_t)first << FF_BLOCK_SHIFT,
-                        (uint64_t)count << FF_BLOCK_SHIFT);
-    if (context->backend->close_range(context->self, first, it->range.page_count) == 0)
-        forget_range(context, it->range.id);
-    /* a thread that still waits here made a mistake; it faults again and is told so */
-    for (uint32_t i = 0; i < count; i++)
-        context->backend->replay(context->self, first + i, &none);
+    ff__range_unmake(it->context, it->range.range);
 }
 
 int ff_mem_free(struct ff_context *context, void *pointer) {
@@ -143,9 +192,13 @@ int ff_mem_free(struct ff_context *context, void *pointer) {
     if (!pointer)
         return 0;
     if (!ff__range_find(context, pointer, &errand.range) ||
-        ff__window_address(context, errand.range.first_block) != pointer)
+        ff__span_address(context, &errand.range) != pointer)
         return -EINVAL;
-    ff__pipeline_call(&context->pipeline, remove_range, &errand);
+    struct ff__slab *slab = context->allocations.slab_of[errand.range.first_block];
+    if (slab)
+        ff__slab_free(context, slab, errand.range.allocation);
+    else
+        ff__pipeline_call(&context->pipeline, unmake_range, &errand);
     return 0;
 }
 
@@ -161,13 +214,16 @@ void ff__context_move(struct ff_context *context, void (*run)(void *argument), v
 static void evict_range(void *argument) {
     struct errand *it = argument;
     for (uint32_t i = 0; i < it->range.block_count; i++)
-        ff__pipeline_evict(&it->context->pipeline, it->range.first_block + i, NULL, false);
+        ff__pipeline_evict(&it->context->pipeline, it->range.first_block + i, NULL, NULL);
 }
 
 void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
                                  uint32_t tier) {
     struct errand errand = {context, *range, 0};
-    if (!ff__engine_set_home(&context->engine, range->id, tier))
+    struct ff__slab *slab = context->allocations.slab_of[range->first_block];
+    if (slab)
+        tier = ff__slab_set_home(slab, range->allocation, tier);
+    if (!ff__engine_set_home(&context->engine, range->range, tier))
         return;
     unlock(context);
     if (context->recorder)

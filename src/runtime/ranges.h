@@ -1,31 +1,41 @@
-/* Ranges by their addresses, and pieces of them by block. */
+/* Allocations and their ranges by address, and pieces of them by block. */
 #ifndef FF_RUNTIME_RANGES_H
 #define FF_RUNTIME_RANGES_H
 
 #include "runtime/context.h"
 
-/* A live range. Its first page is the first of its first block. */
+/* A live allocation, and the range of the engine that it is or lies in. */
 struct ff__span {
-    uint32_t id, first_block, block_count;
+    struct ff__allocation *allocation;
+    uint32_t range, first_block, block_count;
+    uint32_t first_page; /* in the first block */
     uint64_t page_count;
 };
 
-/* The range that `pointer` lies in. False: it is in none. */
+/* The allocation that `pointer` lies in. False: it is in none. */
 bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out);
 
 /* The same with the pipeline's lock held. */
 bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
                            struct ff__span *out);
 
-/* The range that [pointer, pointer + size) lies in. False: it is not in one. */
+/* The allocation that [pointer, pointer + size) lies in. False: it is not in one. */
 bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
                         struct ff__span *out);
+
+/* Makes a range, with addresses that can be used and read as zeros, and fills in its place. `shared`: what moved is counted
+ * by the page, for allocations that share it. -ENOMEM, -ENOSPC. */
+int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
+                   struct ff__span *out);
+
+/* Ends it. Within a call of the pipeline. */
+void ff__range_unmake(struct ff_context *context, uint32_t range);
 
 /* Has pages moved for the program, and returns when that is done: on its own thread where such threads move pages
  * anyway, because its caches then have what it touches next. */
 void ff__context_move(struct ff_context *context, void (*run)(void *argument), void *argument);
 
-/* Makes `tier` the home of the range; if it was another one, what lies there is evicted. */
+/* Makes `tier` the home of the allocation. If that changes the home of its range, what lies at the old one is evicted. */
 void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier);
 
 /* The same with the pipeline's lock held, which it gives up to evict. */
@@ -35,6 +45,12 @@ void ff__context_set_home_locked(struct ff_context *context, const struct ff__sp
 /* The first managed address of a block's window. */
 static inline char *ff__window_address(const struct ff_context *context, uint32_t block) {
     return (char *)(uintptr_t)context->description.base + ((size_t)block << FF_BLOCK_SHIFT);
+}
+
+/* Where the allocation begins. */
+static inline char *ff__span_address(const struct ff_context *context,
+                                     const struct ff__span *span) {
+    return ff__window_address(context, span->first_block) + (size_t)span->first_page * FF_PAGE_SIZE;
 }
 
 /* ---- pieces ---- */

@@ -58,7 +58,7 @@ static void evict_all(void *argument) {
         const struct ff_range range = space->ranges[id];
         pthread_mutex_unlock(&context->pipeline.lock);
         for (uint32_t i = 0; i < range.block_count; i++)
-            ff__pipeline_evict(&context->pipeline, range.first_block + i, NULL, false);
+            ff__pipeline_evict(&context->pipeline, range.first_block + i, NULL, NULL);
     }
 }
 

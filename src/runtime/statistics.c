@@ -7,6 +7,10 @@ const char *ff_context_describe(struct ff_context *context) {
 
 void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
     *out = ff__pipeline_stats(&context->pipeline);
+    pthread_mutex_lock(&context->pipeline.lock);
+    out->allocated = context->allocations.pages * FF_PAGE_SIZE;
+    out->allocated_peak = context->allocations.peak * FF_PAGE_SIZE;
+    pthread_mutex_unlock(&context->pipeline.lock);
     out->host_held = context->backend->host_held(context->self);
     ff__share_stats(&context->share, out);
 }

@@ -384,7 +384,10 @@ struct live_eviction {
 
 static inline void live_evict_call(void *argument) {
     struct live_eviction *it = argument;
-    ff__pipeline_evict(&it->live->pipeline, it->block, it->dead, it->close);
+    if (it->close)
+        ff__pipeline_close(&it->live->pipeline, it->block);
+    else
+        ff__pipeline_evict(&it->live->pipeline, it->block, NULL, it->dead);
 }
 
 static inline void live_evict(struct live *live, uint32_t block, const struct ff_mask *dead,
