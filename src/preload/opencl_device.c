@@ -183,9 +183,9 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* How much memory a program may plan with: more than the budget, or there would be no point, but no
- * more than the host tier can hold. Three quarters of the RAM is ours. */
-static uint64_t memory_shown(void) {
+/* More than the budget, or there would be no point, but no more than the host tier can hold. Three
+ * quarters of the RAM is ours. */
+uint64_t ff__memory_shown(void) {
     const struct ff_config *config = ff__config();
     uint64_t room = (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
     struct statvfs disk;
@@ -207,10 +207,10 @@ static void adjust(cl_device_info what, void *value) {
             *type = (*type & ~(cl_device_type)CL_DEVICE_TYPE_CPU) | stand_in;
         break;
     case CL_DEVICE_GLOBAL_MEM_SIZE:
-        *bytes = memory_shown();
+        *bytes = ff__memory_shown();
         break;
-    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL refuses more than its own limit */
-        *bytes = smaller(*bytes, memory_shown());
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL's limit is higher (opencl_limits.c) */
+        *bytes = smaller(*bytes, ff__memory_shown());
         break;
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
         *(cl_bool *)value = CL_FALSE;

@@ -200,6 +200,7 @@ static void manage(struct request *request, struct entry *entry) {
 static cl_mem create_buffer(struct request *request, cl_int *status_out) {
     struct entry *entry = ff__in_child() ? NULL : calloc(1, sizeof *entry);
     cl_int status = CL_SUCCESS;
+    request->size = ff__size_allowed(request->size);
     if (request->host)
         ff__clock_start();
     if (entry) {

@@ -63,6 +63,7 @@ static void *allocate_managed(size_t size) {
 /* The real call goes first: it judges the arguments, and costs only addresses until it is used. */
 FF_HOOKED void *CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
                                        cl_uint alignment) {
+    size = ff__size_allowed(size);
     void *real = REAL(clSVMAlloc)(context, flags, size, alignment);
     if (!real || ff__in_child())
         return real;

@@ -123,6 +123,43 @@ static void test_sub_device(const struct client *client) {
     OK(clReleaseDevice(parts[1]));
 }
 
+static void write_and_read(const struct client *client, cl_mem buffer, size_t at) {
+    cl_int wanted = (cl_int)(at % 1000) + 1, got = 0;
+    OK(clEnqueueWriteBuffer(client->queue, buffer, CL_TRUE, at, sizeof wanted, &wanted, 0, NULL,
+                            NULL));
+    OK(clEnqueueReadBuffer(client->queue, buffer, CL_TRUE, at, sizeof got, &got, 0, NULL, NULL));
+    CHECK(got == wanted);
+}
+
+/* What the device says that an allocation may have, it may: a buffer, a part of it at its very end, and shared virtual
+ * memory. One byte more is refused. Little of it is touched. */
+static void test_largest(const struct client *client) {
+    cl_ulong largest = size_of(client->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+             global = size_of(client->device, CL_DEVICE_GLOBAL_MEM_SIZE);
+    size_t size = (size_t)largest / MIB * MIB;
+    CHECK(largest >= global / 4 && largest <= global);
+    cl_mem buffer = client_buffer(client, CL_MEM_READ_WRITE, size, NULL);
+    write_and_read(client, buffer, 0);
+    write_and_read(client, buffer, size - sizeof(cl_int));
+    const cl_buffer_region region = {size - MIB, MIB};
+    cl_int status;
+    cl_mem end = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    OK(status);
+    write_and_read(client, end, MIB / 2);
+    OK(clReleaseMemObject(end));
+    OK(clReleaseMemObject(buffer));
+    int *shared = clSVMAlloc(client->context, CL_MEM_READ_WRITE, size, 0);
+    CHECK(shared);
+    OK(clEnqueueSVMMap(client->queue, CL_TRUE, CL_MAP_WRITE, shared + size / sizeof(int) - 1,
+                       sizeof(int), 0, NULL, NULL));
+    shared[size / sizeof(int) - 1] = 7;
+    OK(clEnqueueSVMUnmap(client->queue, shared + size / sizeof(int) - 1, 0, NULL, NULL));
+    OK(clFinish(client->queue));
+    clSVMFree(client->context, shared);
+    buffer = clCreateBuffer(client->context, CL_MEM_READ_WRITE, (size_t)largest + 1, NULL, &status);
+    CHECK(!buffer && status == CL_INVALID_BUFFER_SIZE);
+}
+
 int main(void) {
     struct client client;
     client_open(&client, 0);
@@ -134,6 +171,7 @@ int main(void) {
         test_stand_in(&client);
         test_memory_shown(&client);
     }
+    test_largest(&client);
     test_hand_over(&client);
     test_sub_device(&client);
     client_close(&client);
