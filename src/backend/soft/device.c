@@ -53,6 +53,7 @@ static void soft_close(void *self) {
     ff__changes_unmap_rest(&soft->changes);
     ff__changes_fini(&soft->changes);
     ff__leases_fini(&soft->leases, &soft->memory);
+    ff__windows_fini(&soft->windows);
     ff__memory_fini(&soft->memory);
     ff__host_fini(&soft->host);
     free(soft);
@@ -63,7 +64,9 @@ static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     soft->pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
         ff__changes_init(&soft->changes, &soft->memory, &soft->host, soft->log) ||
-        ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->uffd))
+        ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->uffd) ||
+        ff__windows_init(&soft->windows, soft->memory.managed,
+                         (uint32_t)(soft->memory.size >> FF_BLOCK_SHIFT)))
         return ff__fail(error, -ENOMEM, "cannot set up the software device: %s", strerror(errno));
     return 0;
 }

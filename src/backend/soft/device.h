@@ -27,12 +27,14 @@
 #include "backend/soft/page_tables.h"
 #include "backend/soft/stray.h"
 #include "backend/soft/uffd.h"
+#include "backend/soft/windows.h"
 #include "engine/pipeline.h"
 
 struct ff__soft {
     struct ff__uffd uffd;
     struct ff__memory memory;
     struct ff__host host;
+    struct ff__windows windows;
     struct ff__changes changes;
     struct ff__page_tables page_tables;
     struct ff__strays strays;

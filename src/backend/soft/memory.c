@@ -95,11 +95,6 @@ void ff__memory_fini(struct ff__memory *memory) {
     memset(memory, 0, sizeof *memory);
 }
 
-int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, bool open) {
-    int access = open ? PROT_READ | PROT_WRITE : PROT_NONE;
-    return mprotect(memory->managed + offset, size, access) ? -ENOMEM : 0;
-}
-
 void ff__memory_unlock(struct ff__memory *memory) {
     munlock(memory->managed, memory->size);
     if (memory->aside)

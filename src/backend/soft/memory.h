@@ -53,9 +53,6 @@ static inline uint32_t ff__memory_spare(const struct ff__memory *memory) {
     return (uint32_t)((memory->frames_size - memory->device_size) >> FF_BLOCK_SHIFT);
 }
 
-/* Opens whole windows of the managed area to access, or shuts them. -ENOMEM. */
-int ff__memory_open(struct ff__memory *memory, uint64_t offset, uint64_t size, bool open);
-
 /* Makes the memory that the program has locked pageable again, which moves need. */
 void ff__memory_unlock(struct ff__memory *memory);
 

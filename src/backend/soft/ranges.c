@@ -13,16 +13,9 @@ static uint32_t window_count(uint64_t page_count) {
     return (uint32_t)((page_count + FF_BLOCK_PAGES - 1) / FF_BLOCK_PAGES);
 }
 
-static int set_access(struct ff__soft *soft, uint32_t first_block, uint64_t page_count, bool open) {
-    return ff__memory_open(&soft->memory, window_offset(first_block),
-                           window_offset(window_count(page_count)), open);
-}
-
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count) {
-    int status = set_access(self, first_block, page_count, true);
-    if (status)
-        set_access(self, first_block, page_count, false);
-    return status;
+    struct ff__soft *soft = self;
+    return ff__windows_open(&soft->windows, first_block, window_count(page_count));
 }
 
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count) {
@@ -39,7 +32,7 @@ int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) 
         ours = ff__changes_restore(&soft->changes, &soft->uffd, first_block + i) && ours;
     if (!ours)
         return -EADDRINUSE;
-    set_access(soft, first_block, page_count, false);
+    ff__windows_shut(&soft->windows, first_block, count);
     return 0;
 }
 
