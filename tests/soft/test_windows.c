@@ -102,13 +102,11 @@ static void free_every_second(bool is_upwards) {
     make(&world);
     for (uint32_t i = 0; i < COUNT; i++)
         come(&world, i, 1, (uint8_t)(1 + i % 255));
-    for (uint32_t i = 0; i < COUNT; i += 2) {
-        go(&world, i);
-        check(&world);
-    }
-    for (uint32_t i = 0; i < COUNT / 2; i++) {
-        go(&world, is_upwards ? 2 * i + 1 : COUNT - 1 - 2 * i);
-        check(&world);
+    for (uint32_t odd = 0; odd < 2; odd++) {
+        for (uint32_t i = 0; i < COUNT / 2; i++) {
+            go(&world, odd + 2 * (is_upwards ? i : COUNT / 2 - 1 - i));
+            check(&world);
+        }
     }
     assert_int_equal(world.windows.borders, 0);
     unmake(&world);
