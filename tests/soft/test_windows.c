@@ -51,6 +51,8 @@ static void check(const struct world *world) {
         assert_int_equal(now, world->windows.state[window] != FF__WINDOW_SHUT);
         assert_true(now || !world->live[window]);
         borders += now != before;
+        if (now && !world->live[window]) /* or it could be shut without a border more */
+            assert_true(before && window + 1 < COUNT && can_access(world, window + 1));
         before = now;
     }
     borders += before;
