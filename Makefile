@@ -40,6 +40,7 @@ stress: all
 	    FARFAULT_TEST_REPEATS=1 build/tests/test_$$test || exit 1; done
 	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls soft_small_device; do \
 	    FARFAULT_TEST_REPEATS=200 build/tests/test_$$test || exit 1; done
+	FARFAULT_TEST_REPEATS=50 ctest --test-dir build -R preload.mixture --output-on-failure
 
 fuzz: setup
 	$(call build,fuzz)
