@@ -65,7 +65,8 @@ static void forbid_dumps(const struct program *program) {
 }
 
 static void forbid_more(const struct program *program) {
-    static const int what[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK};
+    static const enum __rlimit_resource what[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE,
+                                                  RLIMIT_NPROC, RLIMIT_MEMLOCK};
     const struct rlimit none = {0, 0};
     (void)program;
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++)
