@@ -2,6 +2,7 @@
 
 #include "report/text.h"
 #include "trace/checksum.h"
+#include "trace/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHECKSUM 9u /* characters of a line before what it guards: eight digits and a space */
@@ -133,22 +133,19 @@ static int write_all(int fd, const char *text) {
 
 /* Puts a file with our results alone in the place of the old one, in which others may be. */
 static int rewrite(const struct ff__kept *kept, const char *path) {
-    char *other = ff__text("%s.%ld", path, (long)getpid());
-    int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int status = fd < 0 ? -errno : 0;
+    struct ff__place place;
+    int status = ff__place_open(&place, path);
+    if (status)
+        return status;
     for (size_t i = 0; i < kept->count && !status; i++) {
         const struct result *result = &kept->results[i];
         char *line = line_of(kept, result->key, result->bytes, result->size);
-        status = write_all(fd, line);
+        status = ff__place_write(&place, line, strlen(line));
         free(line);
     }
-    if (fd >= 0)
-        close(fd);
-    if (!status && rename(other, path))
-        status = -errno;
-    if (status)
-        unlink(other);
-    free(other);
+    if (!status)
+        return ff__place_keep(&place);
+    ff__place_drop(&place);
     return status;
 }
 

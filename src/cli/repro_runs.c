@@ -86,7 +86,9 @@ int ff__repro_keep(struct ff__repro_plan *plan, const char *paper, const char *p
     if (!status)
         status = ff__kept_open(file, identity, fresh, &plan->kept);
     if (status && path)
-        status = ff__complain(FF__EXIT_FAILURE, "%s: %s", path, strerror(-status));
+        status = ff__complain(FF__EXIT_FAILURE, "%s: %s", path,
+                              status == -EEXIST ? "it exists, and is not a regular file"
+                                                : strerror(-status));
     else if (status)
         status = ff__complain(0, "%s%sruns are not kept: %s", file ? file : "", file ? ": " : "",
                               file ? strerror(-status) : "there is no HOME; name a file: --resume");

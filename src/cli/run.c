@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -380,6 +381,21 @@ static int run_program(struct plan *plan) {
     return status;
 }
 
+/* Which file has the trace's name: none before there is one, another one after (trace/place.h). */
+static ino_t trace_at(const char *path) {
+    struct stat about;
+    return path && stat(path, &about) == 0 ? about.st_ino : 0;
+}
+
+/* A recording is there for its trace. */
+static int run_and_judge_trace(struct plan *plan) {
+    ino_t before = trace_at(plan->record);
+    int status = run_program(plan);
+    if (status || !plan->record || trace_at(plan->record) != before)
+        return status;
+    return ff__complain(FF__EXIT_FAILURE, "no trace was written to %s", plan->record);
+}
+
 static int run_all(struct plan *plan) {
     int status = read_options(plan);
     if (!status)
@@ -387,7 +403,7 @@ static int run_all(struct plan *plan) {
     if (!status)
         status = settle_memory(plan);
     if (!status)
-        status = write_outputs(plan, run_program(plan));
+        status = write_outputs(plan, run_and_judge_trace(plan));
     if (plan->summary[0])
         unlink(plan->summary);
     return status;

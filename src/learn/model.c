@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "trace/checksum.h"
+#include "trace/place.h"
 
 #include <errno.h>
 #include <math.h>
@@ -193,21 +194,25 @@ static void pass_all(struct bytes *bytes, struct ff__model *model, uint32_t capa
 
 /* ---- writing ---- */
 
+/* On the disk before it takes the place of what is there. */
+static int fill_place(struct ff__place *place, const struct bytes *bytes) {
+    int status = ff__place_write(place, bytes->at, bytes->used);
+    return status || fsync(place->fd) == 0 ? status : -errno;
+}
+
 static int put_file(const char *path, const struct bytes *bytes, struct ff_error *error) {
-    char part[4096];
-    if ((size_t)snprintf(part, sizeof part, "%s.%d.part", path, (int)getpid()) >= sizeof part)
-        return ff__fail(error, -ENAMETOOLONG, "%s: the name is too long", path);
-    FILE *file = fopen(part, "wb");
-    if (!file)
-        return ff__fail(error, -errno, "%s: %s", path, strerror(errno));
-    bool good = fwrite(bytes->at, 1, bytes->used, file) == bytes->used;
-    good = fflush(file) == 0 && fsync(fileno(file)) == 0 && good;
-    good = fclose(file) == 0 && good;
-    if (good && rename(part, path) == 0)
-        return 0;
-    int status = errno ? -errno : -EIO;
-    remove(part);
-    return ff__fail(error, status, "%s: %s", path, strerror(-status));
+    struct ff__place place;
+    int status = ff__place_open(&place, path);
+    if (!status) {
+        status = fill_place(&place, bytes);
+        if (status)
+            ff__place_drop(&place);
+        else
+            status = ff__place_keep(&place);
+    }
+    if (status == -EEXIST)
+        return ff__fail(error, status, "%s: it exists, and is not a regular file", path);
+    return status ? ff__fail(error, status, "%s: %s", path, strerror(-status)) : 0;
 }
 
 int ff__model_write(const struct ff__model *model, const char *path, struct ff_error *error) {

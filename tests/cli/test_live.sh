@@ -125,6 +125,8 @@ if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
     got=$?
     [ $got -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "full disk: status $got: $(cat err)"
     has err 'farfault: no managed memory for 33554432 bytes: the host file has no room left'
+    says 1 '*No space left on device*no trace was written to *disk/t' unshare -rm sh -c \
+        "mount -t tmpfs -o size=8k none disk && exec $farfault record --quiet --touches --memory 16M --output disk/t -- ./client buffer 32"
 else
     echo 'not tested: a full disk (no right to mount one)'
 fi
@@ -170,6 +172,9 @@ status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory
 has out 'recorded: what each launch touched first, and again after 16 MiB of other pages'
 json touches.json soft runs 1 device
 json touches.json 1024 runs 1 faults
+cp touches.trace older.trace
+says 1 '*nothing was managed: *no trace was written to *older.trace' "$farfault" record --output older.trace -- true
+cmp touches.trace older.trace || fail "a trace was lost to a program without one"
 FARFAULT_TOUCHES=on
 export FARFAULT_TOUCHES
 mistake 2 'farfault run: touches=on: *' run --memory 16M -- ./client buffer

@@ -122,6 +122,14 @@ status 0 repro uvmsmart
 status 0 repro uvmsmart --fresh
 [ "$(earlier out)" -eq 0 ] || fail "--fresh went on: $(cat out)"
 mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --resume no/such/runs
+
+# What is no regular file stays what it is.
+mkfifo pipe
+ln -s whole link
+for special in pipe link; do
+    mistake 1 "farfault repro: $special: it exists, and is not a regular file" repro uvmsmart --resume $special --fresh
+done
+[ -p pipe ] && [ -L link ] || fail "a special file was replaced: $(ls -l pipe link)"
 unset XDG_CACHE_HOME
 status 0 repro uvmsmart
 has err "runs are not kept"

@@ -4,6 +4,7 @@
 #include "learn/model.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BATCH 16u
@@ -171,11 +172,35 @@ static void test_bad_files(void **state) {
     finish(&school);
 }
 
+/* Links that others have put where the model goes, or where it might go until it is whole, are not followed. */
+static void test_links(void **state) {
+    struct school school;
+    struct ff_error error = {""};
+    char part[96], first[128];
+    struct stat about;
+    (void)state;
+    start(&school);
+    snprintf(part, sizeof part, "%s.%d.part", path_of_test(), (int)getpid());
+    snprintf(first, sizeof first, "%s.%d-0.part", path_of_test(), (int)getpid());
+    assert_int_equal(symlink("/dev/full", part), 0);
+    assert_int_equal(symlink("/dev/full", first), 0);
+    assert_int_equal(ff__model_write(&school.model, path_of_test(), &error), 0);
+    assert_true(lstat(path_of_test(), &about) == 0 && S_ISREG(about.st_mode));
+    unlink(path_of_test());
+    assert_int_equal(symlink("/dev/null", path_of_test()), 0);
+    assert_int_equal(ff__model_write(&school.model, path_of_test(), &error), -EEXIST);
+    assert_true(lstat(path_of_test(), &about) == 0 && S_ISLNK(about.st_mode));
+    unlink(path_of_test());
+    unlink(part);
+    unlink(first);
+    finish(&school);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corpus),    cmocka_unit_test(test_thin),
         cmocka_unit_test(test_split),     cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,24 +148,6 @@ static void test_native_kernel(const struct client *client) {
     free(numbers);
 }
 
-/* Images are OpenCL's own, beside managed buffers. */
-static void test_image(const struct client *client) {
-    const cl_image_format format = {CL_R, CL_SIGNED_INT32};
-    cl_image_desc description = {
-        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 1024, .image_height = 1024};
-    const size_t origin[] = {0, 0, 0}, region[] = {1024, 1024, 1};
-    cl_int *numbers = client_numbers(COUNT, 0, 1), status;
-    cl_mem buffer = client_buffer(client, CL_MEM_READ_WRITE, SIZE, NULL);
-    cl_mem image = clCreateImage(client->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format,
-                                 &description, numbers, &status);
-    OK(status);
-    OK(clEnqueueCopyImageToBuffer(client->queue, image, buffer, origin, region, 0, 0, NULL, NULL));
-    CHECK(client_buffer_is_series(client->queue, buffer, COUNT, 0, 1));
-    OK(clReleaseMemObject(image));
-    OK(clReleaseMemObject(buffer));
-    free(numbers);
-}
-
 int main(void) {
     struct client client;
     client_open(&client, 0);
@@ -176,7 +158,6 @@ int main(void) {
     test_rectangles(&client);
     test_migrate(&client);
     test_native_kernel(&client);
-    test_image(&client);
     client_close(&client);
     return 0;
 }

@@ -21,21 +21,34 @@ static void close_here(int fd) {
         close(fd);
 }
 
-/* Unless it is a file of the program by now: what ours is ends in this. */
-static void close_if_ours(int fd, const char *what) {
-    char name[64], target[64];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    ssize_t length = fd < 0 ? -1 : readlink(name, target, sizeof target - 1);
-    size_t end = strlen(what);
-    if (length >= (ssize_t)end && memcmp(target + length - end, what, end) == 0)
+/* Unless it is a file of the program by now. */
+static void close_if_ours(int fd, const struct stat *ours) {
+    struct stat about;
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_dev == ours->st_dev &&
+        about.st_ino == ours->st_ino)
         close_here(fd);
 }
 
 /* What the program's threads use themselves with the SIGBUS handler. */
+static void list_used(const struct ff__soft *soft, int used[FF__SOFT_USED]) {
+    used[0] = soft->uffd.fd;
+    used[1] = soft->uffd.staging_fd;
+    used[2] = soft->pagemap_fd;
+}
+
+static void note_used(struct ff__soft *soft) {
+    int used[FF__SOFT_USED];
+    list_used(soft, used);
+    for (int i = 0; i < FF__SOFT_USED; i++)
+        if (used[i] >= 0)
+            fstat(used[i], &soft->used[i]);
+}
+
 static void close_used(const struct ff__soft *soft) {
-    close_if_ours(soft->uffd.fd, "[userfaultfd]");
-    close_if_ours(soft->uffd.staging_fd, "[userfaultfd]");
-    close_if_ours(soft->pagemap_fd, "/pagemap");
+    int used[FF__SOFT_USED];
+    list_used(soft, used);
+    for (int i = 0; i < FF__SOFT_USED; i++)
+        close_if_ours(used[i], &soft->used[i]);
 }
 
 /* ---- opening and closing ---- */
@@ -125,6 +138,7 @@ static int soft_open(const struct ff_config *config, const struct ff__neighbours
     soft->interrupt_fd = soft->pagemap_fd = soft->host.fd = -1;
     soft->log = (struct ff__log){config->log, config->log_user};
     status = open_all(soft, config, neighbours, error);
+    note_used(soft);
     if (status)
         soft_close(soft);
     else

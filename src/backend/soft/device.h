@@ -30,6 +30,10 @@
 #include "backend/soft/windows.h"
 #include "engine/pipeline.h"
 
+#include <sys/stat.h>
+
+#define FF__SOFT_USED 3 /* descriptors that stay in the program's table with the SIGBUS handler */
+
 struct ff__soft {
     struct ff__uffd uffd;
     struct ff__memory memory;
@@ -49,8 +53,9 @@ struct ff__soft {
     bool hidden;        /* and there alone */
     int interrupt_fd;
     int pagemap_fd;
-    uint64_t spin_ns; /* 0: never spins */
-    bool said_locked; /* that managed memory stays pageable */
+    struct stat used[FF__SOFT_USED]; /* what they were when they were opened */
+    uint64_t spin_ns;                /* 0: never spins */
+    bool said_locked;                /* that managed memory stays pageable */
     struct ff__log log;
 };
 
