@@ -45,7 +45,7 @@ static const struct argp_option compare_options[] = {
            "what a command prints on standard output must be the same in every run"),
     OPTION("bound", BOUND, NULL, "also show the lower bound (one slow run more)"),
     SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
-    {NULL, 0, NULL, 0, "Simulated runs of workloads, as of farfault sim:", FF__GROUP_MODELLED},
+    {NULL, 0, NULL, 0, "Simulated runs of workloads:", FF__GROUP_MODELLED},
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]", "on these modelled devices"),
     OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",

@@ -31,24 +31,21 @@ static const char help[] =
     "  farfault compare --memory 66% atax bicg\n"
     "  farfault sim bfs --memory 66% --gpu v100-16g\n"
     "\n"
-    "Programs:\n"
+    "Commands:\n"
     "  run      run an OpenCL program with a budget of device memory\n"
     "  compare  run programs under several systems; compare times and traffic\n"
+    "  sim      the same for models of programs, on modelled devices\n"
+    "  list     list the systems, policies, programs, workloads and devices\n"
+    "  help     describe a command: farfault help run, or farfault run -h\n"
     "  record   like run, and also write a trace\n"
-    "  top      show devices that programs share, and what they lend each other\n"
-    "Models of programs, on modelled devices:\n"
-    "  sim      run them under several systems\n"
-    "  replay   the same with what a trace recorded\n"
-    "  train    train a page predictor on the accesses of simulated programs\n"
-    "  predict  measure how good and how fast a trained predictor is\n"
-    "  repro    show a paper's published tables beside ours\n"
-    "Traces and devices:\n"
+    "  replay   simulate what a trace recorded on modelled devices\n"
     "  import   convert a recording of another tool to a trace\n"
     "  export   convert a trace to a file for another tool\n"
+    "  top      show devices that programs share, and what they lend each other\n"
     "  probe    measure this machine's software device, to simulate it\n"
-    "Help:\n"
-    "  list     list the systems, policies, programs, workloads and devices\n"
-    "  help     describe a command: farfault help run, or farfault run -h";
+    "  repro    show a paper's published tables beside ours\n"
+    "  train    train a page predictor on the accesses of simulated programs\n"
+    "  predict  measure how good and how fast a trained predictor is";
 
 /* What is left after the options: the command and its arguments. */
 struct rest {

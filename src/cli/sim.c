@@ -23,10 +23,8 @@ static const char sim_help[] =
     "\n"
     "More examples:\n"
     "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace\n"
-    "  farfault sim pagerank:scale=64 --machine p3.8xlarge --memory 256M --beside "
-    "wcc:scale=128,idle --systems nvidia,memharvester\n"
-    "  farfault sim zipf --untimed --gpu gtx1080ti --memory 10%,25% --systems "
-    "demand:evict=lru-4k,belady";
+    "  farfault sim pagerank --machine p3.8xlarge --beside wcc,idle -s memharvester\n"
+    "  farfault sim zipf --untimed --memory 10%,25% --systems nvidia,belady";
 
 static const char replay_help[] =
     "Simulates a program of which farfault record has written a trace, on modelled devices under "

@@ -34,7 +34,7 @@ static const struct argp_option options_of_sweeps[] = {
     OPTION("explain", EXPLAIN, NULL,
            "also list what the systems' policies have found, such as the classes of forest"),
     OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
-    {NULL, 0, NULL, 0, "The device, and what runs beside the workload:", FF__GROUP_DEVICE},
+    {NULL, 0, NULL, 0, "The device and what runs beside the workload:", FF__GROUP_DEVICE},
     SHORT_OPTION("devices", 'd', "N",
                  "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("machine", MACHINE, "NAME",
