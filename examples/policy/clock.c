@@ -4,7 +4,7 @@
  * round; the first one that was not is the victim (CLOCK, or second chance).
  *
  *     cc -shared -fPIC -Iinclude examples/policy/clock.c -o clock.so
- *     farfault run --policy ./clock.so --system nvidia-1:evict=clock -- ./program */
+ *     farfault run --policy ./clock.so --system nvidia-1:evict=clock ./program */
 #include <farfault/policy.h>
 
 struct clock {

@@ -4,7 +4,7 @@
  * each fault, without the engine's lock; `publish` hands the blocks over to `plan`, which prefetches them.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/follow.c -o follow.so
- *     farfault run --policy ./follow.so --system nvidia-1:prefetch=follow -- ./program */
+ *     farfault run --policy ./follow.so --system nvidia-1:prefetch=follow ./program */
 #include <farfault/policy.h>
 
 #define DEPTH_MAX 16u

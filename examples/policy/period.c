@@ -5,7 +5,7 @@
  * for evict policies when each block is used next.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/period.c -o period.so
- *     farfault run --policy ./period.so --system deepum-far:prefetch=period -- ./program */
+ *     farfault run --policy ./period.so --system deepum-far:prefetch=period ./program */
 #include <farfault/policy.h>
 
 /* By range, zero at first. */

@@ -4,7 +4,7 @@
  * is free; else to the host.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/roomiest.c -o roomiest.so
- *     farfault run --policy ./roomiest.so --system nvidia-1:place=roomiest --devices 2 -- ./program */
+ *     farfault run --policy ./roomiest.so --system nvidia-1:place=roomiest --devices 2 ./program */
 #include <farfault/policy.h>
 
 struct roomiest {

@@ -4,7 +4,7 @@
  * each other twice in a row, it brings the next `depth` blocks at that distance ahead of time.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/stride.c -o stride.so
- *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 -- ./program */
+ *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 ./program */
 #include <farfault/policy.h>
 
 struct stride {

@@ -1,12 +1,23 @@
 #include "base/nearest.h"
 
-#include <stddef.h>
+#include "base/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST 64u
 
 static unsigned smaller(unsigned a, unsigned b) {
     return a < b ? a : b;
+}
+
+/* NVIDIA is near to nvidia. */
+static bool is_same(char a, char b) {
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Letters to insert, remove, replace or swap with the next one (optimal string alignment). */
@@ -19,23 +30,56 @@ static unsigned distance(const char *a, const char *b) {
         cost[0][j] = j;
     for (size_t i = 1; i <= rows; i++) {
         for (size_t j = 1; j <= columns; j++) {
-            unsigned replaced = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            unsigned replaced = cost[i - 1][j - 1] + !is_same(a[i - 1], b[j - 1]);
             cost[i][j] = smaller(replaced, smaller(cost[i - 1][j], cost[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) && is_same(a[i - 2], b[j - 1]))
                 cost[i][j] = smaller(cost[i][j], cost[i - 2][j - 2] + 1);
         }
     }
     return cost[rows][columns];
 }
 
-void ff__nearest_offer(struct ff__nearest *nearest, const char *name) {
-    unsigned away = distance(nearest->word, name);
-    if (nearest->best && away >= nearest->distance)
-        return;
-    nearest->best = name;
-    nearest->distance = away;
+/* Half a name, or one and a half, as people type it: bert for bert-large, simulate for sim. */
+static bool is_beginning(const char *part, const char *whole, size_t least) {
+    size_t length = strlen(part);
+    return length >= least && strncasecmp(part, whole, length) == 0;
 }
 
-bool ff__nearest_is_close(const struct ff__nearest *nearest) {
-    return nearest->best && nearest->distance <= 1 + strlen(nearest->word) / 3;
+void ff__nearest_offer(struct ff__nearest *nearest, const char *name) {
+    unsigned away = distance(nearest->word, name);
+    if (away > 1 && (is_beginning(nearest->word, name, 2) || is_beginning(name, nearest->word, 3)))
+        away = 1;
+    if (nearest->count && away > nearest->distance)
+        return;
+    if (away < nearest->distance)
+        nearest->count = 0;
+    nearest->distance = away;
+    if (nearest->count < FF__NEAREST_MAX)
+        nearest->best[nearest->count++] = name;
+}
+
+static bool is_close(const struct ff__nearest *nearest) {
+    return nearest->count && nearest->distance <= 1 + strlen(nearest->word) / 3;
+}
+
+const char *ff__nearest_text(const struct ff__nearest *nearest, const char *prefix,
+                             char out[FF__NEAREST_TEXT]) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; is_close(nearest) && i < nearest->count && used < FF__NEAREST_TEXT; i++) {
+        const char *before = i == 0 ? nearest->count == 1 ? "the nearest is " : "the nearest are "
+                             : i + 1 == nearest->count ? " and "
+                                                       : ", ";
+        used += (size_t)snprintf(out + used, FF__NEAREST_TEXT - used, "%s%s%s", before, prefix,
+                                 nearest->best[i]);
+    }
+    return out;
+}
+
+int ff__nearest_fail(const struct ff__nearest *nearest, const char *kind, const char *command,
+                     struct ff_error *error) {
+    char text[FF__NEAREST_TEXT];
+    ff__nearest_text(nearest, "", text);
+    return ff__fail(error, -ENOENT, "there is no %s '%.48s'; %s%ssee %s", kind, nearest->word, text,
+                    text[0] ? "; " : "", command);
 }

@@ -1,19 +1,29 @@
-/* The name that the user probably meant. */
+/* The names that the user probably meant. */
 #ifndef FF_BASE_NEAREST_H
 #define FF_BASE_NEAREST_H
 
-#include <stdbool.h>
+#include <farfault/farfault.h>
+
+#define FF__NEAREST_MAX  3
+#define FF__NEAREST_TEXT 128
 
 struct ff__nearest {
     const char *word;
-    const char *best; /* the nearest so far, NULL at first */
+    const char *best[FF__NEAREST_MAX]; /* the first of those that are equally near */
+    unsigned count;                    /* 0 at first */
     unsigned distance;
 };
 
-/* Offers one more name. The first of equals stays. */
+/* Offers one more name, which must stay valid while `nearest` is in use. */
 void ff__nearest_offer(struct ff__nearest *nearest, const char *name);
 
-/* Whether the nearest is near enough to be worth saying. */
-bool ff__nearest_is_close(const struct ff__nearest *nearest);
+/* "the nearest is --system" or "the nearest are bfs and bfs-levels"; `prefix` goes before each name. Writes into `out`
+ * and returns it; "" if no name is near enough to be worth saying. */
+const char *ff__nearest_text(const struct ff__nearest *nearest, const char *prefix,
+                             char out[FF__NEAREST_TEXT]);
+
+/* Says that there is no such `kind` of thing, the nearest ones, and the command that shows all. Returns -ENOENT. */
+int ff__nearest_fail(const struct ff__nearest *nearest, const char *kind, const char *command,
+                     struct ff_error *error);
 
 #endif

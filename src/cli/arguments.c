@@ -4,20 +4,9 @@
 #include "report/text.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int ff__complain(int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    char *text = ff__text_v(format, args);
-    va_end(args);
-    fprintf(stderr, "%s: %s\n", program_invocation_name, text);
-    free(text);
-    return status;
-}
 
 static void offer_options(const struct argp *argp, struct ff__nearest *nearest) {
     const struct argp_option *option = argp->options;
@@ -37,11 +26,14 @@ static void explain(const struct argp *argp, const char *message) {
     struct ff__nearest nearest = {.word = word};
     if (found)
         offer_options(argp, &nearest);
+    char text[FF__NEAREST_TEXT];
+    ff__nearest_text(&nearest, "--", text);
+    message += strlen(program_invocation_name) + strlen(": ");
     int length = (int)strcspn(message, "\n");
-    if (found && ff__nearest_is_close(&nearest))
-        fprintf(stderr, "%.*s; the nearest is --%s\n", length, message, nearest.best);
+    if (text[0])
+        ff__complain(0, "%.*s; %s", length, message, text);
     else
-        fprintf(stderr, "%.*s; see %s --help\n", length, message, program_invocation_name);
+        ff__complain(0, "%.*s; see %s --help", length, message, program_invocation_name);
     free(word);
 }
 
@@ -74,12 +66,18 @@ static struct argp with_help(const struct argp *argp, struct argp_child children
 /* Parses with what getopt writes to stderr kept in *message. */
 static error_t parse_quietly(const struct argp *argp, int argc, char **argv, unsigned flags,
                              void *input, char **message) {
+    static const char format[] =
+        "ARGP_HELP_FMT"; /* of argp's help; a program that we run does not get it */
     size_t size = 0;
     FILE *real = stderr;
     FILE *kept = ff__must(open_memstream(message, &size));
+    bool theirs = getenv(format) != NULL;
+    setenv(format, "no-dup-args-note", 0);
     stderr = kept;
     error_t status = argp_parse(argp, argc, argv, flags, NULL, input);
     stderr = real;
+    if (!theirs)
+        unsetenv(format);
     fclose(kept);
     return status;
 }

@@ -18,6 +18,9 @@ enum {
  * ff__complain(...)`. */
 int ff__complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The last of these lines, without the name of the command; NULL: there was none. */
+const char *ff__complaint(void);
+
 /* argp_parse(), except that a mistake is one line, with the name nearest to an option that does not
  * exist. argv[0] is the name of the command. Returns 0 or an exit status. */
 int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags,

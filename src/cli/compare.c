@@ -19,62 +19,62 @@
 #include <unistd.h>
 
 /* What everybody has, what one parameter or one line gives, and ours. */
-#define SYSTEMS "demand,nvidia,nvidia-1,nvidia-random,keep,specforest-plus,deepum-far,auto"
+#define SYSTEMS_APART(c)                                                                           \
+    "demand" c "nvidia" c "nvidia-1" c "nvidia-random" c "keep" c "specforest-plus" c              \
+    "deepum-far" c "auto"
+#define SYSTEMS SYSTEMS_APART(",")
 
 static const struct argp_option compare_options[] = {
-    SHORT_OPTION("systems", 's', "NAME[,..]",
-                 "what to compare (default: " SYSTEMS "); a system may have parameters: "
-                 "nvidia:threshold=25,thrashing=0,demand"),
     SHORT_OPTION(
-        "memory", 'm', "SIZE|SHARE%[,..]",
-        "memory of each device, in bytes or as a share of each program's footprint; several "
-        "are all tried (default: 66%)"),
-    SHORT_OPTION("programs", 'p', "all|NAME[,..]",
-                 "bundled programs (default: all, if nothing else is named)"),
+        "systems", 's', "NAME[,..]",
+        "what to compare (default: " SYSTEMS_APART(", ") "); a system may have parameters: "
+                                                         "nvidia:threshold=25,demand"),
+    SHORT_OPTION("memory", 'm', "SIZE|SHARE%[,..]",
+                 "memory of each device, in bytes or as a share of each program's footprint; "
+                 "several are all tried (default: 66%)"),
     OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
     SHORT_OPTION("runs", 'n', "N",
                  "runs of each system, alternating; medians are shown (default: 3)"),
+    JSON_OPTION("write all results to this file; without one, to standard output, in place of the "
+                "tables"),
+    {NULL, 0, NULL, 0, "Programs and results:", FF__GROUP_RESULTS},
+    CSV_OPTION,
+    SHORT_OPTION("programs", 'p', "all|NAME[,..]",
+                 "bundled programs (default: all, if nothing else is named)"),
     OPTION("same-output", SAME_OUTPUT, NULL,
            "what a command prints on standard output must be the same in every run"),
-    OPTION("bound", BOUND, NULL,
-           "also show what no system can be better than, from a recording of what each program "
-           "touches (a slow run more)"),
+    OPTION("bound", BOUND, NULL, "also show the lower bound (one slow run more)"),
     SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
-    OUTPUT_OPTIONS,
-    SHORT_OPTION(
-        "gpu", 'g', "NAME|FILE.json[,..]",
-        "simulate workloads on these modelled devices instead of running programs, as farfault "
-        "sim does"),
+    {NULL, 0, NULL, 0, "Simulated runs of workloads:", FF__GROUP_MODELLED},
+    SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]", "on these modelled devices"),
     OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
     OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "modelled runs: the footprint as a share of the memory, such as 110%"),
-    SHORT_OPTION("jobs", 'j', "N", "modelled runs: how many run at the same time"),
+           "the footprint as a share of the memory, such as 110%"),
+    SHORT_OPTION("jobs", 'j', "N", "how many run at the same time"),
     {0},
 };
 
 static const char help[] =
     "Runs OpenCL programs without farfault (plain), fully resident in device memory (in-memory), "
     "and with little memory under each system; then shows times, traffic, and whether the results "
-    "were right.\v"
-    "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
-    "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
-    "command the exit status counts, and with --same-output what it prints. Each program is run "
-    "once beforehand, to learn its "
-    "footprint and to have its kernels compiled. Every option can also be set in the environment, "
-    "--memory as FARFAULT_MEMORY and so on (--host is FARFAULT_HOST_FILE); the command line wins.\n"
-    "\n"
-    "With --bound, two lines more are below each program's systems. No run can take less time or "
-    "move less than the "
-    "lower bound, whatever the order in which its threads touch pages. The reference has the order "
-    "that was recorded.\n"
-    "\n"
-    "The exit status is 1 if any run failed.\n"
+    "were right.\n"
     "\n"
     "Examples:\n"
     "  farfault compare --size 256M --memory 66% atax bicg\n"
-    "  farfault compare --systems nvidia,nvidia:threshold=25 --memory 50%,90% atax\n"
-    "  farfault compare --memory 128M --json=out.json './program --its arguments'\n"
-    "  farfault compare --gpu v100-16g --memory 66%,50% bfs,hotspot";
+    "  farfault compare --systems nvidia,auto --memory 50%,90% './program 1000'\n"
+    "  farfault compare --gpu v100-16g --memory 66%,50% bfs,hotspot\v"
+    "A PROGRAM is the name of a bundled program (see farfault list programs) or a command for the "
+    "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
+    "command the exit status counts, and with --same-output what it prints. Each program is run "
+    "once beforehand, to learn its footprint and to have its kernels compiled. Every option can "
+    "also be set in the environment, --memory as FARFAULT_MEMORY and so on (--host: "
+    "FARFAULT_HOST_FILE); the command line wins.\n"
+    "\n"
+    "With --bound, two lines more are below each program's systems. No run can take less time or "
+    "move less than the lower bound, whatever the order in which its threads touch pages. The "
+    "reference has the order that was recorded.\n"
+    "\n"
+    "The exit status is 1 if any run failed.";
 
 struct work {
     struct ff__comparison comparison;
@@ -433,7 +433,7 @@ static void release(struct work *work) {
 }
 
 int ff__compare(int argc, char **argv) {
-    static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+    static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {compare_options,
                               ff__options_take,
                               "[PROGRAM[,PROGRAM...]...|WORKLOAD[,WORKLOAD...]]",

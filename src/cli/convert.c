@@ -21,15 +21,16 @@ static const struct argp_option export_options[] = {
 };
 
 static const char import_help[] =
-    "Converts a recording of another tool to a trace, for farfault replay.\v"
-    "FORMAT auto detects the format from the file.\n"
+    "Converts a recording of another tool to a trace, for farfault replay.\n"
     "\n"
     "Examples:\n"
     "  farfault import auto run.sqlite --output run.trace\n"
-    "  farfault import accel-sim kernelslist.g --output bfs.trace";
+    "  farfault import accel-sim kernelslist.g --output bfs.trace\v"
+    "FORMAT auto detects the format from the file.";
 
 static const char export_help[] =
-    "Converts a trace to a file for another tool.\v"
+    "Converts a trace to a file for another tool.\n"
+    "\n"
     "Examples:\n"
     "  farfault export atax.trace --format perfetto --output atax.json\n"
     "  farfault export atax.trace --format batches --output batches.csv";

@@ -14,18 +14,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] = "Shows the systems, the policies that they are made of, the bundled "
-                           "programs, the workloads and "
-                           "the devices that can be modelled.\v"
-                           "Without arguments only the names are shown. After a list, the names of "
-                           "some of its items show these alone; policies and workloads then with "
-                           "their parameters.\n"
-                           "\n"
-                           "Examples:\n"
-                           "  farfault list\n"
-                           "  farfault list systems\n"
-                           "  farfault list policies tree\n"
-                           "  farfault list systems --json";
+static const char help[] =
+    "Shows the systems, the policies that they are made of, the bundled programs, the workloads "
+    "and the devices that can be modelled.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault list\n"
+    "  farfault list systems\n"
+    "  farfault list policies tree\n"
+    "  farfault list systems --json\v"
+    "Without arguments only the names are shown. After a list, the names of some of its items show "
+    "these alone; policies and workloads then with their parameters.";
 
 /* Items of a list that are asked for by their names; none: all are. */
 struct names {
@@ -333,8 +332,7 @@ static const struct {
 #define LIST_COUNT (sizeof lists / sizeof lists[0])
 
 static const struct argp_option list_options[] = {
-    {"json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL,
-     "write it as JSON to this file; without one, to standard output", 0},
+    JSON_OPTION("write it as JSON to this file; without one, to standard output"),
     {0},
 };
 
@@ -365,10 +363,11 @@ static int complain_name(size_t list, const char *name) {
     const char *other;
     for (unsigned i = 0; (other = lists[list].name_at(i)); i++)
         ff__nearest_offer(&nearest, other);
-    bool close = ff__nearest_is_close(&nearest);
-    return ff__complain(FF__EXIT_USAGE, "there is no %s '%s'; %s%s", lists[list].one, name,
-                        close ? "the nearest is " : "see farfault list ",
-                        close ? nearest.best : lists[list].name);
+    struct ff_error error;
+    char command[32];
+    snprintf(command, sizeof command, "farfault list %s", lists[list].name);
+    ff__nearest_fail(&nearest, lists[list].one, command, &error);
+    return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
 static int check_names(const struct wanted wanted[LIST_COUNT]) {
@@ -462,7 +461,9 @@ static int list(const struct ff__options *options, const struct ff__words *words
     struct wanted wanted[LIST_COUNT];
     struct ff__outputs outputs = {.json = NULL};
     int status = choose(words, wanted);
-    if (!status && !options->from_environment[FF__OPTION_JSON])
+    if (options->from_environment[FF__OPTION_JSON])
+        ff__outputs_expect(NULL);
+    else if (!status)
         status = ff__outputs_read(options, &outputs);
     if (status)
         return status;

@@ -1,6 +1,7 @@
 /* farfault: finds the sub-command and hands over to it. */
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "cli/outputs.h"
 #include "report/text.h"
 
 #include <farfault/farfault.h>
@@ -19,38 +20,32 @@ static const struct {
     {"train", ff__train},
 };
 
-#define COMMAND_LIST                                                                               \
-    "compare, export, help, import, list, predict, probe, record, replay, "                        \
-    "repro, run, sim, top and train"
-
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 static const char help[] =
     "Runs GPU programs whose data is larger than device memory, and compares systems that manage "
-    "it.\v"
+    "it.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault run --memory 256M ./program its arguments\n"
+    "  farfault compare --memory 66% atax bicg\n"
+    "  farfault sim bfs --memory 66% --gpu v100-16g\n"
+    "\n"
     "Commands:\n"
     "  run      run an OpenCL program with a budget of device memory\n"
-    "  compare  run programs under several systems and compare times and traffic\n"
+    "  compare  run programs under several systems; compare times and traffic\n"
     "  sim      the same for models of programs, on modelled devices\n"
-    "  top      show the devices that programs share, and what they lend each other\n"
-    "  probe    measure what this machine's software device costs, as a device for sim and replay\n"
+    "  list     list the systems, policies, programs, workloads and devices\n"
+    "  help     describe a command: farfault help run, or farfault run -h\n"
     "  record   like run, and also write a trace\n"
     "  replay   simulate what a trace recorded on modelled devices\n"
     "  import   convert a recording of another tool to a trace\n"
     "  export   convert a trace to a file for another tool\n"
-    "  train    train a page predictor on the accesses of simulated programs\n"
-    "  predict  measure how good and how fast a trained predictor is\n"
+    "  top      show devices that programs share, and what they lend each other\n"
+    "  probe    measure this machine's software device, to simulate it\n"
     "  repro    show a paper's published tables beside ours\n"
-    "  list     list the systems, policies, programs, workloads and devices\n"
-    "  help     describe a command: farfault help run\n"
-    "\n"
-    "Examples:\n"
-    "  farfault run --memory 256M -- ./program --its --arguments\n"
-    "  farfault compare --memory 66% atax bicg\n"
-    "  farfault sim bfs -m 66% -g v100-16g\n"
-    "  farfault list systems\n"
-    "\n"
-    "`farfault help COMMAND', or COMMAND -h, describes each command.";
+    "  train    train a page predictor on the accesses of simulated programs\n"
+    "  predict  measure how good and how fast a trained predictor is";
 
 /* What is left after the options: the command and its arguments. */
 struct rest {
@@ -75,13 +70,12 @@ static error_t take(int key, char *argument, struct argp_state *state) {
 
 static int unknown_command(const char *name) {
     struct ff__nearest nearest = {.word = name};
+    struct ff_error error;
     ff__nearest_offer(&nearest, "help");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ff__nearest_offer(&nearest, commands[i].name);
-    if (ff__nearest_is_close(&nearest))
-        return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; the nearest is %s", name,
-                            nearest.best);
-    return ff__complain(FF__EXIT_USAGE, "there is no command '%s'; there are: " COMMAND_LIST, name);
+    ff__nearest_fail(&nearest, "command", "farfault help", &error);
+    return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
 /* A misspelt variable would change nothing and never be noticed. */
@@ -97,6 +91,8 @@ static int run_command(int count, char **words) {
         char *name = ff__text("farfault %s", commands[i].name);
         words[0] = name;
         int status = commands[i].main(count, words);
+        if (status)
+            ff__outputs_fail(commands[i].name);
         program_invocation_name = "farfault";
         free(name);
         return status;
@@ -132,7 +128,9 @@ int main(int argc, char **argv) {
     if (status)
         return status;
     if (rest.count == 0)
-        return ff__complain(FF__EXIT_USAGE, "no command; there are: " COMMAND_LIST);
+        return ff__complain(
+            FF__EXIT_USAGE,
+            "no command; to begin: farfault run ./program; all of them: farfault help");
     if (strcmp(rest.words[0], "help") == 0)
         return show_help(&rest);
     status = check_environment();

@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/outputs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,32 +74,26 @@ static const struct {
 /* ---- reading them ---- */
 
 static const struct argp_option device_options[] = {
-    SHORT_OPTION("devices", 'd', "N",
-                 "number of devices, 1 to 8, each with its own memory (default: 1)"),
-    OPTION("device-type", DEVICE_TYPE, "gpu|cpu",
-           "the device type that programs see (default: gpu; with cpu, a program that has separate "
-           "kernels for CPUs uses these, as it would without farfault)"),
-    OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
+    SHORT_OPTION("devices", 'd', "N", "number of devices, 1 to 8 (default: 1)"),
+    {NULL, 0, NULL, 0, "The device:", FF__GROUP_DEVICE},
+    OPTION("device-type", DEVICE_TYPE, "gpu|cpu", "what programs see it as (default: gpu)"),
+    OPTION("host", HOST, "FILE",
+           "keep pages that are on no device in this new file, not in memory"),
     OPTION("link", LINK, "RATE,LATENCY",
            "pace the link to the host, such as host=12.3GB/s,16.7us (default: as fast as this "
            "machine copies)"),
     OPTION("peer-link", PEER_LINK, "RATE,LATENCY",
-           "pace the links between devices, such as 40.1GB/s,5.1us (default: as fast as this "
-           "machine copies)"),
-    OPTION("share", SHARE, "SOCKET",
-           "share devices with other programs through the broker (farfaultd) at this socket"),
-    OPTION("share-device", SHARE_DEVICE, "NAME",
-           "the broker's device to use (default: the first one without a program)"),
-    OPTION("host", HOST, "FILE",
-           "keep pages that are on no device in this new file instead of in memory"),
-    OPTION("granule", GRANULE, "4K|64K|2M",
-           "in what units device memory is allocated to blocks of 2 MiB (default: 2M)"),
+           "pace the links between devices, such as 40.1GB/s,5.1us"),
+    OPTION("granule", GRANULE, "4K|64K|2M", "unit of device memory (default: 2M)"),
     OPTION("mechanism", MECHANISM, "auto|move|copy",
-           "how pages are moved (default: auto, the best that Linux supports here)"),
-    OPTION("handler", HANDLER, "adaptive|sleep|sigbus",
-           "how faults are waited for and served (default: adaptive)"),
-    OPTION("spin", SPIN, "TIME",
-           "how long an adaptive handler spins after a fault (default: 50us)"),
+           "how pages are moved (default: the best that Linux supports here)"),
+    OPTION("handler", HANDLER, "HOW", "adaptive, sleep or sigbus: how faults are served"),
+    OPTION("spin", SPIN, "TIME", "how long an adaptive handler spins (default: 50us)"),
+    GROUP("Devices shared with other programs:"),
+    OPTION("share", SHARE, "SOCKET", "the socket of the broker (farfaultd)"),
+    OPTION("share-device", SHARE_DEVICE, "NAME", "which of its devices (default: a free one)"),
+    GROUP("Policies and checks:"),
+    OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("seed", SEED, "N", "seed of policies that use random numbers (default: 1)"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -138,6 +133,8 @@ error_t ff__options_take(int key, char *argument, struct argp_state *state) {
     int option = option_of(state->root_argp, key);
     if (option < FF__OPTIONS) {
         options->text[option] = argument ? argument : without_value(option);
+        if (option == FF__OPTION_JSON)
+            ff__outputs_expect(options->text[option]);
         return 0;
     }
     switch (key) {
@@ -171,6 +168,8 @@ int ff__options_parse(const struct argp *argp, int argc, char **argv, unsigned f
             continue;
         out->text[i] = keep(out, ff__text("%s", value)); /* what getenv() gave may change */
         out->from_environment[i] = true;
+        if (i == FF__OPTION_JSON)
+            ff__outputs_expect(out->text[i]);
     }
     if (status)
         ff__options_free(out);

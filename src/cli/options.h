@@ -80,18 +80,22 @@ enum ff__option {
 #define SHORT_OPTION(name, letter, value, help)                                                    \
     { name, letter, value, 0, help, 0 }
 
+/* A line above a new group of rows. Rows before the first one are what most need. */
+#define GROUP(title)                                                                               \
+    { NULL, 0, NULL, 0, title, 0 }
+
 /* Where results go besides tables. */
-#define OUTPUT_OPTIONS                                                                             \
-    {"json",                                                                                       \
-     FF__OPTION_KEY(FF__OPTION_JSON),                                                              \
-     "FILE",                                                                                       \
-     OPTION_ARG_OPTIONAL,                                                                          \
-     "write all results to this file; without one, to standard output, in place of the tables",    \
-     0},                                                                                           \
+#define JSON_OPTION(help)                                                                          \
+    { "json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL, help, 0 }
+#define CSV_OPTION                                                                                 \
     {                                                                                              \
         "csv", FF__OPTION_KEY(FF__OPTION_CSV), "FILE", OPTION_ARG_OPTIONAL,                        \
-            "the same as a table, a line a run", 0                                                 \
+            "as --json, but as a table with a line a run", 0                                       \
     }
+#define OUTPUT_OPTIONS                                                                             \
+    JSON_OPTION("write all results to this file; without one, to standard output, in place of "    \
+                "the tables"),                                                                     \
+        CSV_OPTION
 
 struct ff__options {
     const char *text[FF__OPTIONS];      /* NULL: not given */
@@ -100,6 +104,9 @@ struct ff__options {
     int word_count;
     struct ff__words owned; /* texts that did not exist before */
 };
+
+/* Groups of options in the help, for tables that are merged. */
+enum { FF__GROUP_RESULTS = 1, FF__GROUP_MODELLED, FF__GROUP_DEVICE };
 
 /* The options of devices, as a child for a sub-command's argp; and the parser for its own ones. */
 extern const struct argp ff__device_argp;

@@ -7,8 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static json_t *text_or_null(const char *text) {
+    return text ? ff__json_text(text) : json_null();
+}
 
 /* ---- where ---- */
 
@@ -46,12 +51,48 @@ static int complain_write(const char *path, int status) {
                         is_stdout(path) ? "to standard output" : path, strerror(-status));
 }
 
-int ff__outputs_write(const struct ff__outputs *outputs, const json_t *all) {
+/* Good are results all of whose runs are good, or say nothing about it. */
+static void judge(json_t *all) {
+    const json_t *run;
+    size_t i;
+    json_array_foreach(json_object_get(all, "runs"), i, run) {
+        if (!json_is_false(json_object_get(run, "good")))
+            continue;
+        ff__json_set(all, "good", json_false());
+        json_object_set(all, "reason", json_object_get(run, "reason"));
+        return;
+    }
+}
+
+int ff__outputs_write(const struct ff__outputs *outputs, json_t *all) {
+    judge(all);
     int status = outputs->json ? ff__json_write(all, outputs->json) : 0;
+    ff__outputs_expect(NULL);
     if (status)
         return complain_write(outputs->json, status);
     status = outputs->csv ? ff__csv_write(json_object_get(all, "runs"), outputs->csv) : 0;
     return status ? complain_write(outputs->csv, status) : 0;
+}
+
+/* ---- a command without results ---- */
+
+static char *expected;
+
+void ff__outputs_expect(const char *json) {
+    free(expected);
+    expected = json ? ff__text("%s", json) : NULL;
+}
+
+void ff__outputs_fail(const char *command) {
+    if (!expected)
+        return;
+    json_t *all = ff__results_new(command);
+    ff__json_set(all, "good", json_false());
+    ff__json_set(all, "reason", text_or_null(ff__complaint()));
+    ff__json_set(all, "runs", json_array());
+    ff__json_write(all, expected); /* if even that fails, the exit status has said so */
+    json_decref(all);
+    ff__outputs_expect(NULL);
 }
 
 /* ---- what ---- */
@@ -60,12 +101,10 @@ json_t *ff__results_new(const char *command) {
     json_t *all = ff__must(json_object());
     ff__json_set(all, "farfault", ff__json_text(FARFAULT_VERSION));
     ff__json_set(all, "command", ff__json_text(command));
+    ff__json_set(all, "good", json_true());
+    ff__json_set(all, "reason", json_null());
     ff__json_set(all, "machine", ff__machine_facts());
     return all;
-}
-
-static json_t *text_or_null(const char *text) {
-    return text ? ff__json_text(text) : json_null();
 }
 
 json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_measures *measures,

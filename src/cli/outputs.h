@@ -18,12 +18,23 @@ int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out)
 /* Whether standard output is for people, too. */
 bool ff__outputs_leave_tables(const struct ff__outputs *outputs);
 
-/* Writes all of it as JSON, and its `runs` as CSV. Returns 0 or an exit status. */
-int ff__outputs_write(const struct ff__outputs *outputs, const json_t *all);
+/* Writes all of it as JSON, and its `runs` as CSV. Sets `good` and `reason`: whether all runs are good, and why the
+ * first that is not failed. Returns 0 or an exit status. */
+int ff__outputs_write(const struct ff__outputs *outputs, json_t *all);
+
+/* ---- a command without results ----
+ *
+ * Whoever asked for JSON gets an object, also if the command fails before it has results. */
+
+/* An object is expected at this path, "-" for standard output; NULL: no longer. */
+void ff__outputs_expect(const char *json);
+
+/* Writes one that says that the command failed, with the last complaint as `reason`, if one is still expected. */
+void ff__outputs_fail(const char *command);
 
 /* ---- what is written; the caller owns it ---- */
 
-/* {"farfault", "command", "machine"}, to which the command adds "runs" and what else it has. */
+/* {"farfault", "command", "good", "reason", "machine"}, to which the command adds "runs" and what else it has. */
 json_t *ff__results_new(const char *command);
 
 /* What was run. */

@@ -25,13 +25,12 @@ static const struct argp_option predict_options[] = {
 };
 
 static const char predict_help[] =
-    "Predicts the accesses of simulated programs with a model from farfault train.\v"
-    "Scores are over the accesses that training keeps for testing. --bench times each prediction "
-    "on "
-    "its own, from a new access to the answer, in the order of the program.\n"
+    "Predicts the accesses of simulated programs with a model from farfault train.\n"
     "\n"
     "Examples:\n"
-    "  farfault predict hotspot.model hotspot --bench";
+    "  farfault predict hotspot.model hotspot --bench\v"
+    "Scores are over the accesses that training keeps for testing. --bench times each prediction "
+    "on its own, from a new access to the answer, in the order of the program.";
 
 /* ---- time ---- */
 

@@ -19,16 +19,14 @@ static const struct argp_option options_of_probe[] = {
 
 static const char help[] =
     "Measures what faults, migrations and evictions cost on this machine's software device, and "
-    "writes "
-    "them as a device for the simulator: what farfault record --touches has recorded can be "
-    "replayed on it. Takes some seconds, in which nothing else should run.\v"
-    "Each cost has its source beside it. A trace's work is in nanoseconds of this machine's CPUs, "
-    "so "
-    "that an instruction of the device takes one.\n"
+    "writes them as a device for the simulator: what farfault record --touches has recorded can be "
+    "replayed on it. Takes some seconds, in which nothing else should run.\n"
     "\n"
     "Examples:\n"
     "  farfault probe --output soft.json\n"
-    "  farfault replay run.trace --gpu soft.json --memory 66% --systems nvidia,nvidia-1";
+    "  farfault replay run.trace --gpu soft.json --systems nvidia,keep\v"
+    "Each cost has its source beside it. A trace's work is in nanoseconds of this machine's CPUs, "
+    "so that an instruction of the device takes one.";
 
 /* ---- the device ---- */
 
@@ -246,7 +244,7 @@ static int probe(struct ff__options *options) {
     return status;
 }
 
-static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
 
 int ff__probe(int argc, char **argv) {
     const struct argp argp = {options_of_probe, ff__options_take, NULL, help, children, NULL, NULL};

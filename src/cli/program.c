@@ -23,12 +23,12 @@ static int unknown(const char *name) {
     struct ff__nearest nearest = {.word = name};
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
         ff__nearest_offer(&nearest, row->name);
-    bool close = ff__nearest_is_close(&nearest);
-    return ff__complain(FF__EXIT_USAGE,
-                        "there is no bundled program '%s'; %s%s; for one of your own give its "
-                        "path or, in quotes, its command",
-                        name, close ? "the nearest is " : "see farfault list programs",
-                        close ? nearest.best : "");
+    struct ff_error error;
+    ff__nearest_fail(&nearest, "bundled program",
+                     "farfault list programs; for one of your own give its path or, in quotes, "
+                     "its command",
+                     &error);
+    return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
 /* `argv` is an array on the heap of texts on the heap. */

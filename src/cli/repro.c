@@ -42,26 +42,23 @@ static const struct argp_option repro_options[] = {
 };
 
 static const char help[] =
-    "Runs the configurations of a paper's tables and shows the published numbers beside ours.\v"
-    "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et "
-    "al., ASPLOS 2023; 20 minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
+    "Runs the configurations of a paper's tables and shows the published numbers beside ours.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault repro uvmsmart\n"
+    "  farfault repro forest --parts benchmarks,ablation\n"
+    "  farfault repro uvmsmart --json=uvmsmart.json\v"
+    "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et al., "
+    "ASPLOS 2023; 20 minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; ten minutes on two "
-    "cores), "
-    "forest "
-    "(Lin et al., ISCA 2025; five minutes), batches (of faults, as a patched driver has logged "
-    "them; "
-    "uvm-eval, with Allen and Ge, SC 2021).\n"
+    "cores), forest (Lin et al., ISCA 2025; five minutes), batches (of faults, as a patched driver "
+    "has logged them; uvm-eval, with Allen and Ge, SC 2021).\n"
     "\n"
     "Each run is shown and kept as it ends, so that the same command goes on where it was "
     "interrupted. A run that was kept counts as long as farfault, its data on devices and the "
     "options are the same.\n"
     "\n"
-    "The exit status is 0 if everything was run, whatever the deviations.\n"
-    "\n"
-    "Examples:\n"
-    "  farfault repro uvmsmart\n"
-    "  farfault repro forest --parts benchmarks,ablation\n"
-    "  farfault repro uvmsmart --json=uvmsmart.json";
+    "The exit status is 0 if everything was run, whatever the deviations.";
 
 /* ---- tables ---- */
 
@@ -173,9 +170,9 @@ static int complain_unknown(const char *name) {
         all = longer;
     }
     if (name)
-        ff__complain(0, "there is no paper '%s'; there is: %s", name, all);
+        ff__complain(0, "there is no paper '%s'; there are: %s", name, all);
     else
-        ff__complain(0, "name one paper; there is: %s", all);
+        ff__complain(0, "name one paper; there are: %s", all);
     free(all);
     return FF__EXIT_USAGE;
 }

@@ -460,8 +460,8 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     bool paper = ff__repro_has_word(parts, "paper"),
          ablation = ff__repro_has_word(parts, "ablation");
     if (!paper && !ablation)
-        return ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there is: paper,ablation",
-                            parts);
+        return ff__complain(FF__EXIT_USAGE,
+                            "--parts: '%s' names no part; there are: paper,ablation", parts);
     int status = paper ? run_paper(plan, tables) : 0;
     return !status && ablation ? ff__repro_deepum_parts(plan, tables) : status;
 }

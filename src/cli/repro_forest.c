@@ -197,7 +197,7 @@ static int complain_no_part(const struct work *work) {
         free(all);
         all = longer;
     }
-    int status = ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there is: %s",
+    int status = ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there are: %s",
                               work->plan->parts ? work->plan->parts : "", all);
     free(all);
     return status;

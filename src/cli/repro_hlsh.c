@@ -10,7 +10,7 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     bool predictors = ff__repro_has_word(parts, "predictors"),
          runs = ff__repro_has_word(parts, "runs");
     if (!predictors && !runs)
-        return ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there is: " ALL, parts);
+        return ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there are: " ALL, parts);
     int status = predictors ? ff__repro_hlsh_predict(plan, tables) : 0;
     return !status && runs ? ff__repro_hlsh_sim(plan, tables) : status;
 }

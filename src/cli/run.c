@@ -23,18 +23,22 @@
 
 /* What run and record share. */
 #define RUN_OPTIONS                                                                                \
-    SHORT_OPTION("system", 's', "NAME[:KEY=VALUE,..]",                                             \
-                 "the policies that manage memory (default: auto; see farfault list systems)"),    \
-        SHORT_OPTION(                                                                              \
-            "memory", 'm', "SIZE|SHARE%",                                                          \
-            "memory of each device (default: 256M); a share is one of the program's footprint, "   \
-            "for which it is run once more beforehand, without input"),                            \
-        OUTPUT_OPTIONS, SHORT_OPTION("quiet", 'q', NULL, "no summary"),                            \
-        OPTION("explain", EXPLAIN, NULL,                                                           \
-               "the summary ends with what the policies found, such as the class of each kernel "  \
-               "and buffer under specforest")
+    SHORT_OPTION("memory", 'm', "SIZE|SHARE%",                                                     \
+                 "memory of each device (default: 256M); a share is one of what the program "      \
+                 "needs, for which it runs once more beforehand, without input"),                  \
+        SHORT_OPTION("system", 's', "NAME",                                                        \
+                     "the policies that manage memory (default: auto; farfault list systems), "    \
+                     "such as nvidia or nvidia:threshold=25"),                                     \
+        JSON_OPTION("write the summary to this file; without one, to standard output, and what "   \
+                    "the program prints there to standard error"),                                 \
+        SHORT_OPTION("quiet", 'q', NULL, "no summary")
 
-static const struct argp_option run_options[] = {RUN_OPTIONS, {0}};
+#define MORE_RUN_OPTIONS                                                                           \
+    {NULL, 0, NULL, 0, "The summary:", FF__GROUP_RESULTS}, CSV_OPTION,                             \
+        OPTION("explain", EXPLAIN, NULL,                                                           \
+               "also what the policies found, such as the class of each kernel and buffer")
+
+static const struct argp_option run_options[] = {RUN_OPTIONS, MORE_RUN_OPTIONS, {0}};
 
 static const struct argp_option record_options[] = {
     SHORT_OPTION("output", 'o', "TRACE", "the trace to write"),
@@ -42,44 +46,42 @@ static const struct argp_option record_options[] = {
            "record what each launch touches first, page by page, whatever is resident, which any "
            "system can be replayed on; much slower"),
     RUN_OPTIONS,
+    MORE_RUN_OPTIONS,
     {0},
 };
 
 static const char help[] =
-    "Runs an unchanged OpenCL program on devices with little memory: data that does not fit "
-    "migrates "
-    "when it is accessed.\v"
-    "Every option can also be set in the environment, --memory as FARFAULT_MEMORY and so on "
-    "(--host is FARFAULT_HOST_FILE); the command line wins. POCL_DEVICES is set to one device for "
-    "each of --devices.\n"
-    "\n"
-    "The exit status is that of the program, 128 and the signal if one killed it, 127 if there is "
-    "no such program, 126 if it cannot be executed; 2 after bad usage and 1 if it could not be "
-    "run.\n"
+    "Runs an unchanged OpenCL program on a device with little memory: what does not fit is kept in "
+    "host memory and migrates when it is accessed.\n"
     "\n"
     "Examples:\n"
-    "  farfault run --memory 256M -- ./program --its --arguments\n"
-    "  farfault run --system nvidia:threshold=25 --memory 50% -- ./program\n"
-    "  farfault run --link host=12.3GB/s,16.7us --json=run.json -- ./program";
+    "  farfault run ./program its arguments\n"
+    "  farfault run --memory 50% ./program\n"
+    "  farfault run --system nvidia --memory 256M --json=run.json ./program\n"
+    "\n"
+    "Where to begin: docs/first-program.md.\v"
+    "Options of farfault come before PROGRAM. Each can also be set in the environment, --memory as "
+    "FARFAULT_MEMORY and so on (--host: FARFAULT_HOST_FILE); the command line wins.\n"
+    "\n"
+    "The exit status is the program's, 128 and the signal that killed it, 127 if there is no such "
+    "program, 126 if it cannot be executed, 2 after bad usage, 1 if it could not be run.";
 
 static const char record_help[] =
     "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
-    "faults, for farfault replay.\v"
-    "Options, environment and exit status are those of farfault run. The faults of a run are those "
-    "under its system: under another one other pages would have faulted. With --touches nothing "
-    "is resident when a launch begins, and each page comes alone, so that all that a launch "
-    "touches "
-    "faults. What a launch touches again shows only if it has touched --memory of other pages "
-    "meanwhile: the smaller that is, the more the trace has. It should be smaller than all memory "
-    "that "
-    "the trace is replayed with.\n"
-    "Threads then serve their faults themselves (--handler sigbus); for a program that reads files "
-    "straight into buffers, say --handler adaptive.\n"
+    "faults, which farfault replay simulates.\n"
     "\n"
     "Examples:\n"
-    "  farfault record --touches --memory 32M --output run.trace -- ./program --its --arguments\n"
-    "  farfault record --output run.trace -- ./program --its --arguments\n"
-    "  farfault record --output run.trace --memory 50% -- ./program";
+    "  farfault record --touches --memory 32M --output run.trace ./program\n"
+    "  farfault record --output run.trace --memory 50% ./program\n"
+    "  farfault replay run.trace --gpu v100-16g --memory 66%\v"
+    "Environment and exit status are those of farfault run. The faults of a run are those under "
+    "its system: under another one other pages would have faulted. With --touches nothing is "
+    "resident when a launch begins, and each page comes alone, so that all that a launch touches "
+    "faults. What a launch touches again shows only if it has touched --memory of other pages "
+    "meanwhile: the smaller that is, the more the trace has. It should be smaller than all memory "
+    "that the trace is replayed with.\n"
+    "Threads then serve their faults themselves (--handler sigbus); for a program that reads files "
+    "straight into buffers, say --handler adaptive.";
 
 struct plan {
     struct ff__options options;
@@ -92,6 +94,7 @@ struct plan {
     char *record;           /* absolute, or NULL: no trace */
     const char *handler;    /* not the default; or NULL */
     bool quiet;
+    char reason[512]; /* why nothing was managed, where the program itself has said it; "": else */
     struct ff__book *book; /* what its processes saw, counted and did */
     char book_path[64];
 };
@@ -121,9 +124,9 @@ static int prepare_outputs(struct plan *plan) {
     return ff__complain(FF__EXIT_FAILURE, "cannot make a temporary file: %s", strerror(-status));
 }
 
-/* What the summary says, as a run like those of compare, with all that only it has. */
-static json_t *run_of(const struct plan *plan, const struct ff__summary *summary, int status) {
-    const struct ff__run_subject subject = {
+static struct ff__run_subject subject_of(const struct plan *plan,
+                                         const struct ff__summary *summary) {
+    return (struct ff__run_subject){
         .subject = plan->program.name,
         .system = plan->config.system,
         .device = json_string_value(json_object_get(summary->all, "description")),
@@ -131,6 +134,11 @@ static json_t *run_of(const struct plan *plan, const struct ff__summary *summary
         .memory = plan->config.memory,
         .footprint = summary->footprint,
     };
+}
+
+/* What the summary says, as a run like those of compare, with all that only it has. */
+static json_t *run_of(const struct plan *plan, const struct ff__summary *summary, int status) {
+    const struct ff__run_subject subject = subject_of(plan, summary);
     const struct ff__run_measures measures = {
         .seconds = summary->seconds,
         .slowdown = (double)NAN,
@@ -148,13 +156,19 @@ static json_t *run_of(const struct plan *plan, const struct ff__summary *summary
     return run;
 }
 
-/* Nothing is written of a program that has left no summary. */
+/* A program that has left no summary had nothing managed; the line that says why has been written. */
 static int write_outputs(const struct plan *plan, int status) {
     struct ff__summary summary;
-    if (!plan->summary[0] || ff__summary_read(plan->summary, &summary))
+    if (!plan->summary[0])
         return status;
-    json_t *all = ff__results_new("run"), *runs = ff__must(json_array());
-    json_array_append_new(runs, run_of(plan, &summary, status));
+    bool managed = ff__summary_read(plan->summary, &summary) == 0;
+    const struct ff__run_subject subject = subject_of(plan, &summary);
+    json_t *run = managed
+                      ? run_of(plan, &summary, status)
+                      : ff__run_new(&subject, NULL,
+                                    plan->reason[0] ? plan->reason : ff__complaint(), json_null());
+    json_t *all = ff__results_new(plan->record ? "record" : "run"), *runs = ff__must(json_array());
+    json_array_append_new(runs, run);
     ff__json_set(all, "devices", ff__json_count(plan->config.devices));
     ff__json_set(all, "seed", ff__json_count(plan->config.seed));
     ff__json_set(all, "runs", runs);
@@ -202,7 +216,7 @@ static int read_options(struct plan *plan) {
         status = read_touches(plan);
     if (!status && options->word_count == 0)
         status = ff__complain(FF__EXIT_USAGE,
-                              "no program to run; name one: farfault run -- PROGRAM ARGUMENTS");
+                              "no program to run; name one: farfault run PROGRAM ARGUMENTS");
     if (!status) {
         plan->program.name = options->words[0];
         plan->program.argv = options->words;
@@ -318,14 +332,18 @@ static void report_rest(const struct plan *plan) {
 }
 
 /* One line, if no process of the program had anything managed and none has said why itself. */
-static void complain_idle(const struct plan *plan) {
+static void complain_idle(struct plan *plan) {
     const struct ff__book *book = plan->book;
-    char excuse[512] = "called no OpenCL function that farfault could see; does it use OpenCL, "
-                       "through libOpenCL.so?";
+    char excuse[512] =
+        "called no OpenCL function that farfault could see. LD_DEBUG=libs PROGRAM 2>&1 | grep "
+        "OpenCL shows whether it loads libOpenCL.so; docs/first-program.md has more";
     for (uint32_t i = 0; i < ff__book_count(book); i++) {
-        if (book->accounts[i].managed || book->accounts[i].reason[0])
+        const struct ff__account *account = &book->accounts[i];
+        if (account->reason[0])
+            snprintf(plan->reason, sizeof plan->reason, "%s", account->reason);
+        if (account->managed || account->reason[0])
             return;
-        ff__account_excuse(&book->accounts[i], excuse, sizeof excuse);
+        ff__account_excuse(account, excuse, sizeof excuse);
     }
     ff__complain(0, "nothing was managed: %s %s", plan->program.name, excuse);
 }
@@ -367,7 +385,7 @@ static int run_program(struct plan *plan) {
     struct ff__child child = {
         .argv = plan->program.argv,
         .environment = environment.items,
-        .output = -1,
+        .output = ff__outputs_leave_tables(&plan->outputs) ? -1 : STDERR_FILENO,
         .errors = -1,
         .notice_ns = NOTICE_NS,
         .notice = notice_idleness,
@@ -423,18 +441,18 @@ static int start(const struct argp *argp, bool record, int argc, char **argv) {
     return status;
 }
 
-static const struct argp_child children[] = {{&ff__device_argp, 0, "Devices:", 0}, {0}};
+static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
 
 int ff__run(int argc, char **argv) {
     const struct argp argp = {
-        run_options, ff__options_take, "-- PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
+        run_options, ff__options_take, "PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
     return start(&argp, false, argc, argv);
 }
 
 int ff__record(int argc, char **argv) {
     const struct argp argp = {record_options,
                               ff__options_take,
-                              "-- PROGRAM [ARGUMENT...]",
+                              "PROGRAM [ARGUMENT...]",
                               record_help,
                               children,
                               NULL,

@@ -19,44 +19,44 @@
 
 static const struct argp_option options_of_sweeps[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
-                 "what to compare (default: demand,nvidia,nvidia-1,keep,auto,oracle); a "
-                 "system may have parameters: nvidia:threshold=25,thrashing=0,demand"),
-    SHORT_OPTION(
-        "memory", 'm', "SIZE|SHARE%|device[,..]",
-        "memory of each device, in bytes, as a share of the footprint (default: 66%), or what the "
-        "device has; several are all tried"),
-    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "memory as papers give it: the footprint as a share of the memory, such as 110%"),
+                 "what to compare (default: demand,nvidia,nvidia-1,keep,auto,oracle); a system "
+                 "may have parameters: nvidia:threshold=25,demand"),
+    SHORT_OPTION("memory", 'm', "SIZE|SHARE%|device[,..]",
+                 "memory of each device, in bytes, as a share of the footprint (default: 66%), or "
+                 "what the device has; several are all tried"),
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]",
                  "devices, see farfault list gpus (default: " STANDARD_GPU
-                 "); NAME:granule=64K gives a member "
-                 "of the preset another value"),
+                 "); NAME:granule=64K changes a member"),
+    JSON_OPTION("write all results to this file; without one, to standard output, in place of the "
+                "tables"),
+    {NULL, 0, NULL, 0, "Results:", FF__GROUP_RESULTS},
+    CSV_OPTION,
+    OPTION("explain", EXPLAIN, NULL,
+           "also list what the systems' policies have found, such as the classes of forest"),
+    OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
+    {NULL, 0, NULL, 0, "The device and what runs beside the workload:", FF__GROUP_DEVICE},
     SHORT_OPTION("devices", 'd', "N",
                  "number of devices, 1 to 8, each with its own memory (default: 1)"),
     OPTION("machine", MACHINE, "NAME",
            "the machine whose devices and links these are: p3.8xlarge or all-to-all-8; instead of "
            "--gpu"),
-    OPTION(
-        "beside", BESIDE, "WORKLOAD|idle[,..]",
-        "programs that run beside the workload, each on one more device, again and again until it "
-        "ends; idle is a device without a program; devices lend each other what they do not need"),
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
-    OUTPUT_OPTIONS,
-    OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
-    SHORT_OPTION(
-        "jobs", 'j', "N",
-        "how many simulations run at the same time (default: one per processor); results do not "
-        "depend on it"),
+    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
+           "memory as papers give it: the footprint as a share of the memory, such as 110%"),
+    OPTION("beside", BESIDE, "WORKLOAD|idle[,..]",
+           "programs that run beside the workload, each on one more device, again and again until "
+           "it ends; idle is a device without a program; devices lend each other what they do not "
+           "need"),
+    GROUP("How it is simulated:"),
+    SHORT_OPTION("jobs", 'j', "N",
+                 "how many simulations run at the same time (default: one per processor); results "
+                 "do not depend on it"),
     OPTION("untimed", UNTIMED, NULL,
-           "complete every access at once: count hits, misses and evictions, without times; many "
-           "times "
-           "faster"),
+           "count hits, misses and evictions only, without times; many times faster"),
     OPTION("settle", SETTLE, NULL,
            "extrapolate training iterations that are in steady state instead of simulating them"),
-    OPTION("explain", EXPLAIN, NULL,
-           "also list what the systems' policies have found, such as the classes of forest"),
     OPTION("anyway", ANYWAY, NULL,
            "compare systems also on a trace that has only the faults of a run under one of them"),
+    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -293,6 +293,11 @@ static int read_footprints(struct ff__sweep *sweep) {
         struct ff__workload *workload;
         struct ff_error error = {""};
         int status = ff__subject_open(&subject, &workload, &error);
+        if (status == -ENOENT && !sweep->traces && access(sweep->workloads.items[i], R_OK) == 0)
+            return ff__complain(FF__EXIT_USAGE,
+                                "%s is a file, not a workload; if it is a trace: farfault replay "
+                                "%s",
+                                sweep->workloads.items[i], sweep->workloads.items[i]);
         if (status)
             return ff__complain(sweep->traces || status == -ENOMEM ? FF__EXIT_FAILURE
                                                                    : FF__EXIT_USAGE,

@@ -1,8 +1,7 @@
 /* farfault top: devices that programs share through a broker, and these programs, as it happens. */
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/options.h"
-#include "report/json.h"
+#include "cli/outputs.h"
 #include "report/table.h"
 #include "share/protocol.h"
 
@@ -21,20 +20,19 @@
 static const struct argp_option options_of_top[] = {
     OPTION("socket", SOCKET, "PATH", "the broker's socket"),
     OPTION("once", ONCE, NULL, "show it once, and end"),
-    {"json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL,
-     "write it to this file, without one to standard output, and end", 0},
+    JSON_OPTION("write it to this file, without one to standard output, and end"),
     {0},
 };
 
 static const char help[] =
     "Shows the devices that a broker (farfaultd) lets programs share, and these programs: what is "
-    "lent and borrowed, far faults, and traffic; again every second.\v"
-    "Every option can also be set in the environment, --socket as FARFAULT_SOCKET and so on; the "
-    "command line wins. The exit status is 1 if there is no broker.\n"
+    "lent and borrowed, far faults, and traffic; again every second.\n"
     "\n"
     "Examples:\n"
     "  farfault top --socket /run/user/1000/farfault\n"
-    "  farfault top --socket /run/user/1000/farfault --json";
+    "  farfault top --socket /run/user/1000/farfault --json\v"
+    "Every option can also be set in the environment, --socket as FARFAULT_SOCKET and so on; the "
+    "command line wins. The exit status is 1 if there is no broker.";
 
 struct seen {
     uint32_t device_count, program_count;
@@ -153,19 +151,17 @@ static json_t *json_of_program(const struct seen *seen, const struct ff__share_m
     return object;
 }
 
-static int write_json(const struct seen *seen, const char *path) {
-    json_t *all = ff__must(json_object()), *devices = json_array(), *programs = json_array();
+static int write_json(const struct seen *seen, const struct ff__outputs *outputs) {
+    json_t *all = ff__results_new("top"), *devices = json_array(), *programs = json_array();
     for (uint32_t i = 0; i < seen->device_count; i++)
         json_array_append_new(devices, json_of_device(&seen->devices[i]));
     for (uint32_t i = 0; i < seen->program_count; i++)
         json_array_append_new(programs, json_of_program(seen, &seen->programs[i]));
     ff__json_set(all, "devices", devices);
     ff__json_set(all, "programs", programs);
-    int status = ff__json_write(all, path);
+    int status = ff__outputs_write(outputs, all);
     json_decref(all);
-    return status
-               ? ff__complain(FF__EXIT_FAILURE, "cannot write to %s: %s", path, strerror(-status))
-               : 0;
+    return status;
 }
 
 /* ---- */
@@ -187,18 +183,21 @@ static int watch(const char *path, bool once) {
 }
 
 static int run(const struct ff__options *options) {
-    const char *path = options->text[FF__OPTION_SOCKET], *json = options->text[FF__OPTION_JSON];
+    const char *path = options->text[FF__OPTION_SOCKET];
     bool once = false;
     struct seen seen;
+    struct ff__outputs outputs;
     int status = ff__options_flag(options, FF__OPTION_ONCE, &once);
+    if (!status)
+        status = ff__outputs_read(options, &outputs);
     if (status)
         return status;
     if (!path)
         return ff__complain(FF__EXIT_USAGE, "which broker? name its socket: --socket PATH");
-    if (!json)
+    if (!outputs.json)
         return watch(path, once);
     status = look(path, &seen);
-    return status ? status : write_json(&seen, json);
+    return status ? status : write_json(&seen, &outputs);
 }
 
 int ff__top(int argc, char **argv) {

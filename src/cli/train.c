@@ -47,20 +47,19 @@ static const struct argp_option train_options[] = {
 
 static const char train_help[] =
     "Trains a page predictor on the accesses of simulated programs, and shows how good it is on "
-    "accesses that it was not trained on.\v"
-    "top-1 is the share of predictions that name the right page; F1 is weighted by class; majority "
-    "is the score of always predicting the most frequent class; unknown is the share of pages "
-    "without a class, which no prediction can name; no page is the share that top-1 counts as "
-    "right "
-    "although the class names no page: it is the first access to its array in the stream, of which "
-    "the class has only the place in its block.\n"
-    "\n"
-    "Interrupted training (Ctrl-C) continues with the same command.\n"
+    "accesses that it was not trained on.\n"
     "\n"
     "Examples:\n"
     "  farfault train hotspot --output hotspot.model\n"
-    "  farfault train atax,backprop,bicg,hotspot,nw --together --output corpus.model\n"
-    "  farfault train srad_v2 --network transformer --distance 30";
+    "  farfault train atax,bicg,hotspot,nw --together --output corpus.model\n"
+    "  farfault train srad_v2 --network transformer --distance 30\v"
+    "top-1 is the share of predictions that name the right page; F1 is weighted by class; majority "
+    "is the score of always predicting the most frequent class; unknown is the share of pages "
+    "without a class, which no prediction can name; no page is the share that top-1 counts as "
+    "right although the class names no page: it is the first access to its array in the stream, of "
+    "which the class has only the place in its block.\n"
+    "\n"
+    "Interrupted training (Ctrl-C) continues with the same command.";
 
 static volatile sig_atomic_t interrupted;
 

@@ -1,6 +1,7 @@
 #include "policy/registry.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "policy/param.h"
 
 #include <dlfcn.h>
@@ -181,16 +182,15 @@ int ff__policy_load(const char *path, struct ff_error *error) {
 
 /* ---- system specifications ---- */
 
-/* Lists every policy of the slot, for the error line. */
 static int unknown_policy(enum ff__slot slot, const char *name, struct ff_error *error) {
-    char list[220] = "";
+    struct ff__nearest nearest = {.word = name};
     const struct ff_policy *policy;
-    for (unsigned i = 0; (policy = ff__policy_at(slot, i)); i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", policy->name);
-    }
-    return ff__fail(error, -EINVAL, "unknown %s policy '%.60s'; there are: %s", ff__slot_name(slot),
-                    name, list);
+    char kind[32];
+    for (unsigned i = 0; (policy = ff__policy_at(slot, i)); i++)
+        ff__nearest_offer(&nearest, policy->name);
+    snprintf(kind, sizeof kind, "%s policy", ff__slot_name(slot));
+    ff__nearest_fail(&nearest, kind, "farfault list policies", error);
+    return -EINVAL; /* the value of a parameter that exists */
 }
 
 static int set_policy(struct ff__system *system, enum ff__slot slot, const char *name,
@@ -287,15 +287,14 @@ static int apply_keys(struct ff__system *system, const char *keys, bool policies
 }
 
 static const struct ff__system_row *find_system(const char *name, struct ff_error *error) {
-    char list[220] = "";
+    struct ff__nearest nearest = {.word = name};
     const struct ff__system_row *row;
     for (unsigned i = 0; (row = ff__system_at(i)); i++) {
         if (strcmp(row->name, name) == 0)
             return row;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", row->name);
+        ff__nearest_offer(&nearest, row->name);
     }
-    ff__fail(error, -ENOENT, "unknown system '%s'; there are: %s", name, list);
+    ff__nearest_fail(&nearest, "system", "farfault list systems", error);
     return NULL;
 }
 
@@ -304,7 +303,8 @@ int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *
     const char *keys = strchr(spec, ':');
     size_t length = keys ? (size_t)(keys - spec) : strlen(spec);
     if (length >= sizeof out->name)
-        return ff__fail(error, -ENOENT, "unknown system '%.60s...'", spec);
+        return ff__fail(error, -ENOENT, "there is no system '%.60s...'; see farfault list systems",
+                        spec);
     memcpy(out->name, spec, length);
 
     const struct ff__system_row *row = find_system(out->name, error);

@@ -25,10 +25,12 @@ void ff__json_set(json_t *object, const char *name, json_t *value) {
 int ff__json_write(const json_t *all, const char *path) {
     const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(9);
     errno = 0;
-    int status;
-    if (strcmp(path, "-") == 0)
-        status = json_dumpf(all, stdout, flags) || putchar('\n') == EOF;
-    else
-        status = json_dump_file(all, path, flags);
+    bool printed = strcmp(path, "-") == 0;
+    FILE *file = printed ? stdout : fopen(path, "we");
+    if (!file)
+        return -errno;
+    int status = json_dumpf(all, file, flags) || putc('\n', file) == EOF;
+    if (!printed)
+        status = fclose(file) == EOF || status;
     return status ? errno ? -errno : -EIO : 0;
 }

@@ -218,11 +218,12 @@ int ff_environment_check(struct ff_error *error) {
         const char *rest = *item + strlen(PREFIX);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, "="), rest);
         struct ff__nearest nearest = nearest_variable(name);
-        bool close = ff__nearest_is_close(&nearest);
-        if (nearest.distance > 0)
+        char text[FF__NEAREST_TEXT];
+        ff__nearest_text(&nearest, PREFIX, text);
+        if (strcmp(nearest.best[0], name) != 0)
             return ff__fail(error, -EINVAL,
                             "the environment has " PREFIX "%s, which is not a setting%s%s", name,
-                            close ? "; the nearest is " PREFIX : "", close ? nearest.best : "");
+                            text[0] ? "; " : "", text);
     }
     return 0;
 }

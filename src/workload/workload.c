@@ -1,6 +1,7 @@
 #include "workload/workload.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "policy/param.h"
 
 #include <errno.h>
@@ -31,15 +32,14 @@ const struct ff__workload_type *ff__workload_at(unsigned index) {
 }
 
 static const struct ff__workload_type *find_type(const char *name, struct ff_error *error) {
-    char list[200] = "";
+    struct ff__nearest nearest = {.word = name};
     const struct ff__workload_type *type;
     for (unsigned i = 0; (type = ff__workload_at(i)); i++) {
         if (strcmp(type->name, name) == 0)
             return type;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", type->name);
+        ff__nearest_offer(&nearest, type->name);
     }
-    ff__fail(error, -ENOENT, "unknown workload '%.32s'; there are: %s", name, list);
+    ff__nearest_fail(&nearest, "workload", "farfault list workloads", error);
     return NULL;
 }
 

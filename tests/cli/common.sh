@@ -26,7 +26,18 @@ fail() {
     failures=$((failures + 1))
 }
 
+# Every result that a test has left in a file *.json in its folder is what the schema says.
+check_results() {
+    set --
+    for result in $(grep -ls '^  "farfault": ' ./*.json); do
+        set -- "$@" --instance "$result"
+    done
+    [ $# -eq 0 ] && return
+    /usr/bin/jsonschema "$@" "$source/data/schema/results.json" >invalid 2>&1 || fail "not as in the schema: $(cat invalid)"
+}
+
 finish() {
+    cd "$scratch" && check_results
     [ "$failures" -eq 0 ] || exit 1
     exit 0
 }

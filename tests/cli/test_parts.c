@@ -7,6 +7,7 @@
 #include "cli/specs.h"
 #include "report/table.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,14 +170,33 @@ static void test_results(void **state) {
 static void test_nearest(void **state) {
     (void)state;
     struct ff__nearest nearest = {.word = "comapre"};
-    assert_false(ff__nearest_is_close(&nearest));
+    char text[FF__NEAREST_TEXT];
+    assert_string_equal(ff__nearest_text(&nearest, "--", text), "");
     ff__nearest_offer(&nearest, "list");
-    assert_false(ff__nearest_is_close(&nearest));
+    assert_string_equal(ff__nearest_text(&nearest, "--", text), "");
     ff__nearest_offer(&nearest, "compare");
     ff__nearest_offer(&nearest, "run");
-    assert_string_equal(nearest.best, "compare");
     assert_int_equal(nearest.distance, 1);
-    assert_true(ff__nearest_is_close(&nearest));
+    assert_string_equal(ff__nearest_text(&nearest, "--", text), "the nearest is --compare");
+}
+
+static void test_equally_near(void **state) {
+    (void)state;
+    struct ff__nearest nearest = {.word = "bert"};
+    struct ff_error error;
+    char text[FF__NEAREST_TEXT];
+    ff__nearest_offer(&nearest, "gert-x");
+    ff__nearest_offer(&nearest, "bert-large");
+    assert_string_equal(ff__nearest_text(&nearest, "", text), "the nearest is bert-large");
+    ff__nearest_offer(&nearest, "bert-base");
+    assert_string_equal(ff__nearest_text(&nearest, "", text),
+                        "the nearest are bert-large and bert-base");
+    ff__nearest_offer(&nearest, "bert-inference");
+    ff__nearest_offer(&nearest, "bert-fourth");
+    assert_int_equal(ff__nearest_fail(&nearest, "thing", "here", &error), -ENOENT);
+    assert_string_equal(error.message,
+                        "there is no thing 'bert'; the nearest are bert-large, bert-base and "
+                        "bert-inference; see here");
 }
 
 static void check_size(uint64_t bytes, const char *expected) {
@@ -224,10 +244,11 @@ static void test_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notice),     cmocka_unit_test(test_systems),
-        cmocka_unit_test(test_amounts),    cmocka_unit_test(test_paired),
-        cmocka_unit_test(test_results),    cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_notice),       cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_amounts),      cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_results),      cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_equally_near), cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

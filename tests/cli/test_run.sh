@@ -8,6 +8,12 @@ need_userfaultfd
 status 0 run -- true
 status 42 run -- sh -c 'exit 42'
 status 42 run sh -c 'exit 42'
+status 0 run env printf %s --memory # what follows the program is its own
+[ "$(cat out)" = --memory ] || fail "the program got: $(cat out)"
+status 127 run --json missing-program
+mv out missing.json
+json missing.json false good
+json missing.json 'missing-program: no such program; give its path, or a name that is in PATH' runs 0 reason
 mistake 127 'farfault run: missing-program: no such program; *' run -- missing-program
 mistake 127 'farfault run: ./missing: no such program; *' run -- ./missing
 mistake 126 'farfault run: ./out cannot be executed: Permission denied' run -- ./out
@@ -79,13 +85,23 @@ json run.json run command
 json run.json auto runs 0 system
 json run.json sh runs 0 subject
 json run.json true runs 0 good
-status 0 run --json --csv=run.csv -- programs/atax
-sed -n '/^{/,$p' out >printed.json # after what the program printed
+status 0 run --json --csv=run.csv -- sh -c 'echo its output && exec programs/atax'
+mv out printed.json # the object alone; what the program prints is on standard error
 json printed.json 1000 runs 0 faults
+json printed.json true good
+has err 'its output'
+status 0 run --json=run.json sh -c 'echo its output && exec programs/atax'
+has out 'its output'
 [ "$(wc -l <run.csv)" -eq 2 ] || fail "CSV: $(cat run.csv)"
-has run.csv 'programs/atax,auto,,'
+has run.csv 'sh,auto,,'
 mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json=none.json -- true
-[ ! -s none.json ] || fail "written of nothing: $(cat none.json)"
+json none.json false good
+json none.json false runs 0 good
+json none.json null runs 0 seconds
+case $("$json_get" none.json reason) in
+'nothing was managed: true '*) ;;
+*) fail "why not: $(cat none.json)" ;;
+esac
 
 # ---- programs that farfault has no part in
 

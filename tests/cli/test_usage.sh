@@ -4,11 +4,14 @@
 
 # ---- help and version
 
-for command in '' run compare list sim replay repro record probe import export top; do
+for command in '' run compare list sim replay repro record probe import export top train predict; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
+    sed '1,/^Examples:/d; /^$/,$d' out >examples # one a line, to be copied
+    ! grep -v '^  farfault ' examples || fail "an example of '$command' does not fit a line: $(cat examples)"
     [ ! -s err ] || fail "help of '$command' wrote to standard error"
+    ! grep '.\{80\}' out || fail "help of '$command' has lines longer than 79"
 done
 for command in run compare list sim replay repro record probe import export top train predict; do
     status 0 $command --help
@@ -24,8 +27,7 @@ for words in -h help; do
     status 0 $words
     cmp -s out long || fail "$words is not --help"
 done
-! grep -q '.\{80\}' long || fail "lines longer than 79: $(cat long)"
-mistake 2 "farfault: there is no command 'rnu'; the nearest is run" help rnu
+mistake 2 "farfault: there is no command 'rnu'; the nearest is run; see farfault help" help rnu
 mistake 2 'farfault: help describes one command, such as: help run' help run sim
 status 0 --version
 case $(cat out) in
@@ -35,18 +37,18 @@ esac
 
 # ---- commands and options
 
-commands='compare, export, help, import, list, predict, probe, record, replay, repro, run, sim, top and train'
-mistake 2 "farfault: no command; there are: $commands"
-mistake 2 "farfault: there is no command 'rnu'; the nearest is run" rnu
-mistake 2 "farfault: there is no command 'comapre'; the nearest is compare" comapre
-mistake 2 "farfault: there is no command 'simulate'; there are: $commands" simulate
+mistake 2 'farfault: no command; to begin: farfault run ./program; all of them: farfault help'
+mistake 2 "farfault: there is no command 'rnu'; the nearest is run; see farfault help" rnu
+mistake 2 "farfault: there is no command 'comapre'; the nearest is compare; see farfault help" comapre
+mistake 2 "farfault: there is no command 'simulate'; the nearest is sim; see farfault help" simulate
+mistake 2 "farfault: there is no command 'qwertyuiop'; see farfault help" qwertyuiop
 mistake 2 "farfault: unrecognized option '--foo'; see farfault --help" --foo
 mistake 2 "farfault run: unrecognized option '--sytem'; the nearest is --system" run --sytem nvidia -- true
 mistake 2 "farfault run: unrecognized option '--handlr=x'; the nearest is --handler" run --handlr=x -- true
 mistake 2 "farfault run: option '--memory' requires an argument; see *" run --memory
 mistake 2 "farfault run: option '--quiet' doesn't allow an argument; see *" run --quiet=1 -- true
 mistake 2 "farfault run: invalid option -- 'x'; see *" run -x
-mistake 2 'farfault run: no program to run; *: farfault run -- PROGRAM ARGUMENTS' run
+mistake 2 'farfault run: no program to run; *: farfault run PROGRAM ARGUMENTS' run
 mistake 2 'farfault run: no program to run; *' run --memory 4M --
 
 # ---- values
@@ -70,18 +72,20 @@ mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x --
 mistake 2 'farfault run: --seed x: must be a number' run --seed x -- true
 mistake 2 'farfault run: --csv missing/x: No such file or directory' run --csv=missing/x -- true
 mistake 2 'farfault run: --memory 12Q: must be *' run -m 12Q -- true
-mistake 2 "farfault run: unknown system 'x'; *" run -s x -- true
-mistake 2 "farfault sim: unknown system 'x'; *" sim -s x bfs
+mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run -s x -- true
+mistake 2 "farfault sim: there is no system 'x'; see farfault list systems" sim -s x bfs
 mistake 2 'farfault compare: --runs 0: *' compare -n 0 atax
 mistake 2 'farfault run: --json missing/x: No such file or directory' run --json=missing/x -- true
 
 # ---- systems and policies
 
-mistake 2 "farfault run: unknown system 'x'; there are: demand, nvidia, *" run --system x -- true
+mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run --system x -- true
 mistake 2 "farfault sim: lms swaps the tensors of networks *" sim stream --systems nvidia,lms
 mistake 2 "farfault run: unknown parameter 'x' of system nvidia; it has: threshold *" run --system nvidia:x=1 -- true
 mistake 2 'farfault run: threshold=101: must be 0 to 100' run --system nvidia:threshold=101 -- true
-mistake 2 "farfault run: unknown evict policy 'x'; there are: lrm*" run --system nvidia:evict=x -- true
+mistake 2 "farfault run: there is no system 'nvida'; the nearest is nvidia; see farfault list systems" run -s nvida true
+mistake 2 "farfault run: there is no evict policy 'lru'; the nearest are lrm, lru-4k and lru-64k; see farfault list policies" \
+    run --system nvidia:evict=lru true
 mistake 2 "farfault run: policy file: $scratch/missing.so: *" run --policy missing.so -- true
 mistake 2 "farfault run: policy file $scratch/libfarfault-opencl.so exports no 'ff_policy_module'" run --policy libfarfault-opencl.so -- true
 
@@ -98,7 +102,7 @@ for pair in FARFAULT_CHECK:'must be on or off' FARFAULT_QUIET:'must be on or off
 done
 FARFAULT_SYSTEM=x
 export FARFAULT_SYSTEM
-mistake 2 "farfault run: unknown system 'x'; *" run -- true
+mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run -- true
 unset FARFAULT_SYSTEM
 for pair in MEMROY:MEMORY SYTEM:SYSTEM HOSTFILE:HOST_FILE DEVICETYPE:DEVICE_TYPE; do
     export "FARFAULT_${pair%%:*}=x"
@@ -128,11 +132,11 @@ mistake 2 'farfault compare: --runs 0: must be a whole number, 1 to 99' compare 
 mistake 2 'farfault compare: --runs 100: *' compare --runs 100 atax
 mistake 2 'farfault compare: --size x: must be a size, such as 256M' compare --size x atax
 mistake 2 'farfault compare: --timeout x: must be a time, such as 60s' compare --timeout x atax
-mistake 2 "farfault compare: there is no bundled program 'atxa'; the nearest is atax; *" compare atxa
+mistake 2 "farfault compare: there is no bundled program 'atxa'; the nearest is atax; see farfault list programs; *" compare atxa
 mistake 2 "farfault compare: there is no bundled program 'nothing'; see farfault list programs; *" compare --programs atax,nothing
 mistake 2 'farfault compare: --memory 50%,x: each must be a size, *' compare --memory 50%,x atax
 mistake 2 'farfault compare: --memory 1M: *at least 4M, *' compare --memory 1M atax
-mistake 2 "farfault compare: unknown system 'x'; *" compare --systems nvidia,x atax
+mistake 2 "farfault compare: there is no system 'x'; see farfault list systems" compare --systems nvidia,x atax
 mistake 2 'farfault compare: --systems nvidia,: a name is missing at a comma' compare --systems nvidia, atax
 mistake 2 "farfault compare: --systems threshold=1: 'threshold=1' must follow *" compare --systems threshold=1 atax
 mistake 2 "farfault compare: --systems demand,demand: 'demand' is given twice" compare --systems demand,demand atax
@@ -142,7 +146,7 @@ mistake 2 'farfault compare: --json missing/x: *' compare --json=missing/x atax
 # ---- lists
 
 mistake 2 "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" list cpus
-mistake 2 "farfault list: there is no workload 'bsf'; the nearest is bfs" list workloads bsf
+mistake 2 "farfault list: there is no workload 'bsf'; the nearest is bfs; see farfault list workloads" list workloads bsf
 mistake 2 "farfault list: there is no device 'quite-another'; see farfault list gpus" list systems keep gpus quite-another
 status 0 list
 for text in demand nvidia-1 addvectors lrm v100-16g; do
@@ -158,7 +162,7 @@ done
 status 0 list programs
 [ "$(wc -l <out)" -eq $(($(grep -c "^FF_PROGRAM" "$source/examples/opencl/programs.def") + 1)) ] || fail "list programs: $(cat out)"
 status 0 list --json
-json out '{8}'
+json out '{10}'
 json out demand systems 0 name
 json out none systems 0 policies prefetch
 json out prefetch policies 0 kind
@@ -168,7 +172,7 @@ json out 51 policies 2 parameters 0 default
 json out 100 policies 2 parameters 0 max
 json out 2dconv programs 0 name
 status 0 list --json policies
-json out '{4}'
+json out '{6}'
 status 0 list --json=list.json programs
 [ ! -s out ] || fail "to a file and here: $(cat out)"
 json list.json 2dconv programs 0 name
@@ -180,11 +184,10 @@ json out gtx1080ti gpus 1 name
 
 # ---- modelled devices
 
-gpus='a100-40g, gtx1080ti, h100-80g, v100-16g, v100-32g, v100-32g-pcie'
 each='each must be a size, such as 256M, a share of the footprint, such as 66%, or device'
 mistake 2 'farfault sim: no workload; see farfault list workloads' sim
 mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay
-mistake 2 "farfault sim: there is no device 'v100'; there are: $gpus; or give the path of a preset, FILE.json" sim --gpu v100 bfs
+mistake 2 "farfault sim: there is no device 'v100'; the nearest are v100-16g, v100-32g and v100-32g-pcie; see farfault list gpus, or *" sim --gpu v100 bfs
 mistake 2 'farfault sim: v100-16g:granule=1M: granule: must be 4096, 65536 or 2097152' sim --gpu v100-16g:granule=1M bfs
 mistake 2 'farfault sim: gtx1080ti:granule=64K: granule: must be 4096 where host is "synchronizes"' sim --gpu gtx1080ti:granule=64K bfs
 mistake 2 'farfault sim: v100-16g:walk_ns=2,colour=1: colour: is no member of the device that can be changed' sim --gpu v100-16g:walk_ns=2,colour=1 bfs
@@ -192,7 +195,7 @@ mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu miss
 echo '{"name": "x"}' >bad.json
 mistake 2 'farfault sim: bad.json: summary: missing' sim --gpu bad.json bfs
 mistake 2 "farfault sim: --gpu v100-16g,v100-16g: 'v100-16g' is given twice" sim --gpu v100-16g,v100-16g bfs
-mistake 2 "farfault sim: unknown system 'x'; *" sim --systems x bfs
+mistake 2 "farfault sim: there is no system 'x'; see farfault list systems" sim --systems x bfs
 for value in 0 0% x '66%,' nan%; do
     mistake 2 "farfault sim: --memory $value: $each" sim --memory "$value" bfs
 done
@@ -206,17 +209,47 @@ mistake 2 'farfault sim: --trace t: a trace is of one run: *' sim --trace t --sy
 mistake 2 'farfault sim: --json missing/x: *' sim --json=missing/x bfs
 mistake 2 'farfault sim: a name is missing at a comma' sim bfs,
 mistake 2 "farfault sim: 'bfs' is given twice" sim bfs bfs
-mistake 2 "farfault sim: *'no-such-workload'*" sim no-such-workload
+mistake 2 "farfault sim: there is no workload 'no-such-workload'; see farfault list workloads" sim no-such-workload
+mistake 2 "farfault sim: there is no workload 'bert'; the nearest are bert-large, bert-base and bert-inference; *" sim bert
+mistake 2 "farfault sim: --machine p4.8xlarge: there is no machine 'p4.8xlarge'; the nearest is p3.8xlarge; *" \
+    sim --machine p4.8xlarge bfs
+: >my.trace
+mistake 2 'farfault sim: my.trace is a file, not a workload; if it is a trace: farfault replay my.trace' sim my.trace
 mistake 1 'farfault replay: *missing.trace*' replay missing.trace
 mistake 2 'farfault compare: --runs is for programs, not for modelled runs' compare --gpu v100-16g --runs 3 bfs
 mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compare --jobs 2 atax
 
+# ---- who asks for JSON gets an object, whatever is wrong
+
+fails() { # COMMAND REASON ARGUMENT...
+    command=$1 reason=$2
+    shift 2
+    "$farfault" "$command" --json "$@" >"failed-$command.json" 2>err && fail "$command $* does not fail"
+    json "failed-$command.json" "$command" command
+    json "failed-$command.json" false good
+    json "failed-$command.json" "$reason" reason
+}
+fails run 'no program to run; name one: farfault run PROGRAM ARGUMENTS'
+fails record 'nowhere to write to; name a file: --output TRACE' true
+fails compare '--runs 0: must be a whole number, 1 to 99' --runs 0
+fails sim "there is no workload 'bsf'; the nearest is bfs; see farfault list workloads" bsf
+fails replay 'no trace to replay; name one: farfault replay FILE'
+fails repro "unrecognized option '--seeed'; the nearest is --seed" --seeed
+fails train 'name the workloads, such as: farfault train hotspot,nw'
+fails predict 'name a model and the workloads: farfault predict MODEL WORKLOAD'
+fails list "there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" cpus
+fails top 'which broker? name its socket: --socket PATH'
+status 2 sim --json=to-a-file.json bsf
+json to-a-file.json false good
+FARFAULT_JSON=$scratch/by-variable.json "$farfault" sim bsf >out 2>err
+json by-variable.json false good
+
 # ---- papers and traces
 
-mistake 2 'farfault repro: name one paper; there is: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
-mistake 2 "farfault repro: there is no paper 'x'; there is: uvmsmart, deepum, hlsh, huvm, forest, batches" repro x
-mistake 2 "farfault repro: --parts: 'x' names no part; there is: benchmarks,*composition" repro forest --parts x
-mistake 2 "farfault repro: --parts: 'x' names no part; there is: paper,ablation" repro deepum --parts x
+mistake 2 'farfault repro: name one paper; there are: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
+mistake 2 "farfault repro: there is no paper 'x'; there are: uvmsmart, deepum, hlsh, huvm, forest, batches" repro x
+mistake 2 "farfault repro: --parts: 'x' names no part; there are: benchmarks,*composition" repro forest --parts x
+mistake 2 "farfault repro: --parts: 'x' names no part; there are: paper,ablation" repro deepum --parts x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
 mistake 2 'farfault record: no program to run; *' record --output t
 mistake 2 'farfault record: --system nvidia: touches are those of the program, *' \

@@ -175,11 +175,11 @@ static void test_every_kind_of_parameter(void **state) {
 
 static void test_bad_specs(void **state) {
     (void)state;
-    check_refused("", -ENOENT, "demand");
-    check_refused("nvidai", -ENOENT, "nvidia-1");
-    check_refused("NVIDIA", -ENOENT, "nvidia");
+    check_refused("", -ENOENT, "farfault list systems");
+    check_refused("nvidai", -ENOENT, "the nearest is nvidia;");
+    check_refused("NVIDIA", -ENOENT, "the nearest is nvidia;");
     check_refused("nvidia ", -ENOENT, "nvidia");
-    check_refused(":threshold=3", -ENOENT, "demand");
+    check_refused(":threshold=3", -ENOENT, "there is no system ''");
     check_refused("nvidia,threshold=3", -ENOENT, "nvidia");
     check_refused("nvidia:treshold=3", -EINVAL, "threshold");
     check_refused("nvidia:threshold", -EINVAL, "name=value");
@@ -211,8 +211,9 @@ static void test_unknown_policy(void **state) {
 
 static void test_unknown_policy_is_a_bad_value(void **state) {
     (void)state;
-    check_refused("nvidia:evict=bogus", -EINVAL, "lrm");
-    check_refused("nvidia:prefetch=bogus", -EINVAL, "none, whole, tree");
+    check_refused("nvidia:evict=lmr", -EINVAL,
+                  "there is no evict policy 'lmr'; the nearest is lrm");
+    check_refused("nvidia:prefetch=bogus", -EINVAL, "see farfault list policies");
 }
 
 /* However long: refused, or taken, never written past an end. */

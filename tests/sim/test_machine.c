@@ -25,7 +25,9 @@ static void test_files(void **state) {
     assert_true(machine.peer[0][3] == 1 && machine.peer[3][0] == 1 && machine.peer[1][0] == 0.5);
     assert_true(machine.switch_of[0] == machine.switch_of[1] &&
                 machine.switch_of[1] != machine.switch_of[2]);
-    assert_int_equal(ff__machine_read("none", GPU_FOLDER "/..", &machine, &error), -EINVAL);
+    assert_int_equal(ff__machine_read("p3", GPU_FOLDER "/..", &machine, &error), -ENOENT);
+    assert_string_equal(error.message, "there is no machine 'p3'; the nearest is p3.8xlarge; see "
+                                       "farfault sim --help");
 }
 
 static uint64_t hold(struct links *links, uint32_t from, uint32_t to) {

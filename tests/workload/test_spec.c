@@ -10,9 +10,9 @@ struct refused {
 };
 
 static const struct refused refused[] = {
-    {"", -ENOENT, "unknown workload ''; there are: addvectors, 2dconv"},
-    {"nope", -ENOENT, "unknown workload 'nope'; there are: addvectors, 2dconv"},
-    {"nope:size=64M", -ENOENT, "unknown workload 'nope'"},
+    {"", -ENOENT, "there is no workload ''; see farfault list workloads"},
+    {"bsf", -ENOENT, "there is no workload 'bsf'; the nearest is bfs; see farfault list workloads"},
+    {"nope:size=64M", -ENOENT, "there is no workload 'nope'; "},
     {"bfs:color=3", -EINVAL, "unknown parameter 'color' of workload bfs; it has: graph size nodes"},
     {"stream:graph=x", -EINVAL, "unknown parameter 'graph' of workload stream"},
     {"stream:pages", -EINVAL, "'pages' of workload stream must be name=value"},

@@ -5,6 +5,7 @@
 
 #include "backend/sim/gpu_fields.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 
 #include <dirent.h>
@@ -334,17 +335,14 @@ unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max) {
     return count;
 }
 
-static int fail_unknown(const char *name, const char *folder, struct ff_error *error) {
-    char names[NAMES_MAX][32], list[256] = "";
+int ff__gpu_missing(const char *name, const char *kind, const char *folder, const char *command,
+                    struct ff_error *error) {
+    char names[NAMES_MAX][32];
+    struct ff__nearest nearest = {.word = name};
     unsigned count = ff__gpu_names(folder, names, NAMES_MAX);
-    for (unsigned i = 0; i < count; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-    }
-    return ff__fail(error, -ENOENT,
-                    "there is no device '%.64s'; there are: %s; or give the path of a preset, "
-                    "FILE.json",
-                    name, count ? list : "none");
+    for (unsigned i = 0; i < count; i++)
+        ff__nearest_offer(&nearest, names[i]);
+    return ff__nearest_fail(&nearest, kind, command, error);
 }
 
 static bool is_path(const char *name) {
@@ -381,7 +379,9 @@ int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out,
                      : snprintf(path, sizeof path, "%s/%s.json", folder, name);
     FILE *file = needed < (int)sizeof path ? fopen(path, "rbe") : NULL;
     if (!file && !own)
-        return fail_unknown(name, folder, error);
+        return ff__gpu_missing(name, "device", folder,
+                               "farfault list gpus, or give the path of a preset, FILE.json",
+                               error);
     if (!file)
         return ff__fail(error, errno ? -errno : -ENAMETOOLONG, "%s: %s", name, strerror(errno));
     char *text = NULL;

@@ -109,6 +109,11 @@ int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *name, struct ff
 /* The presets of a folder, in the order of their names, `max` at most. Returns their number. */
 unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
 
+/* Says that a folder of presets, of this `kind`, has none of this name, which ones are nearest, and what shows all.
+ * Returns -ENOENT. */
+int ff__gpu_missing(const char *name, const char *kind, const char *folder, const char *command,
+                    struct ff_error *error);
+
 /* A device has a whole number of so many bytes of memory, at least one: chunks, or pages. */
 static inline uint64_t ff__gpu_least_memory(const struct ff__gpu *gpu) {
     return gpu->granule == FF_PAGE_SIZE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;

@@ -120,6 +120,12 @@ static int read_all(const char *path, const json_t *all, const char *folder,
     return status ? status : ff__gpu_read(gpu, gpus, &out->gpu, error);
 }
 
+static int fail_unknown(const char *name, const char *folder, struct ff_error *error) {
+    char machines[PATH_MAX];
+    snprintf(machines, sizeof machines, "%s/machines", folder);
+    return ff__gpu_missing(name, "machine", machines, "farfault sim --help", error);
+}
+
 int ff__machine_read(const char *name, const char *folder, struct ff__machine *out,
                      struct ff_error *error) {
     char path[PATH_MAX];
@@ -127,6 +133,8 @@ int ff__machine_read(const char *name, const char *folder, struct ff__machine *o
     memset(out, 0, sizeof *out);
     snprintf(path, sizeof path, "%s/machines/%s.json", folder, name);
     json_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (!all && json_error_code(&why) == json_error_cannot_open_file)
+        return fail_unknown(name, folder, error);
     if (!all)
         return ff__fail(error, -EINVAL, "%s: line %d: %s", path, why.line, why.text);
     int status = read_all(path, all, folder, out, error);
