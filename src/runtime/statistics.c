@@ -1,13 +1,16 @@
 /* What has become of a context's run. */
 #include "runtime/context.h"
 
+#include "base/sized.h"
+
 const char *ff_context_describe(struct ff_context *context) {
     return context->description.text;
 }
 
-void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
-    *out = ff__pipeline_stats(&context->pipeline);
-    ff__share_stats(&context->share, out);
+void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size) {
+    struct ff_stats stats = ff__pipeline_stats(&context->pipeline);
+    ff__share_stats(&context->share, &stats);
+    ff__sized_put(out, size, &stats, sizeof stats);
 }
 
 int ff_check(struct ff_context *context, struct ff_error *error) {
