@@ -8,14 +8,14 @@ export LC_ALL=C.UTF-8 MANWIDTH=80 MANPAGER=cat
 
 # page FILE: writes it as text; fails if man warns.
 page() {
-    warnings=$(man --warnings --local-file "$1" 2>&1 >"$man/../page.raw")
-    [ -z "$warnings" ] || { echo "$1: $warnings"; exit 1; }
+    warnings=$(man --warnings --local-file "$1" 2>&1 >"$man/../page.raw") || true
+    [ -z "$warnings" ] || { echo "$1: $warnings" >&2; exit 1; }
     col -bx <"$man/../page.raw" | tr -s ' '
 }
 
 # has NAME TEXT FILE
 has() {
-    grep -qF -- "$2" "$3" || { echo "$1: has no '$2'"; exit 1; }
+    grep -qF -- "$2" "$3" || { echo "$1: has no '$2'" >&2; exit 1; }
 }
 
 count=0
@@ -32,14 +32,14 @@ while IFS="$(printf '\t')" read -r kind command short long rest; do
     name="--$long"
     [ "$short" = - ] || name="-$short, --$long"
     grep -qE -- "^ +$(echo "$name" | sed 's/[?]/[?]/')(\[|=| |$)" "$text-$command" ||
-        { echo "farfault-$command(1): no entry for $name"; exit 1; }
+        { echo "farfault-$command(1): no entry for $name" >&2; exit 1; }
     count=$((count + 1))
 done <"$man/../options"
-[ "$count" -gt 150 ] || { echo "only $count options"; exit 1; }
+[ "$count" -gt 150 ] || { echo "only $count options" >&2; exit 1; }
 
 page "$man/man1/farfault.1" >"$text"
 for command in $(awk -F '\t' '$1 == "command" { print $2 }' "$man/../options"); do
-    grep -qE "^ +$command( |$)" "$text" || { echo "farfault(1): no $command"; exit 1; }
+    grep -qE "^ +$command( |$)" "$text" || { echo "farfault(1): no $command" >&2; exit 1; }
 done
 page "$man/man1/farfaultd.1" >"$text"
 for option in $("$farfaultd" --help | grep -oE -- '--[a-z]+'); do
