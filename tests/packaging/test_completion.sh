@@ -47,8 +47,9 @@ zpty -w shell "PS1='ready ' PATH='\$PATH' fpath=('$folder' \\\$fpath); autoload 
 zpty -r shell seen '*begun*'
 # offers TYPED TEXT: after a tab the text is on the screen.
 offers() {
+    print -r -- "zsh: \$1: waits for '\$2'" # if that does not come, this is the last line
     zpty -w -n shell \$1\$'\t'
-    zpty -r shell seen "*\$2*" || { echo "zsh: \$1: no '\$2'"; exit 1 }
+    zpty -r shell seen "*\$2*"
     zpty -w -n shell \$'\x15'
 }
 offers 'farfault comp' 'farfault compare'
