@@ -1,6 +1,6 @@
 # The short commands. CMake does the work; the presets are in CMakePresets.json.
 
-.PHONY: all setup run test sanitize stress fuzz lint coverage bench format format-check clean
+.PHONY: all setup install uninstall package package-test run test sanitize stress fuzz lint coverage bench format format-check clean
 .SILENT:
 
 # Continuous integration sets CI; a test that is skipped there is a failure.
@@ -13,6 +13,24 @@ all: setup
 
 setup:
 	scripts/setup.sh
+
+# Builds without the tests and what only they need. DESTDIR is put in front of every path that is written to.
+PREFIX ?= /usr/local
+install:
+	cmake --preset install -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --build --preset install
+	cmake --install build/install
+
+uninstall:
+	scripts/uninstall.sh build/install/install_manifest.txt
+
+# Debian packages, in build/package.
+package:
+	scripts/package.sh
+
+package-test: package
+	scripts/setup.sh scripts/packages-package.txt
+	tests/packaging/chroot.sh build/package
 
 run: setup
 	cmake --preset release >/dev/null

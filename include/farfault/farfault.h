@@ -7,7 +7,14 @@
  *
  * Functions that can fail return 0 or a negative errno. Where they take a `struct ff_error *`, they
  * also return one line that says what is wrong and what would be right (NULL: not wanted). The
- * library never prints, exits or aborts. */
+ * library never prints, exits or aborts.
+ *
+ * A struct that the caller allocates may get more members in a later version, at its end, and an older
+ * program goes on working without being compiled again: an inline function of this header tells the
+ * library how large the caller's struct is, which the functions named ff_*_sized() take as `size`. A
+ * member that the caller's struct lacks has its default, and is not returned. One that the library does
+ * not know must be zero (else -E2BIG), and is returned as zero. struct ff_error, struct ff_link and
+ * struct ff_work stay as they are. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 
@@ -55,6 +62,7 @@ typedef void (*ff_log_fn)(void *user, enum ff_log_level level, const char *messa
 /* The configuration of a context. ff_config_init() fills in the defaults; strings are borrowed
  * during ff_open(). */
 struct ff_config {
+    size_t size; /* of the caller's struct; ff_config_init() sets it */
     /* "auto" (the default), "nvidia-1:thrashing=0", ... : see `farfault list systems` */
     const char *system;
     const char *policy_file; /* shared object with more policies, or NULL */
@@ -88,11 +96,14 @@ struct ff_config {
     void *log_user;
 };
 
-FF_API void ff_config_init(struct ff_config *config);
+FF_API void ff_config_init_sized(struct ff_config *config, size_t size);
+static inline void ff_config_init(struct ff_config *config) {
+    ff_config_init_sized(config, sizeof *config);
+}
 
 /* Sets one entry from text: "memory", "256M". Names are those of the FARFAULT_* environment
  * variables in lower case (`farfault run --help`). `value` must outlive the config. -EINVAL:
- * unknown name or bad value. */
+ * unknown name or bad value, or the caller's struct has no such member. */
 FF_API int ff_config_set(struct ff_config *config, const char *name, const char *value,
                          struct ff_error *error);
 
@@ -103,7 +114,7 @@ FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error 
  * known one. */
 FF_API int ff_environment_check(struct ff_error *error);
 
-/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature.
+/* -EINVAL: bad configuration. -E2BIG: it sets a member that this version does not know. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature.
  * -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors of the recording's file are those of
  * ff_trace_create(). The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
@@ -189,8 +200,12 @@ struct ff_launch {
     const uint8_t *strides;
     size_t operand_count;
 };
-/* -EINVAL: no kernel, empty grid, or an operand that is not managed. -ENOMEM. */
-FF_API int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *launch);
+/* -EINVAL: no kernel, empty grid, or an operand that is not managed. -E2BIG, -ENOMEM. */
+FF_API int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *launch,
+                                  size_t size);
+static inline int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *launch) {
+    return ff_kernel_launch_sized(stream, launch, sizeof *launch);
+}
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
  * begins, and ends, on the device. `identity` is a hash of name and arguments; launches with the same
@@ -261,7 +276,10 @@ FF_API int ff_memory_limit(struct ff_context *context, uint32_t device, uint64_t
  * parts of their operands. Negative if no launch named operands. */
 FF_API double ff_stats_hit_rate(const struct ff_stats *stats);
 
-FF_API void ff_stats_read(struct ff_context *context, struct ff_stats *out);
+FF_API void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size);
+static inline void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
+    ff_stats_read_sized(context, out, sizeof *out);
+}
 
 /* Verifies every invariant now. 0; or -EUCLEAN with the first broken invariant, now or, with config.check, at any
  * time before. A broken invariant is a defect of farfault, and results may be wrong. */
@@ -276,7 +294,12 @@ struct ff_found {
     char text[160];
 };
 /* False: there are no more. */
-FF_API bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out);
+FF_API bool ff_finding_read_sized(struct ff_context *context, uint32_t index, struct ff_found *out,
+                                  size_t size);
+static inline bool ff_finding_read(struct ff_context *context, uint32_t index,
+                                   struct ff_found *out) {
+    return ff_finding_read_sized(context, index, out, sizeof *out);
+}
 
 /* What moved for launches of one kernel, or of one allocation. */
 struct ff_moved {
@@ -295,12 +318,13 @@ struct ff_moved {
 
 #define FF_MOVED_MAX 16u
 
-/* The worst come first: in the order of their stalls, then of the bytes that moved. */
+/* The worst come first: in the order of their stalls, then of the bytes that moved. Only struct ff_moved
+ * may grow. */
 struct ff_moved_list {
     uint32_t count;
-    struct ff_moved worst[FF_MOVED_MAX];
     uint32_t rest_count;  /* those that are not in `worst`, */
     struct ff_moved rest; /* added up: no name and no number; of kernels no size either */
+    struct ff_moved worst[FF_MOVED_MAX];
 };
 
 enum ff_moved_by {
@@ -309,12 +333,19 @@ enum ff_moved_by {
 };
 
 /* Faults and moves outside of launches count for allocations only. What left a device counts for the kernel that ran
- * there then, what came for the one that it came for. */
-FF_API void ff_moved_read(struct ff_context *context, enum ff_moved_by by,
-                          struct ff_moved_list *out);
+ * there then, what came for the one that it came for. `size` is that of a struct ff_moved. */
+FF_API void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by,
+                                struct ff_moved_list *out, size_t size);
+static inline void ff_moved_read(struct ff_context *context, enum ff_moved_by by,
+                                 struct ff_moved_list *out) {
+    ff_moved_read_sized(context, by, out, sizeof out->rest);
+}
 
 /* For tables of fewer lines: adds all but names and numbers. */
-FF_API void ff_moved_add(struct ff_moved *to, const struct ff_moved *more);
+FF_API void ff_moved_add_sized(struct ff_moved *to, const struct ff_moved *more, size_t size);
+static inline void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {
+    ff_moved_add_sized(to, more, sizeof *to);
+}
 
 /* The choices made at run time, for reports: "MOVE, adaptive, userfaultfd", valid until
  * ff_close(). */

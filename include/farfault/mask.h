@@ -24,7 +24,7 @@
 
 /* 64-byte aligned: one cache line, one AVX-512 register. */
 struct ff_mask {
-    _Alignas(64) uint64_t word[FF_MASK_WORDS];
+    uint64_t word[FF_MASK_WORDS] __attribute__((aligned(64)));
 };
 
 /* Eight words are a few vector instructions, if the compiler unrolls the loop. */

@@ -32,6 +32,7 @@
 
 #include <farfault/extensions.h>
 #include <farfault/view.h>
+#include <string.h>
 
 struct ff_error;
 
@@ -218,10 +219,15 @@ static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_ad
  * block id that is not valid is passed over. */
 static inline bool ff_advise_block(struct ff_advice_list *list, const struct ff_view *view,
                                    enum ff_action action, uint32_t block, uint32_t tier) {
-    struct ff_advice advice = {.action = action, .block = block, .tier = tier, .launch = FF_NONE};
+    struct ff_advice advice;
     if (block >= view->block_limit || view->blocks[block].page_count == 0)
         return true;
     struct ff_mask there = ff_view_expected(view, tier, block);
+    memset(&advice, 0, sizeof advice);
+    advice.action = action;
+    advice.block = block;
+    advice.tier = tier;
+    advice.launch = FF_NONE;
     advice.pages = ff_view_pages(view, block);
     if (action == FF_BRING)
         advice.pages = ff_mask_minus(&advice.pages, &there);
@@ -281,7 +287,9 @@ struct ff_victim_list {
 static inline bool ff_victim_add(struct ff_victim_list *list, uint32_t block) {
     if (list->count == list->capacity)
         return false;
-    list->items[list->count++] = (struct ff_victim){.block = block};
+    struct ff_victim *victim = &list->items[list->count++];
+    memset(victim, 0, sizeof *victim);
+    victim->block = block;
     return true;
 }
 
@@ -421,6 +429,11 @@ struct ff_policy_module {
     const struct ff_discard_policy *discard;
 };
 
-extern __attribute__((visibility("default"))) const struct ff_policy_module ff_policy_module;
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+    __attribute__((visibility("default"))) const struct ff_policy_module ff_policy_module;
 
 #endif

@@ -55,10 +55,11 @@ struct ff_trace_event {
     uint32_t ctas, warps, cta, warp;
     uint32_t pc, instructions; /* instructions of the warp since its last access */
     bool write;
-    /* Of a fault in a driver's log; 0: unknown. The device's clock; which batch it was in, counted from 1; entries of
-     * the batch that were merged into this one; what raised it */
+    /* Of a fault in a driver's log; 0: unknown. Entries of its batch that were merged into this one; the device's
+     * clock; which batch it was in, counted from 1; what raised it */
+    uint32_t instances;
     uint64_t gpu_ns, batch;
-    uint32_t instances, utlb, gpc;
+    uint32_t utlb, gpc;
 };
 
 /* Where a trace comes from. */
@@ -79,11 +80,20 @@ struct ff_trace_reader;
 /* Starts a file. Its name is PATH.PID-N.part until ff_trace_finish() renames it to PATH, so that an
  * incomplete trace is never mistaken for a complete one. A killed process leaves the .part file, which can
  * be read up to where it breaks off. The functions of a writer return 0 or negative errno; -ENOSPC: the disk
- * is full; -EEXIST: PATH exists and is not a regular file. One thread at a time may use a writer. */
-FF_API int ff_trace_create(const char *path, const struct ff_trace_info *info,
-                           struct ff_trace_writer **out);
-/* -EINVAL: an unknown kind, or a time before the last one. */
-FF_API int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event);
+ * is full; -EEXIST: PATH exists and is not a regular file; -E2BIG. One thread at a time may use a writer. */
+FF_API int ff_trace_create_sized(const char *path, const struct ff_trace_info *info, size_t size,
+                                 struct ff_trace_writer **out);
+static inline int ff_trace_create(const char *path, const struct ff_trace_info *info,
+                                  struct ff_trace_writer **out) {
+    return ff_trace_create_sized(path, info, sizeof *info, out);
+}
+/* -EINVAL: an unknown kind, or a time before the last one. -E2BIG. */
+FF_API int ff_trace_write_sized(struct ff_trace_writer *writer, const struct ff_trace_event *event,
+                                size_t size);
+static inline int ff_trace_write(struct ff_trace_writer *writer,
+                                 const struct ff_trace_event *event) {
+    return ff_trace_write_sized(writer, event, sizeof *event);
+}
 /* Ends the file. The first error of any earlier call is returned again, and the file removed. */
 FF_API int ff_trace_finish(struct ff_trace_writer *writer);
 /* Ends the file and removes it. */
@@ -91,12 +101,20 @@ FF_API void ff_trace_abandon(struct ff_trace_writer *writer);
 
 /* -ENOENT, -EACCES; -EBADMSG: not a trace, damaged or truncated (the message says which); -ENOTSUP: a
  * newer version. `info` may be NULL. */
-FF_API int ff_trace_open(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
-                         struct ff_error *error);
+FF_API int ff_trace_open_sized(const char *path, struct ff_trace_reader **out,
+                               struct ff_trace_info *info, size_t size, struct ff_error *error);
+static inline int ff_trace_open(const char *path, struct ff_trace_reader **out,
+                                struct ff_trace_info *info, struct ff_error *error) {
+    return ff_trace_open_sized(path, out, info, sizeof *info, error);
+}
 /* 1: an event; 0: the end; or negative errno as above, and again at every further call. Events before a
  * damaged place are read first. Needs no memory beyond what ff_trace_open() has allocated. */
-FF_API int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
-                         struct ff_error *error);
+FF_API int ff_trace_read_sized(struct ff_trace_reader *reader, struct ff_trace_event *out,
+                               size_t size, struct ff_error *error);
+static inline int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
+                                struct ff_error *error) {
+    return ff_trace_read_sized(reader, out, sizeof *out, error);
+}
 FF_API void ff_trace_close(struct ff_trace_reader *reader);
 
 #ifdef __cplusplus

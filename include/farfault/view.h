@@ -55,6 +55,9 @@ struct ff_tier_pages {
     struct ff_mask remote;   /* absent pages that the tier uses from where they are */
 };
 
+#pragma GCC diagnostic push
+/* C++ has no array of unknown length at a struct's end */
+#pragma GCC diagnostic ignored "-Wpedantic"
 /* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
  * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
  * anywhere. What every miss looks at lies together, from `evicted` to `dirty`. */
@@ -68,6 +71,7 @@ struct ff_facts {
     uint8_t pinned;                /* not to leave now, if anything else can */
     struct ff_tier_pages tier[];   /* [tier_count] */
 };
+#pragma GCC diagnostic pop
 
 /* The end of the record, behind the tiers: only where memory is allocated by the page, or the backend shows
  * accesses. */
@@ -82,8 +86,6 @@ struct ff_page_facts {
 static inline size_t ff_facts_size(uint32_t tier_count) {
     return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
 }
-_Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512,
-               "with one device, a live backend's records are at most 512 bytes");
 
 /* In place of a frame: the block is split, each of its leaves lies for itself; see ff_view.leaf_frame. */
 #define FF_SPLIT (UINT32_MAX - 1)
@@ -199,7 +201,7 @@ static inline uint64_t ff_view_faults_ns(const struct ff_view *view, uint32_t ti
 }
 
 static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, uint32_t block) {
-    return (const void *)(view->facts + block * view->facts_size);
+    return (const struct ff_facts *)(const void *)(view->facts + block * view->facts_size);
 }
 
 /* By page: the block's pages that are on their way to a device. Otherwise none. */
@@ -207,7 +209,7 @@ static inline struct ff_mask ff_view_coming(const struct ff_view *view, uint32_t
     const unsigned char *facts = view->facts + block * view->facts_size;
     return view->by_page
                ? ((const struct ff_page_facts *)(const void *)(facts + view->page_facts_at))->coming
-               : (struct ff_mask){{0}};
+               : __extension__(struct ff_mask){{0}};
 }
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,

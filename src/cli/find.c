@@ -42,7 +42,11 @@ static int find(const char *what, const char *const places[], const char *name,
 }
 
 int ff__find_preload(char out[PATH_MAX]) {
-    static const char *const places[] = {"", "../" FARFAULT_LIBRARY_FOLDER "/", NULL};
+    if (!FARFAULT_HAS_OPENCL)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "this farfault is built without OpenCL, and runs no programs; build it "
+                            "where the headers and the loader of OpenCL are installed");
+    static const char *const places[] = {"", FARFAULT_LIBRARY_FOLDER, NULL};
     int status = find("the library", places, PRELOAD, out);
     if (!status && strpbrk(out, " :"))
         status = ff__complain(FF__EXIT_FAILURE,
@@ -53,7 +57,7 @@ int ff__find_preload(char out[PATH_MAX]) {
 }
 
 int ff__find_data(const char *name, char out[PATH_MAX]) {
-    static const char *const places[] = {"data/", "../" FARFAULT_DATA_FOLDER "/farfault/", NULL};
+    static const char *const places[] = {"data/", FARFAULT_DATA_FOLDER, NULL};
     return find("the data", places, name, out);
 }
 
@@ -67,7 +71,6 @@ int ff__find_gpu(const char *spec, int status, struct ff__gpu *out) {
 }
 
 int ff__find_program(const char *name, char out[PATH_MAX]) {
-    static const char *const places[] = {"programs/",
-                                         "../" FARFAULT_LIBRARY_FOLDER "/farfault/programs/", NULL};
+    static const char *const places[] = {"programs/", FARFAULT_LIBRARY_FOLDER "programs/", NULL};
     return find("the bundled program", places, name, out);
 }

@@ -5,7 +5,6 @@
 #include "cli/scores.h"
 #include "cli/specs.h"
 #include "cli/training_data.h"
-#include "learn/blas/blas.h"
 #include "learn/predictor.h"
 #include "report/table.h"
 
@@ -236,7 +235,7 @@ int ff__predict(int argc, char **argv) {
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)
         return status;
-    ff__blas_use();
+    ff__training_begin();
     status = predict(&options);
     ff__options_free(&options);
     return status;

@@ -3,7 +3,9 @@
 #include "cli/cli.h"
 #include "policy/registry.h"
 
+#if FARFAULT_HAS_OPENCL
 #include <CL/cl.h>
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +63,7 @@ int ff__probe_device(const struct ff__options *options, const struct ff_config *
 #define PLATFORMS_MAX 16
 #define FEW_FILES     64 /* a runtime opens some */
 
+#if FARFAULT_HAS_OPENCL
 /* Writes the version of PoCL; false without it. */
 static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
     void *loader = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -82,6 +85,12 @@ static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
     }
     return false;
 }
+#else
+static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
+    (void)version;
+    return false;
+}
+#endif
 
 /* What is to be done about it is another thing if the runtime may be there and could not be opened. */
 static int complain_opencl(void) {

@@ -6,7 +6,6 @@
 #include "cli/find.h"
 #include "cli/repro_runs.h"
 #include "cli/training_job.h"
-#include "learn/blas/blas.h"
 #include "learn/predictor.h"
 #include "report/json.h"
 
@@ -179,7 +178,7 @@ static struct ff__repro_found found_by_job(void *self, unsigned index) {
 
 static int run_all(struct work *work) {
     const struct ff__repro_runs runs = {work->count, run_job, name_job, found_by_job, work};
-    ff__blas_use();
+    ff__training_begin();
     return ff__repro_run_all(work->plan, &runs);
 }
 

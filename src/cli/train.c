@@ -3,7 +3,6 @@
 #include "cli/options.h"
 #include "cli/scores.h"
 #include "cli/training_job.h"
-#include "learn/blas/blas.h"
 #include "learn/finetune_score.h"
 #include "learn/hlsh.h"
 #include "learn/online.h"
@@ -283,7 +282,7 @@ int ff__train(int argc, char **argv) {
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)
         return status;
-    ff__blas_use();
+    ff__training_begin();
     signal(SIGINT, interrupt);
     status = train(&options);
     ff__options_free(&options);

@@ -5,6 +5,7 @@
 #include "cli/find.h"
 #include "cli/options.h"
 #include "cli/specs.h"
+#include "learn/blas/blas.h"
 
 #include <errno.h>
 #include <string.h>
@@ -142,4 +143,9 @@ int ff__training_data_record(const struct ff__training_data *data, unsigned firs
     ff__corpus_fini(corpus);
     return ff__complain(status == -ENOENT || status == -EINVAL ? FF__EXIT_USAGE : FF__EXIT_FAILURE,
                         "%s", error.message[0] ? error.message : strerror(-status));
+}
+
+void ff__training_begin(void) {
+    if (!ff__blas_use())
+        ff__complain(0, "this farfault is built without OpenBLAS: training takes much longer");
 }

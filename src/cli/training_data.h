@@ -34,4 +34,7 @@ void ff__training_data_free(struct ff__training_data *data);
 int ff__training_data_record(const struct ff__training_data *data, unsigned first, unsigned count,
                              struct ff__corpus *corpus);
 
+/* Before anything is trained: products are done with a BLAS, or one line says that there is none. */
+void ff__training_begin(void);
+
 #endif

@@ -195,6 +195,10 @@ uint64_t ff__memory_shown(void) {
     return room > config->memory ? room : config->memory;
 }
 
+size_t ff__size_allowed(size_t size) {
+    return size > ff__memory_shown() ? SIZE_MAX : size;
+}
+
 /* Replaces what the real call has put into `value`. */
 static void adjust(cl_device_info what, void *value) {
     const cl_device_type stand_in = CL_DEVICE_TYPE_GPU;
@@ -209,7 +213,7 @@ static void adjust(cl_device_info what, void *value) {
     case CL_DEVICE_GLOBAL_MEM_SIZE:
         *bytes = ff__memory_shown();
         break;
-    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL's limit is higher (opencl_limits.c) */
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL's is higher with opencl_limits.c */
         *bytes = smaller(*bytes, ff__memory_shown());
         break;
     case CL_DEVICE_HOST_UNIFIED_MEMORY:

@@ -61,8 +61,6 @@ __attribute__((format(printf, 1, 2))) void ff__say(const char *format, ...);
 /* Bytes of memory that a program may plan with, and of the largest allocation. */
 uint64_t ff__memory_shown(void);
 
-/* ---- opencl_limits.c ---- */
-
 /* A size that the real call judges as the device's limit does: what is above that becomes too large for any. */
 size_t ff__size_allowed(size_t size);
 

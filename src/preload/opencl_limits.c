@@ -21,10 +21,6 @@
 /* PoCL keeps so much for the system. */
 #define KEPT_BACK (UINT64_C(2) << 30)
 
-size_t ff__size_allowed(size_t size) {
-    return size > ff__memory_shown() ? SIZE_MAX : size;
-}
-
 static void *find(const char *name) {
     void *library = dlopen(HWLOC_SONAME, RTLD_LAZY | RTLD_NOLOAD);
     void *found = library ? dlsym(library, name) : NULL;

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <farfault/mask.h>
@@ -18,8 +19,9 @@
 #define ADDRESS_DEFAULT (UINT64_C(512) << 30)
 #define SPIN_DEFAULT_NS 50000u /* ours: about what waking an idle virtual CPU costs */
 
-void ff_config_init(struct ff_config *config) {
-    *config = (struct ff_config){
+void ff_config_init_sized(struct ff_config *config, size_t size) {
+    const struct ff_config initial = {
+        .size = size,
         .system = "auto",
         .memory = MEMORY_DEFAULT,
         .granule = FF_BLOCK_SIZE,
@@ -28,6 +30,7 @@ void ff_config_init(struct ff_config *config) {
         .address_space = ADDRESS_DEFAULT,
         .seed = 1,
     };
+    ff__sized_put(config, size, &initial, sizeof initial);
 }
 
 /* ---- one reader a kind of value ---- */
@@ -173,6 +176,11 @@ int ff_config_set(struct ff_config *config, const char *name, const char *value,
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (strcmp(entries[i].name, name) != 0)
             continue;
+        if (entries[i].offset >= config->size)
+            return ff__fail(error, -EINVAL,
+                            "%s=%s: not known to this program, which was compiled against an older "
+                            "farfault.h; compile it again",
+                            name, value);
         if (entries[i].read(value, (char *)config + entries[i].offset) == 0)
             return 0;
         return ff__fail(error, -EINVAL, "%s=%s: must be %s", name, value, entries[i].expected);

@@ -3,12 +3,26 @@
 
 #include "backend/live.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MEMORY_MIN (2 * FF_BLOCK_SIZE)
+
+/* The caller's configuration, with the defaults of what its struct does not have. */
+static int take_config(struct ff_config *to, const struct ff_config *from, struct ff_error *error) {
+    ff_config_init(to);
+    if (from->size == 0)
+        return ff__fail(error, -EINVAL, "the configuration is empty: ff_config_init() sets it up");
+    if (ff__sized_get(to, sizeof *to, from, from->size))
+        return ff__fail(
+            error, -E2BIG,
+            "the program sets what this libfarfault does not know; install a newer one");
+    to->size = sizeof *to;
+    return 0;
+}
 
 static int check_config(const struct ff_config *config, struct ff_error *error) {
     if (config->memory < MEMORY_MIN)
@@ -127,18 +141,21 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
 
 /* ---- contexts ---- */
 
-int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error) {
+int ff_open(const struct ff_config *wanted, struct ff_context **out, struct ff_error *error) {
+    struct ff_config config;
     struct ff_error unwanted;
     error = error ? error : &unwanted;
     error->message[0] = '\0';
-    int status = check_config(config, error);
+    int status = take_config(&config, wanted, error);
+    if (!status)
+        status = check_config(&config, error);
     if (status)
         return status;
     struct ff_context *context = aligned_alloc(64, (sizeof *context + 63) / 64 * 64);
     if (!context)
         return ff__fail(error, -ENOMEM, "no memory for a context");
     memset(context, 0, sizeof *context);
-    context->config = *config;
+    context->config = config;
     context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     status = init_tables(context, error);

@@ -1,6 +1,8 @@
 /* What policies have found out, by the names of kernels and the sizes of ranges. */
 #include "runtime/context.h"
 
+#include "base/sized.h"
+
 #include <string.h>
 
 static void put_names(const struct ff_context *context, const struct ff_finding *finding,
@@ -18,15 +20,17 @@ static void put_names(const struct ff_context *context, const struct ff_finding 
     }
 }
 
-bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out) {
+bool ff_finding_read_sized(struct ff_context *context, uint32_t index, struct ff_found *out,
+                           size_t size) {
     struct ff_finding finding;
-    *out = (struct ff_found){.has_range = false};
+    struct ff_found named = {.has_range = false};
     pthread_mutex_lock(&context->pipeline.lock);
     bool found = ff__engine_finding(&context->engine, index, &finding);
     if (found) {
-        put_names(context, &finding, out);
-        memcpy(out->text, finding.text, sizeof out->text);
+        put_names(context, &finding, &named);
+        memcpy(named.text, finding.text, sizeof named.text);
     }
     pthread_mutex_unlock(&context->pipeline.lock);
+    ff__sized_put(out, size, &named, sizeof named);
     return found;
 }

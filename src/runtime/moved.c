@@ -2,6 +2,7 @@
 #include "runtime/slab.h"
 
 #include "base/lazy.h"
+#include "base/sized.h"
 #include "runtime/context.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static bool is_worse(const struct ff_moved *a, const struct ff_moved *b) {
     return a->bytes_in + a->bytes_out > b->bytes_in + b->bytes_out;
 }
 
-void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {
+static void add(struct ff_moved *to, const struct ff_moved *more) {
     to->size += more->size;
     to->touched += more->touched;
     to->launches += more->launches;
@@ -44,13 +45,21 @@ void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {
     to->stall_ns += more->stall_ns;
 }
 
+void ff_moved_add_sized(struct ff_moved *to, const struct ff_moved *more, size_t size) {
+    struct ff_moved sum = {.number = 0}, one = {.number = 0};
+    ff__sized_get(&sum, sizeof sum, to, size);
+    ff__sized_get(&one, sizeof one, more, size);
+    add(&sum, &one);
+    memcpy(to, &sum, size < sizeof sum ? size : sizeof sum);
+}
+
 /* If there is no room for one more among the worst, the least of them goes to the rest. */
 static void insert(struct ff_moved_list *list, const struct ff_moved *item) {
     uint32_t place = list->count;
     while (place > 0 && is_worse(item, &list->worst[place - 1]))
         place--;
     if (list->count == FF_MOVED_MAX) {
-        ff_moved_add(&list->rest, place == FF_MOVED_MAX ? item : &list->worst[FF_MOVED_MAX - 1]);
+        add(&list->rest, place == FF_MOVED_MAX ? item : &list->worst[FF_MOVED_MAX - 1]);
         list->rest_count++;
     } else {
         list->count++;
@@ -195,12 +204,24 @@ static void list_allocations(const struct ff_context *context, struct ff_moved_l
             list_one(context, &slab->of[page], out);
 }
 
-void ff_moved_read(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out) {
-    *out = (struct ff_moved_list){.count = 0};
+/* The caller's items are of another size than ours, if its farfault.h is of another version. */
+static void put_list(struct ff_moved_list *out, size_t size, const struct ff_moved_list *list) {
+    char *item = (char *)&out->rest;
+    out->count = list->count;
+    out->rest_count = list->rest_count;
+    ff__sized_put(item, size, &list->rest, sizeof list->rest);
+    for (uint32_t i = 0; i < FF_MOVED_MAX; i++)
+        ff__sized_put(item += size, size, &list->worst[i], sizeof list->worst[i]);
+}
+
+void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out,
+                         size_t size) {
+    struct ff_moved_list list = {.count = 0};
     pthread_mutex_lock(&context->pipeline.lock);
     if (by == FF_MOVED_BY_KERNEL)
-        list_kernels(context, out);
+        list_kernels(context, &list);
     else
-        list_allocations(context, out);
+        list_allocations(context, &list);
     pthread_mutex_unlock(&context->pipeline.lock);
+    put_list(out, size, &list);
 }

@@ -1,18 +1,21 @@
 /* What has become of a context's run. */
 #include "runtime/context.h"
 
+#include "base/sized.h"
+
 const char *ff_context_describe(struct ff_context *context) {
     return context->description.text;
 }
 
-void ff_stats_read(struct ff_context *context, struct ff_stats *out) {
-    *out = ff__pipeline_stats(&context->pipeline);
+void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size) {
+    struct ff_stats stats = ff__pipeline_stats(&context->pipeline);
     pthread_mutex_lock(&context->pipeline.lock);
-    out->allocated = context->allocations.pages * FF_PAGE_SIZE;
-    out->allocated_peak = context->allocations.peak * FF_PAGE_SIZE;
+    stats.allocated = context->allocations.pages * FF_PAGE_SIZE;
+    stats.allocated_peak = context->allocations.peak * FF_PAGE_SIZE;
     pthread_mutex_unlock(&context->pipeline.lock);
-    out->host_held = context->backend->host_held(context->self);
-    ff__share_stats(&context->share, out);
+    stats.host_held = context->backend->host_held(context->self);
+    ff__share_stats(&context->share, &stats);
+    ff__sized_put(out, size, &stats, sizeof stats);
 }
 
 int ff_check(struct ff_context *context, struct ff_error *error) {

@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 
 #include "base/map.h"
+#include "base/sized.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -249,17 +250,15 @@ static bool operands_managed(struct ff_context *context, const struct ff_launch 
     return true;
 }
 
-int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
-    struct ff__workers *workers = stream->workers;
-    if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
-        return -EINVAL;
+/* A copy of it and of all that it points to, in one piece of memory; NULL: there is none. */
+static struct launch *copy_launch(const struct ff_launch *what, uint32_t workers) {
     size_t operands = what->operand_count * sizeof(void *);
     size_t arguments = (what->argument_size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     size_t name = what->name ? strlen(what->name) + 1 : 0;
     size_t strides = what->strides ? what->operand_count : 0;
     struct launch *launch = calloc(1, sizeof *launch + arguments + operands + name + strides);
     if (!launch)
-        return -ENOMEM;
+        return NULL;
     launch->what = *what;
     launch->identity = identify(what);
     if (what->argument_size)
@@ -273,7 +272,21 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
             memcpy(launch->memory + arguments + operands + name, what->strides, strides);
     launch->what.operands = (const void *const *)(void *)(launch->memory + arguments);
     if (launch->what.chunk == 0)
-        launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;
+        launch->what.chunk = what->grid / (4 * (size_t)workers) + 1;
+    return launch;
+}
+
+int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *wanted, size_t size) {
+    struct ff__workers *workers = stream->workers;
+    struct ff_launch what = {.name = NULL};
+    int status = ff__sized_get(&what, sizeof what, wanted, size);
+    if (status)
+        return status;
+    if (!what.kernel || what.grid == 0 || !operands_managed(workers->context, &what))
+        return -EINVAL;
+    struct launch *launch = copy_launch(&what, workers->count);
+    if (!launch)
+        return -ENOMEM;
     pthread_mutex_lock(&workers->lock);
     if (stream->last)
         stream->last->next = launch;

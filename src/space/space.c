@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+_Static_assert(sizeof(struct ff_facts) + 2 * sizeof(struct ff_tier_pages) <= 512,
+               "with one device, a live backend's records are at most 512 bytes");
+
 /* A run of free windows. */
 struct ff__hole {
     uint32_t first, count;

@@ -1,5 +1,6 @@
 /* Reading traces, from files of which nothing is believed. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "trace/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
@@ -147,12 +148,16 @@ int ff__trace_open_fd(int fd, const char *path, struct ff_trace_reader **out,
     return status;
 }
 
-int ff_trace_open(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
-                  struct ff_error *error) {
+int ff_trace_open_sized(const char *path, struct ff_trace_reader **out, struct ff_trace_info *info,
+                        size_t size, struct ff_error *error) {
+    struct ff_trace_info read;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait */
     if (fd < 0)
         return ff__fail(error, -errno, "%s: %s", path, strerror(errno));
-    return ff__trace_open_fd(fd, path, out, info, error);
+    int status = ff__trace_open_fd(fd, path, out, &read, error);
+    if (!status && info)
+        ff__sized_put(info, size, &read, sizeof read);
+    return status;
 }
 
 void ff_trace_close(struct ff_trace_reader *reader) {
@@ -230,10 +235,14 @@ static int next_event(struct ff_trace_reader *reader, struct ff_trace_event *out
     return 1;
 }
 
-int ff_trace_read(struct ff_trace_reader *reader, struct ff_trace_event *out,
-                  struct ff_error *error) {
+int ff_trace_read_sized(struct ff_trace_reader *reader, struct ff_trace_event *out, size_t size,
+                        struct ff_error *error) {
+    struct ff_trace_event event;
+    bool same = size == sizeof event;
     if (reader->status > 0)
-        reader->status = next_event(reader, out);
+        reader->status = next_event(reader, same ? out : &event);
+    if (reader->status > 0 && !same)
+        ff__sized_put(out, size, &event, sizeof event);
     if (reader->status < 0 && error)
         *error = reader->failure;
     return reader->status;

@@ -1,5 +1,6 @@
 #include "trace/writer.h"
 
+#include "base/sized.h"
 #include "trace/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
@@ -69,10 +70,14 @@ static int init(struct ff_trace_writer *writer, const char *path,
     return status;
 }
 
-int ff_trace_create(const char *path, const struct ff_trace_info *info,
-                    struct ff_trace_writer **out) {
+int ff_trace_create_sized(const char *path, const struct ff_trace_info *wanted, size_t size,
+                          struct ff_trace_writer **out) {
+    struct ff_trace_info info = {.memory = 0};
+    int status = ff__sized_get(&info, sizeof info, wanted, size);
+    if (status)
+        return status;
     struct ff_trace_writer *writer = calloc(1, sizeof *writer);
-    int status = writer ? init(writer, path, info) : -ENOMEM;
+    status = writer ? init(writer, path, &info) : -ENOMEM;
     if (status && writer)
         release(writer);
     if (!status)
@@ -131,7 +136,7 @@ static int write_end(struct ff_trace_writer *writer) {
 
 /* ---- events ---- */
 
-int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event) {
+static int write_event(struct ff_trace_writer *writer, const struct ff_trace_event *event) {
     if (writer->status)
         return writer->status;
     if ((unsigned)event->kind >= FF_TRACE_KINDS || event->time_ns < writer->last_ns)
@@ -143,6 +148,15 @@ int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *
     writer->last_ns = event->time_ns;
     ff__trace_encode(&writer->encoder, event);
     return 0;
+}
+
+int ff_trace_write_sized(struct ff_trace_writer *writer, const struct ff_trace_event *event,
+                         size_t size) {
+    struct ff_trace_event whole = {.kind = FF_TRACE_RANGE};
+    if (size == sizeof whole)
+        return write_event(writer, event);
+    int status = ff__sized_get(&whole, sizeof whole, event, size);
+    return status ? status : write_event(writer, &whole);
 }
 
 int ff_trace_finish(struct ff_trace_writer *writer) {

@@ -1,28 +1,47 @@
 #!/bin/sh
-# An installed farfault works from where it is. Usage: test_install.sh FOLDER CMAKE BUILD LIBRARY_FOLDER CC SOURCE
+# An installed farfault works from where it is, others' projects find it, and it goes without a trace.
+# Usage: test_install.sh FOLDER CMAKE BUILD LIBRARY_FOLDER SOURCE
 set -eu
-prefix=$1/prefix library=$1/prefix/$4 cc=$5 source=$6
-rm -rf "$1"
-mkdir -p "$1"
-"$2" --install "$3" --prefix "$prefix" >/dev/null
+folder=$1 cmake=$2 build=$3 source=$5
+prefix=$1/prefix library=$1/prefix/$4
+rm -rf "$folder"
+mkdir -p "$folder"
+"$cmake" --install "$build" --prefix "$prefix" >/dev/null
 farfault=$prefix/bin/farfault
 
-# the preload uses the library beside it
-ldd "$library/libfarfault-opencl.so" | grep -qF "$library/libfarfault.so "
+# the preload uses the library above it, by the name that stays as long as programs need not be linked again
+ldd "$library/farfault/libfarfault-opencl.so" | grep -qF "$library/farfault/../libfarfault.so.0 "
 
 [ "$("$farfault" list programs | wc -l)" -eq "$(($(ls "$library/farfault/programs" | wc -l) + 1))" ]
+[ -s "$prefix/share/man/man1/farfault-run.1" ]
+[ -s "$prefix/share/bash-completion/completions/farfault" ]
+[ -s "$prefix/share/zsh/site-functions/_farfault" ]
 
-# C programs find headers and libraries, the static one too
-"$cc" -I "$prefix/include" -o "$1/shared" "$source" -L "$library" -lfarfault -Wl,-rpath,"$library"
-"$cc" -I "$prefix/include" -o "$1/static" "$source" "$library/libfarfault.a" -lzstd -lpthread -ldl -lm
+# C and C++ projects find headers and libraries: with pkg-config, the static one too, and with CMake
+export PKG_CONFIG_PATH="$library/pkgconfig"
+[ "$(pkg-config --modversion farfault)" = "$(sed -n 's/^project(farfault VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")" ]
+saxpy=$source/examples/embed/saxpy.c
+consumer=$source/tests/packaging/consumer
+cc -o "$folder/shared" "$saxpy" $(pkg-config --cflags --libs farfault) -Wl,-rpath,"$library"
+cc -static -o "$folder/static" "$saxpy" $(pkg-config --static --cflags --libs farfault)
+c++ -std=c++17 -o "$folder/count" "$consumer/count.cpp" $(pkg-config --cflags --libs farfault) -Wl,-rpath,"$library"
+"$cmake" -S "$consumer" -B "$folder/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DSAXPY="$saxpy" >/dev/null
+"$cmake" --build "$folder/consumer" >/dev/null
 
 cd /
-if ! "$farfault" run --quiet -- true 2>"$1/err" && grep userfaultfd "$1/err"; then
+if ! "$farfault" run --quiet -- true 2>"$folder/err" && grep userfaultfd "$folder/err"; then
     exit 77
 fi
-"$1/shared" | grep 'verified: yes'
-"$1/static" | grep 'verified: yes'
-"$farfault" run --json="$1/summary" --memory 8M -- "$library/farfault/programs/streamtriad" --size 12M --check |
+for program in shared static count consumer/saxpy consumer/count; do
+    "$folder/$program" | grep 'verified: yes'
+done
+"$farfault" run --json="$folder/summary" --memory 8M -- "$library/farfault/programs/streamtriad" --size 12M --check |
     grep 'verified: yes'
-grep -q '"mode": "managed"' "$1/summary"
+grep -q '"mode": "managed"' "$folder/summary"
 "$farfault" compare --systems nvidia --size 12M --runs 1 streamtriad
+
+# what was installed goes, and what was not stays
+touch "$prefix/bin/other"
+"$source/scripts/uninstall.sh" "$build/install_manifest.txt"
+[ "$(find "$prefix" ! -type d)" = "$prefix/bin/other" ] || { find "$prefix" ! -type d; exit 1; }
+[ -z "$(find "$prefix" -type d -name farfault)" ]

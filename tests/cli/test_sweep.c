@@ -88,14 +88,15 @@ WEAK double ff__sim_ipc(const struct ff__sim_result *result, const struct ff__gp
     return (double)result->instructions + gpu->sms;
 }
 
-WEAK int ff_trace_create(const char *path, const struct ff_trace_info *info,
-                         struct ff_trace_writer **out) {
-    (void)path, (void)info, (void)out;
+WEAK int ff_trace_create_sized(const char *path, const struct ff_trace_info *info, size_t size,
+                               struct ff_trace_writer **out) {
+    (void)path, (void)info, (void)size, (void)out;
     return -EACCES;
 }
 
-WEAK int ff_trace_write(struct ff_trace_writer *writer, const struct ff_trace_event *event) {
-    (void)writer, (void)event;
+WEAK int ff_trace_write_sized(struct ff_trace_writer *writer, const struct ff_trace_event *event,
+                              size_t size) {
+    (void)writer, (void)event, (void)size;
     return 0;
 }
 

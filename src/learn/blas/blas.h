@@ -2,7 +2,9 @@
 #ifndef FF_LEARN_BLAS_BLAS_H
 #define FF_LEARN_BLAS_BLAS_H
 
-/* From now on. */
-void ff__blas_use(void);
+#include <stdbool.h>
+
+/* From now on. False: this farfault is built without one, and the products take much longer. */
+bool ff__blas_use(void);
 
 #endif

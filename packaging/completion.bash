@@ -1,0 +1,69 @@
+
+# _farfault_reply WORDS: those that begin with $cur; of a list with commas, its last item.
+_farfault_reply() {
+    local before=
+    [[ $cur == *,* ]] && before=${cur%,*},
+    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${cur##*,}"))
+}
+
+_farfault_files() {
+    compopt -o filenames
+    COMPREPLY=($(compgen -f -- "$cur"))
+}
+
+_farfault_complete_value() {
+    case $1:$2 in
+    *:--system | *:--systems | *:-s) _farfault_reply "$(_farfault_names systems)" ;;
+    *:--gpu | *:-g) _farfault_reply "$(_farfault_names gpus)" ;;
+    *:--programs) _farfault_reply "$(_farfault_names programs)" ;;
+    *)
+        local kind
+        kind=$(_farfault_value "$1" "$2")
+        case $kind in
+        FILE* | *FILE | TRACE | SOCKET | PATH | FOLDER | *.json*) _farfault_files ;;
+        [a-z0-9]*\|*) _farfault_reply "${kind//|/ }" ;;
+        esac
+        ;;
+    esac
+}
+
+_farfault_complete_words() {
+    case $1 in
+    run | record) compopt -o default && COMPREPLY=($(compgen -c -- "$cur")) ;;
+    compare) _farfault_reply "$(_farfault_names programs)" ;;
+    sim | train) _farfault_reply "$(_farfault_names workloads)" ;;
+    predict) _farfault_reply "$(_farfault_names workloads)" && COMPREPLY+=($(compgen -f -- "$cur")) ;;
+    list) _farfault_reply "systems policies programs workloads gpus" ;;
+    help) _farfault_reply "$_farfault_commands" ;;
+    *) _farfault_files ;;
+    esac
+}
+
+_farfault() {
+    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _farfault_reply "$_farfault_commands --help --version"
+        return
+    fi
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then # from here on it is the program's command line
+            _command_offset $((i + 1)) 2>/dev/null || compopt -o default
+            return
+        fi
+    done
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $before == = ]]; then # bash has made --option=value three words
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    if [[ $before == -* && -n $(_farfault_value "$command" "$before") ]]; then
+        _farfault_complete_value "$command" "$before"
+    elif [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$(_farfault_options "$command")" -- "$cur"))
+        [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
+    else
+        _farfault_complete_words "$command"
+    fi
+}
+complete -F _farfault farfault
