@@ -49,7 +49,7 @@ done
 
 # ---- the sample that docs/running.md begins with
 
-cp "$library" . # beside the preload that needs it
+cp "$library" libfarfault.so.0 # beside the preload that needs it
 ln -s "$atax" atax
 sed -n '/^    \$ farfault run --memory 66% .\/atax/,/^$/s/^    //p' "$source/docs/running.md" >sample
 "$farfault" run --memory 66% ./atax --size 24M >out 2>printed || fail "atax: $(cat printed)"
