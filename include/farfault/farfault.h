@@ -7,7 +7,13 @@
  *
  * Functions that can fail return 0 or a negative errno. Where they take a `struct ff_error *`, they
  * also return one line that says what is wrong and what would be right (NULL: not wanted). The
- * library never prints, exits or aborts. */
+ * library never prints, exits or aborts.
+ *
+ * A child after fork(), or clone() without CLONE_VM, inherits no managed memory (an access ends it with SIGSEGV) and no
+ * threads of the library. There, functions on a context or stream of the parent do nothing, at once: those that can
+ * fail return -EPERM, those that look for something say that there is none, counters are 0, and nothing is freed. The
+ * child can open contexts of its own. A child that shares memory until it executes (vfork, posix_spawn) must call none
+ * of these functions. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 

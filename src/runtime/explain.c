@@ -20,6 +20,8 @@ static void put_names(const struct ff_context *context, const struct ff_finding 
 bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out) {
     struct ff_finding finding;
     *out = (struct ff_found){.has_range = false};
+    if (ff__context_is_inherited(context))
+        return false;
     pthread_mutex_lock(&context->pipeline.lock);
     bool found = ff__engine_finding(&context->engine, index, &finding);
     if (found) {

@@ -205,6 +205,8 @@ static void list_ranges(const struct ff_context *context, struct ff_moved_list *
 
 void ff_moved_read(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out) {
     *out = (struct ff_moved_list){.count = 0};
+    if (ff__context_is_inherited(context))
+        return;
     pthread_mutex_lock(&context->pipeline.lock);
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, out);

@@ -197,6 +197,8 @@ static void unlink_stream(struct ff__workers *workers, struct ff_stream *stream)
 }
 
 int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     if (device >= context->config.devices)
         return -EINVAL;
     struct ff__workers **workers = &context->workers[ff_tier_of_device(device)];
@@ -217,6 +219,8 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
 }
 
 void ff_stream_synchronize(struct ff_stream *stream) {
+    if (ff__context_is_inherited(stream->workers->context))
+        return;
     pthread_mutex_lock(&stream->workers->lock);
     while (stream->first)
         pthread_cond_wait(&stream->workers->done, &stream->workers->lock);
@@ -224,7 +228,7 @@ void ff_stream_synchronize(struct ff_stream *stream) {
 }
 
 void ff_stream_destroy(struct ff_stream *stream) {
-    if (!stream)
+    if (!stream || ff__context_is_inherited(stream->workers->context))
         return;
     ff_stream_synchronize(stream);
     struct ff__workers *workers = stream->workers;
@@ -251,6 +255,8 @@ static bool operands_managed(struct ff_context *context, const struct ff_launch 
 
 int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
+    if (ff__context_is_inherited(workers->context))
+        return -EPERM;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
     size_t operands = what->operand_count * sizeof(void *);

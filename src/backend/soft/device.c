@@ -3,6 +3,7 @@
 #include "base/descriptors.h"
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,6 +118,7 @@ static int soft_open(const struct ff_config *config, const struct ff__neighbours
     if (!soft)
         return ff__fail(error, -ENOMEM, "no memory for the software device");
     soft->interrupt_fd = soft->pagemap_fd = soft->memory.host_fd = -1;
+    soft->process = ff__process_number();
     soft->log = (struct ff__log){config->log, config->log_user};
     status = open_all(soft, config, neighbours, error);
     if (status)

@@ -46,6 +46,7 @@ struct ff__soft {
     int interrupt_fd;
     int pagemap_fd;
     uint64_t spin_ns; /* 0: never spins */
+    uint32_t process; /* that opened it */
     bool said_locked; /* that managed memory stays pageable */
     struct ff__log log;
 };
