@@ -44,6 +44,11 @@ subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdo
 *) fail "CSV: $(head -n 1 out)" ;;
 esac
 has out "$small,demand,v100-16g,$("$json_get" all.json runs 1 memory),50%,"
+printf '#!/bin/sh\nulimit -f 1\nexec %s "$@"\n' "$scratch/farfault" >limited
+chmod +x limited
+says 1 '*cannot write big.json: File too large' ./limited sim $small --systems demand --json=big.json
+says 1 '' ./limited sim $small --systems demand --memory 50% --trace big.trace
+has out 'big.trace: File too large'
 mistake 2 'farfault sim: --json and --csv cannot both go to standard output: *' sim $small --json --csv
 status 0 sim $small --systems demand --memory 50% --json=out.json
 has out 'in-memory'

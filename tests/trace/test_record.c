@@ -6,7 +6,6 @@
 #include "trace/model/replay.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -212,7 +211,6 @@ static void test_full_disk(void **state) {
         struct ff_stats stats;
         config.record = in_folder("full");
         config.log = count_warnings;
-        signal(SIGXFSZ, SIG_IGN);
         if (setrlimit(RLIMIT_FSIZE, &limit) || ff_open(&config, &context, NULL))
             _exit(2);
         run(context, &stats);

@@ -1,6 +1,7 @@
 #include "backend/soft/memory.h"
 
 #include "base/error.h"
+#include "base/file_limit.h"
 #include "base/lazy.h"
 
 #include <errno.h>
@@ -69,6 +70,14 @@ static void release(char *area, size_t size) {
         munmap(area, size);
 }
 
+static int set_host_size(const struct ff__memory *memory) {
+    struct ff__file_limit held;
+    ff__file_limit_hold(&held);
+    int status = ftruncate(memory->host_fd, (off_t)memory->size) ? -errno : 0;
+    ff__file_limit_release(&held);
+    return status;
+}
+
 /* The file is made, never overwritten: a mistyped path must not cost data. */
 static int open_host_file(struct ff__memory *memory, const char *path, struct ff_error *error) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -77,9 +86,14 @@ static int open_host_file(struct ff__memory *memory, const char *path, struct ff
                         errno == EEXIST ? "; name one that does not exist" : "");
     memory->host_fd = fd;
     unlink(path); /* it lives as long as it is open, so a killed process leaves nothing behind */
-    if (ftruncate(fd, (off_t)memory->size))
-        return ff__fail(error, -errno, "host file %s: %s", path, strerror(errno));
-    int status = ff__memory_reserve_host(memory, 0, FF_BLOCK_SIZE);
+    int status = set_host_size(memory);
+    if (status == -EFBIG)
+        return ff__fail(error, status,
+                        "host file %s: %llu bytes of managed addresses are more than a file may "
+                        "have (ulimit -f): set FARFAULT_ADDRESS_SPACE",
+                        path, (unsigned long long)memory->size);
+    if (!status)
+        status = ff__memory_reserve_host(memory, 0, FF_BLOCK_SIZE);
     if (status)
         return ff__fail(error, status, "host file %s: %s", path, strerror(-status));
     return 0;
