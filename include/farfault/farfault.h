@@ -109,7 +109,8 @@ FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error 
  * known one. */
 FF_API int ff_environment_check(struct ff_error *error);
 
-/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature.
+/* -EINVAL: bad configuration. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature, or
+ * has pages of another size than 4 KiB.
  * -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors of the recording's file are those of
  * ff_trace_create(). The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
