@@ -45,9 +45,11 @@ struct ff__soft {
     bool hidden;        /* and there alone */
     int interrupt_fd;
     int pagemap_fd;
-    uint64_t spin_ns; /* 0: never spins */
-    uint32_t process; /* that opened it */
-    bool said_locked; /* that managed memory stays pageable */
+    uint64_t spin_ns;    /* 0: never spins */
+    uint32_t process;    /* that opened it */
+    bool said_locked;    /* that managed memory stays pageable */
+    bool is_ended;       /* the program, as managed memory cannot be served */
+    bool said_forbidden; /* that it may stay on the devices */
     struct ff__log log;
 };
 
