@@ -10,6 +10,12 @@
 #define SIZE   (12 * MB)
 #define ROUNDS 3
 
+#ifdef __SANITIZE_THREAD__ /* which holds the signal back from a thread that is in a handler */
+#define LAST_HANDLER FF_HANDLER_ADAPTIVE
+#else
+#define LAST_HANDLER FF_HANDLER_SIGBUS
+#endif
+
 /* What is said in a child, for its parent. */
 struct said {
     unsigned lines;
@@ -83,7 +89,7 @@ static void test_ioctl(void **state) {
     (void)state;
     int call = SYS_ioctl;
     for (int mechanism = FF_MECHANISM_AUTO; mechanism <= FF_MECHANISM_COPY; mechanism += 2) {
-        for (int handler = FF_HANDLER_ADAPTIVE; handler <= FF_HANDLER_SIGBUS; handler += 2) {
+        for (int handler = FF_HANDLER_ADAPTIVE; handler <= LAST_HANDLER; handler += 2) {
             struct ff_config config = forbidding_config((enum ff_mechanism)mechanism);
             config.handler = (enum ff_handler)handler;
             expect_signal(work, &config, &call, SIGBUS);

@@ -173,7 +173,7 @@ struct faulter {
 static void *fault(void *argument) {
     struct faulter *it = argument;
     while (!__atomic_load_n(&it->stop, __ATOMIC_RELAXED))
-        for (size_t i = 0; i < SIZE; i += PAGE)
+        for (size_t i = 0; i < SIZE / 2; i += PAGE)
             *(volatile unsigned char *)&it->memory[i] = 1;
     return NULL;
 }
@@ -183,17 +183,18 @@ static void test_while_faulting(void **state) {
     struct ff_config config = child_config(BUDGET);
     config.check = false;
     struct inherited it = set_up(&config);
-    struct faulter faulter = {it.memory, false};
+    struct faulter faulters[] = {{it.memory, false}, {it.memory + SIZE / 2, false}};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, fault, &faulter), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, fault, &faulters[i]), 0);
     unsigned forks = SANITIZED ? 3 : 20 + long_run_repeats();
     for (unsigned i = 0; i < forks; i++)
         /* AddressSanitizer's allocator may be locked for ever in a child of several threads */
         expect_ok(SANITIZED ? call_inherited : call_all, &config, &it);
-    __atomic_store_n(&faulter.stop, true, __ATOMIC_RELAXED);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        __atomic_store_n(&faulters[i].stop, true, __ATOMIC_RELAXED);
         pthread_join(threads[i], NULL);
+    }
     tear_down(&it);
 }
 
