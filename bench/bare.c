@@ -136,18 +136,18 @@ void bare_close(struct bare *bare) {
     free(bare);
 }
 
-double bare_copy_seconds(size_t size, size_t unit) {
+int bare_copy_seconds(size_t size, size_t unit, double *seconds) {
     struct bare bare = {.unit = unit};
     int status = open_bare(&bare, size, false);
     if (status)
         return status;
     uint64_t start = ff__clock_ns();
     size_t copied;
-    for (size_t at = 0; at < size; at += unit)
-        ff__uffd_copy(&bare.uffd, bare.area + at, bare.source + at, unit, &copied);
-    double seconds = (double)(ff__clock_ns() - start) * 1e-9;
+    for (size_t at = 0; at < size && !status; at += unit)
+        status = ff__uffd_copy(&bare.uffd, bare.area + at, bare.source + at, unit, &copied);
+    *seconds = (double)(ff__clock_ns() - start) * 1e-9;
     close_bare(&bare);
-    return seconds;
+    return status;
 }
 
 double memcpy_seconds(size_t size) {

@@ -17,8 +17,8 @@ struct bare *bare_open(size_t size, size_t unit, enum ff_handler handler, uint64
 double bare_fault_seconds(struct bare *bare, unsigned threads);
 void bare_close(struct bare *bare);
 
-/* Seconds for filling `size` bytes by UFFDIO_COPY, `unit` at a time, without faults. */
-double bare_copy_seconds(size_t size, size_t unit);
+/* Seconds for filling `size` bytes by UFFDIO_COPY, `unit` at a time, without faults. Negative errno. */
+int bare_copy_seconds(size_t size, size_t unit, double *seconds);
 
 /* Seconds for one memcpy of `size` bytes between warm areas. */
 double memcpy_seconds(size_t size);

@@ -102,8 +102,12 @@ static void bench_migration(void) {
     struct series in = {.count = 0}, in_copy = {.count = 0}, out = {.count = 0};
     double gb = (double)size / 1e9;
     for (int run = -1; run < bench.runs; run++) {
-        double plain_memcpy = memcpy_seconds(size),
-               plain_copy = bare_copy_seconds(size, FF_BLOCK_SIZE);
+        double plain_memcpy = memcpy_seconds(size), plain_copy;
+        int status = bare_copy_seconds(size, FF_BLOCK_SIZE, &plain_copy);
+        if (status) {
+            fprintf(stderr, "farfault-bench: UFFDIO_COPY: %s\n", strerror(-status));
+            exit(1);
+        }
         double seconds_in = bring_in(context, data, size);
         for (size_t i = 0; i < size; i += FF_PAGE_SIZE)
             data[i]++;

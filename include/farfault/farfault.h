@@ -14,7 +14,13 @@
  * library how large the caller's struct is, which the functions named ff_*_sized() take as `size`. A
  * member that the caller's struct lacks has its default, and is not returned. One that the library does
  * not know must be zero (else -E2BIG), and is returned as zero. struct ff_error, struct ff_link and
- * struct ff_work stay as they are. */
+ * struct ff_work stay as they are.
+ *
+ * A child after fork(), or clone() without CLONE_VM, inherits no managed memory (an access ends it with SIGSEGV) and no
+ * threads of the library. There, functions on a context or stream of the parent do nothing, at once: those that can
+ * fail return -EPERM, those that look for something say that there is none, counters are 0, and nothing is freed. The
+ * child can open contexts of its own. A child that shares memory until it executes (vfork, posix_spawn) must call none
+ * of these functions. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 
@@ -114,7 +120,8 @@ FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error 
  * known one. */
 FF_API int ff_environment_check(struct ff_error *error);
 
-/* -EINVAL: bad configuration. -E2BIG: it sets a member that this version does not know. -EPERM: no right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature.
+/* -EINVAL: bad configuration. -E2BIG: it sets a member that this version does not know. -EPERM: no right to
+ * use userfaultfd. -ENOSYS: Linux lacks it or a needed feature, or has pages of another size than 4 KiB.
  * -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors of the recording's file are those of
  * ff_trace_create(). The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);

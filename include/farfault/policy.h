@@ -162,8 +162,8 @@ struct ff_fault_advice {
     uint32_t granule;
 };
 
-/* What a piece of advice asks for. Only the simulator writes back and lends on advice yet: elsewhere such a piece is
- * dropped (FF_DROP_UNSUPPORTED). */
+/* What a piece of advice asks for. What a backend cannot do is dropped (FF_DROP_UNSUPPORTED): the software device
+ * writes back only guests, pages in memory that one device lends another, and lends only where there are several. */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
     FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole

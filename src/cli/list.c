@@ -160,11 +160,10 @@ static json_t *params_json(const struct ff_param *params) {
 }
 
 static json_t *needs_json(const struct ff_policy *policy) {
-    static const char *const names[] = {"faults", "launches", "accesses", "instructions"};
     json_t *list = ff__must(json_array());
-    for (unsigned bit = 0; bit < sizeof names / sizeof names[0]; bit++)
+    for (unsigned bit = 0; bit < FF__VISIBILITIES; bit++)
         if (policy->sees & 1u << bit)
-            json_array_append_new(list, ff__must(json_string(names[bit])));
+            json_array_append_new(list, ff__must(json_string(ff__visibility_names[bit])));
     return list;
 }
 

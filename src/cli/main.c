@@ -1,4 +1,5 @@
 /* farfault: finds the sub-command and hands over to it. */
+#include "base/file_limit.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/outputs.h"
@@ -124,6 +125,7 @@ int main(int argc, char **argv) {
     }
     argv[0] = name;
     argp_program_version = FF__VERSION_LINE;
+    ff__file_limit_is_error();
     int status = ff__arguments_parse(&main_argp, argc, argv, ARGP_IN_ORDER, &rest);
     if (status)
         return status;

@@ -380,7 +380,9 @@ static int run_program(struct plan *plan) {
     struct ff__environment environment;
     plan->book = ff__book_make(plan->book_path);
     if (!plan->book)
-        return ff__complain(FF__EXIT_FAILURE, "cannot make a file in memory: %s", strerror(errno));
+        return ff__complain(FF__EXIT_FAILURE, "cannot make a file of %zu bytes in memory: %s%s",
+                            sizeof *plan->book, strerror(errno),
+                            errno == EFBIG ? " (ulimit -f)" : "");
     set_environment(plan, &environment);
     struct ff__child child = {
         .argv = plan->program.argv,

@@ -470,10 +470,19 @@ static void take_in(struct ff__broker *broker, int fd) {
         forget(broker, client);
 }
 
+static void listen_on(struct ff__broker *broker, bool on) {
+    struct epoll_event event = {.events = on ? EPOLLIN : 0, .data.u32 = LISTENER};
+    broker->deaf = !on;
+    epoll_ctl(broker->epoll, EPOLL_CTL_MOD, broker->listener, &event);
+}
+
+/* Who cannot be taken in, because there are no descriptors or no memory, would wake each wait at once. */
 static void accept_all(struct ff__broker *broker) {
     int fd;
     while ((fd = accept4(broker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         take_in(broker, fd);
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        listen_on(broker, false);
 }
 
 int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
@@ -481,6 +490,8 @@ int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
     int count = epoll_wait(broker->epoll, events, FF__CLIENTS + 1, timeout_ms);
     if (count < 0 && errno != EINTR)
         return -errno;
+    if (broker->deaf) /* for the next step, as there may be room again */
+        listen_on(broker, true);
     for (int i = 0; i < count; i++) {
         if (events[i].data.u32 != LISTENER && broker->clients[events[i].data.u32].fd >= 0)
             read_from(broker, &broker->clients[events[i].data.u32]);

@@ -45,6 +45,7 @@ struct ff__broker {
     uint32_t device_count;
     struct ff__broker_device devices[FF__SHARE_DEVICES];
     struct ff__client clients[FF__CLIENTS];
+    bool deaf; /* there was no room for a connection that waits */
     bool stop; /* atomic: set by handlers of signals */
 };
 

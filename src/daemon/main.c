@@ -1,4 +1,5 @@
 /* farfaultd: lets programs under farfault share the memory of devices. */
+#include "base/file_limit.h"
 #include "base/parse.h"
 #include "daemon/broker.h"
 
@@ -111,6 +112,7 @@ int main(int argc, char **argv) {
     const struct sigaction ends = {.sa_handler = end};
     broker.limit_ns = LIMIT_NS;
     argp_err_exit_status = EXIT_USAGE;
+    ff__file_limit_is_error();
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     sigaction(SIGINT, &ends, NULL);
     sigaction(SIGTERM, &ends, NULL);

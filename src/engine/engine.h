@@ -231,6 +231,9 @@ void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
+/* How many pages to keep free: as the evictor says, else as the engine is configured. */
+uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier);
+
 /* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
 int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                         struct ff__job *job);

@@ -161,8 +161,7 @@ void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
 
 /* ---- how much is free ---- */
 
-/* How many pages to keep free. */
-static uint64_t reserve_of(const struct ff__engine *engine, uint32_t tier) {
+uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier) {
     return engine->evict->reserve ? engine->evict->reserve(engine->evict_state[tier], &engine->view)
                                   : (uint64_t)engine->reserve * FF_BLOCK_PAGES;
 }
@@ -174,7 +173,7 @@ static bool is_over(const struct ff__engine *engine, uint32_t tier) {
 
 /* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
-    uint64_t reserve = reserve_of(engine, tier) + ff__space_excess(&engine->space, tier),
+    uint64_t reserve = ff__engine_reserved(engine, tier) + ff__space_excess(&engine->space, tier),
              there = ff_view_free_pages(&engine->view, tier) + engine->preevicting[tier];
     return there < reserve ? reserve - there : 0;
 }

@@ -105,10 +105,7 @@ static void name_bits(uint32_t bits, const char *const names[], unsigned count, 
 }
 
 static void name_visibility(uint32_t bits, char text[160]) {
-    static const char *const names[] = {
-        "faults",   "launches", "accesses", "instructions", "a recorded run of the same work",
-        "operands", "samples"};
-    name_bits(bits, names, sizeof names / sizeof names[0], text);
+    name_bits(bits, ff__visibility_names, FF__VISIBILITIES, text);
 }
 
 static void name_controls(uint32_t bits, char text[160]) {

@@ -37,6 +37,10 @@ struct ff__system_row {
 
 const char *ff__slot_name(enum ff__slot slot);
 
+/* What each bit of enum ff_visibility is called. */
+#define FF__VISIBILITIES 7u
+extern const char *const ff__visibility_names[FF__VISIBILITIES];
+
 /* Iterates the built-in systems and the policies of a slot (built-in, then loaded); NULL past
  * the end. */
 const struct ff__system_row *ff__system_at(unsigned index);

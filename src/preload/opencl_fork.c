@@ -3,16 +3,19 @@
  * touches managed memory it dies, as it must, but is told why. Children that exec begin anew. */
 #include "opencl_internal.h"
 
+#include "base/process.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool in_child;
+static uint32_t process; /* that was preloaded; 0: not known yet, or no memory to tell */
 static uintptr_t first = UINTPTR_MAX, last; /* addresses that managed memory has ever had */
 static struct sigaction before;
+static bool is_watching; /* before is set: this is a child */
 
 bool ff__in_child(void) {
-    return __atomic_load_n(&in_child, __ATOMIC_RELAXED);
+    return process && process != ff__process_number();
 }
 
 static void widen(uintptr_t low, uintptr_t high) {
@@ -68,11 +71,9 @@ static void on_segv(int number, siginfo_t *info, void *ucontext) {
 
 static void after_fork_in_child(void) {
     struct sigaction action;
-    if (ff__in_child())
-        return; /* a child's child has the handler already */
-    __atomic_store_n(&in_child, true, __ATOMIC_RELAXED);
-    if (last == 0)
-        return; /* nothing was given out */
+    if (last == 0 || is_watching)
+        return; /* nothing was given out, or a child's child has the handler already */
+    is_watching = true;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_segv;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -80,5 +81,6 @@ static void after_fork_in_child(void) {
 }
 
 void ff__watch_forks(void) {
+    process = ff__process_number();
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }

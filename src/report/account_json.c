@@ -1,4 +1,5 @@
 /* Accounts for programs. */
+#include "base/file_limit.h"
 #include "report/account.h"
 
 #include "report/advice.h"
@@ -240,6 +241,10 @@ int ff__account_write(const struct ff__account *account, struct ff_context *expl
                       const char *path) {
     struct stat there;
     bool special = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
-    return special ? write_in_place(account, explained, path)
-                   : write_new_file(account, explained, path);
+    struct ff__file_limit held;
+    ff__file_limit_hold(&held);
+    int status = special ? write_in_place(account, explained, path)
+                         : write_new_file(account, explained, path);
+    ff__file_limit_release(&held);
+    return status;
 }

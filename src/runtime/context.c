@@ -151,10 +151,14 @@ int ff_open(const struct ff_config *wanted, struct ff_context **out, struct ff_e
         status = check_config(&config, error);
     if (status)
         return status;
+    uint32_t process = ff__process_number();
     struct ff_context *context = aligned_alloc(64, (sizeof *context + 63) / 64 * 64);
-    if (!context)
+    if (!context || process == 0) {
+        free(context);
         return ff__fail(error, -ENOMEM, "no memory for a context");
+    }
     memset(context, 0, sizeof *context);
+    context->process = process;
     context->config = config;
     context->config.memory &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
     context->config.address_space &= ~(uint64_t)(FF_BLOCK_SIZE - 1);
@@ -179,7 +183,7 @@ int ff_open(const struct ff_config *wanted, struct ff_context **out, struct ff_e
 }
 
 void ff_close(struct ff_context *context) {
-    if (!context)
+    if (!context || ff__context_is_inherited(context))
         return;
     for (uint32_t tier = 1; tier < FF_TIERS_MAX; tier++)
         ff__workers_destroy(context->workers[tier]);

@@ -2,6 +2,7 @@
 #ifndef FF_RUNTIME_CONTEXT_H
 #define FF_RUNTIME_CONTEXT_H
 
+#include "base/process.h"
 #include "engine/pipeline.h"
 #include "runtime/allocations.h"
 #include "runtime/moved.h"
@@ -23,7 +24,14 @@ struct ff_context {
     struct ff__moved moved;
     struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
     pthread_mutex_t making_workers;
+    uint32_t process; /* that opened it */
 };
+
+/* In a forked child the context of its parent is data that nobody works on: locks may be held by threads that the child
+ * does not have. Every function of farfault.h asks first. */
+static inline bool ff__context_is_inherited(const struct ff_context *context) {
+    return context->process != ff__process_number();
+}
 
 /* ---- record.c ---- */
 

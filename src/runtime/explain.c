@@ -24,6 +24,10 @@ bool ff_finding_read_sized(struct ff_context *context, uint32_t index, struct ff
                            size_t size) {
     struct ff_finding finding;
     struct ff_found named = {.has_range = false};
+    if (ff__context_is_inherited(context)) {
+        ff__sized_put(out, size, &named, sizeof named);
+        return false;
+    }
     pthread_mutex_lock(&context->pipeline.lock);
     bool found = ff__engine_finding(&context->engine, index, &finding);
     if (found) {

@@ -15,6 +15,8 @@ static void prefetch_piece(struct ff_context *context, uint32_t block, size_t fi
 }
 
 int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size, uint32_t device) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     struct ff__span range;
     uint32_t tier = ff_tier_of_device(device);
     if (device >= context->config.devices || !ff__range_find_all(context, pointer, size, &range))
@@ -69,6 +71,8 @@ static void take_hint(void *argument) {
 
 int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
                   enum ff_advice_kind advice, uint32_t device) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     struct ff__span range;
     if (!ff__range_find_all(context, pointer, size, &range))
         return -EINVAL;
@@ -100,6 +104,8 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
 /* ---- capacity ---- */
 
 int ff_memory_limit(struct ff_context *context, uint32_t device, uint64_t bytes) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     if (device >= context->config.devices)
         return -EINVAL;
     return ff__pipeline_set_memory(&context->pipeline, ff_tier_of_device(device), bytes);

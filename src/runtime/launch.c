@@ -30,7 +30,7 @@ static uint32_t find_operands(struct ff_context *context, uint32_t tier, uint32_
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                      const char *name, const void *const *operands, const uint8_t *strides,
                      size_t operand_count) {
-    if (device >= context->config.devices)
+    if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
     struct ff_operand few[FEW], *ranges = few;
     if (operand_count > FEW)
@@ -54,7 +54,7 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
     const struct ff__launch launch = {.tier = ff_tier_of_device(device), .identity = identity};
-    if (device >= context->config.devices)
+    if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
     ff__pipeline_launch(&context->pipeline, &launch, 0);
     ff__context_record_launch(context, device, identity, NULL, false);

@@ -217,6 +217,10 @@ static void put_list(struct ff_moved_list *out, size_t size, const struct ff_mov
 void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out,
                          size_t size) {
     struct ff_moved_list list = {.count = 0};
+    if (ff__context_is_inherited(context)) {
+        put_list(out, size, &list);
+        return;
+    }
     pthread_mutex_lock(&context->pipeline.lock);
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, &list);

@@ -53,6 +53,8 @@ bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t 
 }
 
 bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base, size_t *size) {
+    if (ff__context_is_inherited(context))
+        return false;
     struct ff__span range;
     if (!ff__range_find(context, pointer, &range))
         return false;
@@ -64,6 +66,8 @@ bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
 }
 
 bool ff_context_owns(struct ff_context *context, const void *pointer, size_t size) {
+    if (ff__context_is_inherited(context))
+        return false;
     uintptr_t low = (uintptr_t)pointer, high = size > UINTPTR_MAX - low ? UINTPTR_MAX : low + size;
     return context->backend->owns(context->self, low, high);
 }
@@ -173,6 +177,8 @@ static int alloc_alone(struct ff_context *context, uint64_t page_count, void **o
 }
 
 int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     if (size == 0)
         return -EINVAL;
     if (size > context->config.address_space)
@@ -189,6 +195,8 @@ static void unmake_range(void *argument) {
 
 int ff_mem_free(struct ff_context *context, void *pointer) {
     struct errand errand = {.context = context};
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     if (!pointer)
         return 0;
     if (!ff__range_find(context, pointer, &errand.range) ||

@@ -5,6 +5,8 @@
  * do (docs/results/touches.md), and only an eviction tells whether a page was written to: by its content. */
 #include "runtime/ranges.h"
 
+#include <errno.h>
+
 int ff__context_open_recorder(struct ff_context *context, struct ff_error *error) {
     const struct ff_config *config = &context->config;
     const struct ff__recorder_config recording = {.path = config->record,
@@ -84,5 +86,7 @@ void ff__context_record_host_write(struct ff_context *context, uint32_t block,
 }
 
 int ff_record_finish(struct ff_context *context) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     return context->recorder ? ff__recorder_finish(context->recorder) : 0;
 }

@@ -3,11 +3,13 @@
 
 #include "base/sized.h"
 
+#include <errno.h>
+
 const char *ff_context_describe(struct ff_context *context) {
     return context->description.text;
 }
 
-void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size) {
+static struct ff_stats read_stats(struct ff_context *context) {
     struct ff_stats stats = ff__pipeline_stats(&context->pipeline);
     pthread_mutex_lock(&context->pipeline.lock);
     stats.allocated = context->allocations.pages * FF_PAGE_SIZE;
@@ -15,10 +17,19 @@ void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_
     pthread_mutex_unlock(&context->pipeline.lock);
     stats.host_held = context->backend->host_held(context->self);
     ff__share_stats(&context->share, &stats);
+    return stats;
+}
+
+void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size) {
+    struct ff_stats stats = {.faults = 0};
+    if (!ff__context_is_inherited(context))
+        stats = read_stats(context);
     ff__sized_put(out, size, &stats, sizeof stats);
 }
 
 int ff_check(struct ff_context *context, struct ff_error *error) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     struct ff_error unwanted;
     return ff__pipeline_check(&context->pipeline, error ? error : &unwanted);
 }

@@ -198,6 +198,8 @@ static void unlink_stream(struct ff__workers *workers, struct ff_stream *stream)
 }
 
 int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stream **out) {
+    if (ff__context_is_inherited(context))
+        return -EPERM;
     if (device >= context->config.devices)
         return -EINVAL;
     struct ff__workers **workers = &context->workers[ff_tier_of_device(device)];
@@ -218,6 +220,8 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
 }
 
 void ff_stream_synchronize(struct ff_stream *stream) {
+    if (ff__context_is_inherited(stream->workers->context))
+        return;
     pthread_mutex_lock(&stream->workers->lock);
     while (stream->first)
         pthread_cond_wait(&stream->workers->done, &stream->workers->lock);
@@ -225,7 +229,7 @@ void ff_stream_synchronize(struct ff_stream *stream) {
 }
 
 void ff_stream_destroy(struct ff_stream *stream) {
-    if (!stream)
+    if (!stream || ff__context_is_inherited(stream->workers->context))
         return;
     ff_stream_synchronize(stream);
     struct ff__workers *workers = stream->workers;
@@ -279,6 +283,8 @@ static struct launch *copy_launch(const struct ff_launch *what, uint32_t workers
 int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *wanted, size_t size) {
     struct ff__workers *workers = stream->workers;
     struct ff_launch what = {.name = NULL};
+    if (ff__context_is_inherited(workers->context))
+        return -EPERM;
     int status = ff__sized_get(&what, sizeof what, wanted, size);
     if (status)
         return status;

@@ -1,5 +1,7 @@
 #include "trace/place.h"
 
+#include "base/file_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,10 +63,18 @@ int ff__place_open(struct ff__place *place, const char *path) {
     return status;
 }
 
+static ssize_t write_some(int fd, const void *bytes, size_t size) {
+    struct ff__file_limit held;
+    ff__file_limit_hold(&held);
+    ssize_t done = write(fd, bytes, size);
+    ff__file_limit_release(&held);
+    return done;
+}
+
 int ff__place_write(struct ff__place *place, const void *bytes, size_t size) {
     const char *from = bytes;
     while (size > 0) {
-        ssize_t done = write(place->fd, from, size);
+        ssize_t done = write_some(place->fd, from, size);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)

@@ -24,7 +24,7 @@ int ff__place_keep(struct ff__place *place);
 /* Removes the file; ends the place. */
 void ff__place_drop(struct ff__place *place);
 
-/* Lets go of the file as it is: after a fork it is the parent's. */
+/* Closes what is open, and leaves the file as it is; ends the place. */
 void ff__place_leave(struct ff__place *place);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/thread.h"
 #include "trace/codec.h"
 #include "trace/touchers.h"
-#include "trace/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,15 +38,13 @@ struct ff__recorder {
     struct owner *owners;    /* [block] */
     struct ff__touchers touchers;
     uint64_t block_limit, start_ns;
-    pid_t pid;
     char *path;
     struct ff__log log;
     /* the writing thread's */
     pthread_t thread;
     sem_t wake, opened;
-    bool ends;          /* when the queue is empty */
-    bool keeps;         /* the trace then */
-    bool has_own_table; /* of descriptors: the program cannot close the file */
+    bool ends;  /* when the queue is empty */
+    bool keeps; /* the trace then */
     struct ff_trace_info info;
     struct ff_trace_writer *writer;
     int status; /* the first error */
@@ -88,8 +85,8 @@ static void end_trace(struct ff__recorder *recorder) {
 static void *write_events(void *argument) {
     struct ff__recorder *recorder = argument;
     struct ff_trace_event event;
-    const int kept = STDERR_FILENO; /* for warnings */
-    recorder->has_own_table = ff__descriptors_keep_only(&kept, 1) == 0;
+    const int kept = STDERR_FILENO;      /* for warnings */
+    ff__descriptors_keep_only(&kept, 1); /* the program cannot close the file */
     recorder->status = ff_trace_create(recorder->path, &recorder->info, &recorder->writer);
     sem_post(&recorder->opened);
     bool last = recorder->status != 0;
@@ -175,7 +172,6 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     recorder->owners = ff__lazy_map(recorder->block_limit * sizeof *recorder->owners);
     recorder->path = make_path(config->path);
     recorder->log = config->log;
-    recorder->pid = getpid();
     recorder->start_ns = ff__clock_ns();
     pthread_mutex_init(&recorder->lock, NULL);
     sem_init(&recorder->wake, 0, 0);
@@ -203,8 +199,6 @@ static bool stop_recording(struct ff__recorder *recorder) {
 }
 
 int ff__recorder_finish(struct ff__recorder *recorder) {
-    if (getpid() != recorder->pid)
-        return 0; /* the file is the parent's */
     if (stop_recording(recorder))
         stop_writing(recorder, true);
     return recorder->status;
@@ -213,11 +207,7 @@ int ff__recorder_finish(struct ff__recorder *recorder) {
 void ff__recorder_close(struct ff__recorder *recorder) {
     if (!recorder)
         return;
-    if (getpid() == recorder->pid)
-        ff__recorder_finish(recorder);
-    else if (recorder->writer &&
-             !recorder->has_own_table) /* otherwise its numbers are not known here */
-        ff__trace_leave(recorder->writer);
+    ff__recorder_finish(recorder);
     release(recorder);
 }
 
@@ -250,17 +240,14 @@ static void wake(struct ff__recorder *recorder) {
     sem_post(&recorder->wake);
 }
 
-/* What it does must be safe in a signal handler. False: a forked child, which has no thread that writes. */
-static bool put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
+/* What it does must be safe in a signal handler. */
+static void put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
     while (!ff__queue_push(&recorder->events, event)) {
-        if (getpid() != recorder->pid)
-            return false;
         wake(recorder);
         sched_yield();
     }
     if (++recorder->untold == EVENTS_WAKE)
         wake(recorder);
-    return true;
 }
 
 /* Sets range and page of an offset, and the range's home; false: no range is there. */
@@ -324,14 +311,14 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     /* a copy, of a name that may lie in managed memory; without one there is no memory for it */
     char *copy = name ? strndup(name, FF__TRACE_NAME_MAX) : NULL;
     event.name = copy;
-    bool queued = begin(recorder, &event.time_ns);
-    if (queued) {
+    bool records = begin(recorder, &event.time_ns);
+    if (records) {
         if (begins)
             ff__touchers_start(&recorder->touchers);
-        queued = put(recorder, &event);
+        put(recorder, &event);
         end(recorder);
     }
-    if (!queued)
+    if (!records)
         free(copy);
 }
 

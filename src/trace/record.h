@@ -29,8 +29,7 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
                       struct ff_error *error);
 
 /* Ends the trace, which gets its name; what happens after that is not recorded. The first error of
- * writing, which was logged as a warning when it occurred, with no trace left. In a forked child it
- * does nothing. */
+ * writing, which was logged as a warning when it occurred, with no trace left. */
 int ff__recorder_finish(struct ff__recorder *recorder);
 
 /* The same, and frees the recorder. NULL is fine. */

@@ -1,4 +1,4 @@
-#include "trace/writer.h"
+#include <farfault/trace.h>
 
 #include "base/sized.h"
 #include "trace/checksum.h"
@@ -177,10 +177,5 @@ void ff_trace_abandon(struct ff_trace_writer *writer) {
     if (!writer)
         return;
     ff__place_drop(&writer->place);
-    release(writer);
-}
-
-void ff__trace_leave(struct ff_trace_writer *writer) {
-    ff__place_leave(&writer->place);
     release(writer);
 }

@@ -3,8 +3,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static int check_sum(const struct ff__workload *workload, const struct ff__array_spec *specs,
+                     uint32_t count, struct ff_error *error) {
+    const uint64_t most = FF__SIZE_MAX;
+    uint64_t left = most;
+    for (uint32_t i = 0; i < count; i++) {
+        if (specs[i].bytes > left)
+            return ff__fail(error, -EINVAL, "too large for %s: its arrays have at most %llu bytes",
+                            workload->type->name, (unsigned long long)most);
+        left -= specs[i].bytes;
+    }
+    return 0;
+}
+
 int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec *specs,
                      uint32_t count, struct ff_error *error) {
+    int status = check_sum(workload, specs, count, error);
+    if (status)
+        return status;
     workload->arrays = calloc(count, sizeof *workload->arrays);
     if (!workload->arrays)
         return ff__fail(error, -ENOMEM, "no memory for the arrays of %s", workload->type->name);

@@ -12,7 +12,8 @@
 #define FF__PAGE_BYTES   4096
 #define FF__SECTOR_BYTES 32 /* what a GPU's caches and memory move at least */
 #define FF__WARP         32 /* lanes */
-#define FF__SIZE_MAX     (INT64_C(1) << 44)
+/* Bytes of a program at most; ours: the simulator takes up to 1 % of it for what it knows of each block. */
+#define FF__SIZE_MAX (INT64_C(1) << 40)
 
 /* The first parameter of every model. */
 #define FF__PARAM_SIZE                                                                             \
@@ -26,7 +27,7 @@ struct ff__array_spec {
     uint64_t bytes;
 };
 
-/* Makes the workload's arrays. -ENOMEM. */
+/* Makes the workload's arrays. -EINVAL: more than FF__SIZE_MAX bytes. -ENOMEM. */
 int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec *specs,
                      uint32_t count, struct ff_error *error);
 

@@ -157,6 +157,18 @@ else
     echo 'not tested: a full disk (no right to mount one)'
 fi
 
+# ---- a limit of files' sizes (ulimit -f): an error, and none of the program's business
+
+printf '#!/bin/sh\nulimit -f 100000\nexec %s "$@"\n' "$scratch/farfault" >limited
+chmod +x limited
+farfault=./limited
+mistake 2 'farfault run: host file *(ulimit -f)*' run --host tier -- true
+status 0 run -- sh -c 'grep SigIgn: /proc/self/status'
+has out 'SigIgn:	0000000000000000'
+sed -i 's/100000/1000/' limited
+mistake 1 'farfault run: cannot make a file of * bytes in memory: File too large (ulimit -f)' run -- true
+farfault=$scratch/farfault
+
 # ---- no OpenCL, no preload
 
 OCL_ICD_VENDORS=$scratch/missing

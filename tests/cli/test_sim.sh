@@ -47,6 +47,11 @@ has out "$small,demand,v100-16g,$("$json_get" all.json runs 1 memory),50%,"
 says 2 'farfault sim: --json and --csv cannot both go to standard output: *' "$farfault" sim $small --json --csv
 mv out both.json
 json both.json false good
+printf '#!/bin/sh\nulimit -f 1\nexec %s "$@"\n' "$scratch/farfault" >limited
+chmod +x limited
+says 1 '*cannot write big.json: File too large' ./limited sim $small --systems demand --json=big.json
+says 1 '' ./limited sim $small --systems demand --memory 50% --trace big.trace
+has out 'big.trace: File too large'
 status 0 sim $small --systems demand --memory 50% --json=out.json
 has out 'in-memory'
 json out.json '[2]' runs

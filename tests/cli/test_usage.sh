@@ -173,6 +173,9 @@ json out 100 policies 2 parameters 0 max
 json out 2dconv programs 0 name
 status 0 list --json policies
 json out '{6}'
+for need in faults launches accesses instructions 'a recorded run of the same work' samples; do
+    has out "\"$need\""
+done
 status 0 list --json=list.json programs
 [ ! -s out ] || fail "to a file and here: $(cat out)"
 json list.json 2dconv programs 0 name

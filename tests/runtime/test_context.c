@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/fixture.h"
@@ -391,6 +394,28 @@ static void test_host_file(void **state) {
     assert_int_equal(access(path, F_OK), -1); /* it is gone with the context */
 }
 
+/* A limit of files' sizes (ulimit -f) is an error, and no signal is left behind. */
+static void test_host_file_limit(void **state) {
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {1 << 20, 1 << 20};
+        struct ff_config config = standard_config(8 * MB);
+        struct ff_context *context;
+        struct ff_error error;
+        sigset_t pending;
+        config.host_file = "/tmp/farfault-test-limit";
+        int status = setrlimit(RLIMIT_FSIZE, &limit) ? 1 : ff_open(&config, &context, &error);
+        sigpending(&pending);
+        _exit(status != -EFBIG || sigismember(&pending, SIGXFSZ) ||
+              !strstr(error.message, "ulimit -f"));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keeps_data),
@@ -408,6 +433,7 @@ int main(void) {
         cmocka_unit_test(test_bad_configuration),
         cmocka_unit_test(test_bad_memory_calls),
         cmocka_unit_test(test_host_file),
+        cmocka_unit_test(test_host_file_limit),
     };
     return run_or_skip(tests);
 }

@@ -6,8 +6,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/cases.h"
@@ -447,11 +449,39 @@ static void test_socket(void **state) {
     assert_int_equal(ff__broker_open(&second.broker, "/dev/null", &error), -EEXIST);
 }
 
+/* A connection that cannot be taken in wakes the broker once a step, not all the time; it is as soon as it can be. */
+static void test_no_descriptors(void **state) {
+    (void)state;
+    static struct test_broker full;
+    struct ff_error error = {""};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct rlimit before, none;
+    set_devices(&full, 1, SLOTS, LIMIT_NS);
+    assert_int_equal(ff__broker_open(&full.broker, full.path, &error), 0);
+    strcpy(address.sun_path, full.path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before, none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    uint64_t start = ff__clock_ns();
+    for (int i = 0; i < 6; i++)
+        assert_true(ff__broker_step(&full.broker, 50) >= 0);
+    assert_true(ff__clock_ns() - start >= UINT64_C(100000000));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int i = 0; i < 2; i++)
+        assert_true(ff__broker_step(&full.broker, 50) >= 0);
+    assert_true(full.broker.clients[0].fd >= 0);
+    close(fd);
+    ff__broker_close(&full.broker);
+}
+
 int main(void) {
 #define WITH_BROKER(name) cmocka_unit_test_setup_teardown(name, start_broker, stop_broker)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_division_is_fair),
         cmocka_unit_test(test_grants),
+        cmocka_unit_test(test_no_descriptors),
         WITH_BROKER(test_lend_and_reclaim),
         WITH_BROKER(test_who_keeps_memory_is_disconnected),
         WITH_BROKER(test_two_harvesters_share),

@@ -123,11 +123,33 @@ static void test_too_large(void **state) {
     assert_null(self);
 }
 
+/* Stands before the C library's (see CMakeLists.txt). */
+static long page_size = 4096;
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+long __wrap_sysconf(int name) {
+    return name == _SC_PAGESIZE ? page_size : __real_sysconf(name);
+}
+
+static void test_page_size(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(8 << 20);
+    struct ff_context *context = NULL;
+    struct ff_error error = {""};
+    page_size = 16384;
+    int status = ff_open(&config, &context, &error);
+    page_size = 4096;
+    assert_int_equal(status, -ENOSYS);
+    assert_null(context);
+    assert_non_null(strstr(error.message, "pages have 16384 bytes"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiers),     cmocka_unit_test(test_links),
-        cmocka_unit_test(test_words),     cmocka_unit_test(test_host_file),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_page_size), cmocka_unit_test(test_tiers),
+        cmocka_unit_test(test_links),     cmocka_unit_test(test_words),
+        cmocka_unit_test(test_host_file), cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_too_large),
     };
     return run_or_skip(tests);
 }

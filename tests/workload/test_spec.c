@@ -2,6 +2,9 @@
 #include "workload/walk.h"
 
 #include <errno.h>
+#include <sys/resource.h>
+
+#include "workload/model.h"
 
 struct refused {
     const char *spec;
@@ -31,6 +34,9 @@ static const struct refused refused[] = {
     {"bfs:size=1T", -EINVAL, "too large for bfs: at most size="},
     {"sssp:nodes=10,degree=10", -EINVAL, "degree 10 of 10 nodes"},
     {"sssp:size=1T", -EINVAL, "too large for sssp: at most size="},
+    {"louvain:size=17592186044416", -EINVAL, "size=17592186044416: must be 0 to 1099511627776"},
+    {"mobilenet:length=4096", -EINVAL, "its arrays have at most 1099511627776 bytes"},
+    {"vgg16:length=31", -EINVAL, "length=31: a layer leaves nothing of such images"},
     {"stream:ctas=1,warps=1,passes=1000000", -EINVAL, "too many for 1 x 1 warps"},
 };
 
@@ -45,6 +51,69 @@ static void test_refused(void **state) {
         assert_null(workload);
         assert_null(strchr(error.message, '\n'));
         assert_int_not_equal(ff__workload_open(refused[i].spec, 1, &workload, NULL), 0);
+    }
+}
+
+/* ---- every parameter of every workload ---- */
+
+static const char *const no_numbers[] = {
+    "", "x", "12x", "-1", "18446744073709551616", "1e300", "inf", "nan", "-", "0x", "--1"};
+
+static void expect_refusal(const struct ff__workload_type *type, const struct ff_param *param,
+                           const char *value) {
+    char spec[160];
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    snprintf(spec, sizeof spec, "%s:%s=%s", type->name, param->name, value);
+    int status = ff__workload_open(spec, 1, &workload, &error);
+    if (status != -EINVAL || !strstr(error.message, ": must be "))
+        fail_msg("'%s' gives %d, '%s'", spec, status, error.message);
+}
+
+/* Opens, or is refused with a line; what opens is no larger than the simulator takes. */
+static void expect_sense(const struct ff__workload_type *type, const struct ff_param *param,
+                         int64_t value) {
+    char spec[160];
+    struct ff__workload *workload = NULL;
+    struct ff_error error = {""};
+    snprintf(spec, sizeof spec, "%s:%s=%lld", type->name, param->name, (long long)value);
+    int status = ff__workload_open(spec, 1, &workload, &error);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; workload && i < workload->array_count; i++)
+        bytes += workload->arrays[i].bytes;
+    bool has_line = (status == -EINVAL || status == -ENOMEM) && error.message[0];
+    if (status ? !has_line : bytes == 0 || bytes > (uint64_t)FF__SIZE_MAX)
+        fail_msg("'%s' gives %d, '%s', and %llu bytes", spec, status, error.message,
+                 (unsigned long long)bytes);
+    ff__workload_close(workload);
+}
+
+/* Takes seconds, and says nothing about bounds: a model that writes down each of its tokens. */
+static bool is_slow(const struct ff__workload_type *type, const struct ff_param *param) {
+    return strcmp(type->name, "whisper") == 0 && strcmp(param->name, "length") == 0;
+}
+
+static void test_every_parameter(void **state) {
+    const struct ff__workload_type *type;
+    const struct rlimit memory = {UINT64_C(2) << 30, UINT64_C(2) << 30};
+    (void)state;
+    if (!SANITIZED) /* whose shadow is larger */
+        assert_int_equal(setrlimit(RLIMIT_AS, &memory), 0);
+    for (unsigned i = 0; (type = ff__workload_at(i)); i++) {
+        for (const struct ff_param *param = type->params; param->name; param++) {
+            char text[32];
+            for (size_t k = 0; k < sizeof no_numbers / sizeof no_numbers[0]; k++)
+                expect_refusal(type, param, no_numbers[k]);
+            snprintf(text, sizeof text, "%lld", (long long)param->min - 1);
+            expect_refusal(type, param, text);
+            snprintf(text, sizeof text, "%llu", (unsigned long long)param->max + 1);
+            expect_refusal(type, param, text);
+            if (SANITIZED)
+                continue;
+            expect_sense(type, param, param->min);
+            if (!is_slow(type, param))
+                expect_sense(type, param, param->max);
+        }
     }
 }
 
@@ -122,9 +191,12 @@ static void test_at(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_long),
-        cmocka_unit_test(test_accepted), cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_seed),
         cmocka_unit_test(test_at),
+        cmocka_unit_test(test_every_parameter), /* the last: it limits memory */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

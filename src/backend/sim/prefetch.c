@@ -99,19 +99,12 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
     return true;
 }
 
-/* Pages that pre-eviction keeps free. */
-static uint64_t reserve_of(struct sim *sim, uint32_t tier) {
-    const struct ff__engine *engine = &sim->engine;
-    const struct ff_evict_policy *evict = engine->evict;
-    return evict->reserve ? evict->reserve(engine->evict_state[tier], &engine->view) : 0;
-}
-
 /* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
  * while one comes in, as both directions of the link are in use: as many blocks as it keeps free come, and
  * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
  * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
-    uint64_t reserve = reserve_of(sim, tier);
+    uint64_t reserve = ff__engine_reserved(&sim->engine, tier);
     if (sim->gpu->movers)
         return sim->gpu->movers;
     if (reserve == 0)
@@ -124,7 +117,7 @@ static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (reserve_of(sim, device->tier) == 0)
+    if (ff__engine_reserved(&sim->engine, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);

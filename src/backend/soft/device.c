@@ -3,6 +3,7 @@
 #include "base/descriptors.h"
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,16 @@ static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     return 0;
 }
 
+static int check_page_size(struct ff_error *error) {
+    long size = sysconf(_SC_PAGESIZE);
+    if (size != FF_PAGE_SIZE)
+        return ff__fail(error, -ENOSYS,
+                        "this kernel's pages have %ld bytes: the software device needs a kernel "
+                        "with pages of 4096",
+                        size);
+    return 0;
+}
+
 /* The memory of all devices is this machine's. */
 static int check_memory(const struct ff_config *config, struct ff_error *error) {
     uint64_t phys = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -129,13 +140,16 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
 
 static int soft_open(const struct ff_config *config, const struct ff__neighbours *neighbours,
                      void **self, struct ff_error *error) {
-    int status = check_memory(config, error);
+    int status = check_page_size(error);
+    if (!status)
+        status = check_memory(config, error);
     if (status)
         return status;
     struct ff__soft *soft = calloc(1, sizeof *soft);
     if (!soft)
         return ff__fail(error, -ENOMEM, "no memory for the software device");
     soft->interrupt_fd = soft->pagemap_fd = soft->host.fd = -1;
+    soft->process = ff__process_number();
     soft->log = (struct ff__log){config->log, config->log_user};
     status = open_all(soft, config, neighbours, error);
     note_used(soft);

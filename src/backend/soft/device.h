@@ -55,7 +55,10 @@ struct ff__soft {
     int pagemap_fd;
     struct stat used[FF__SOFT_USED]; /* what they were when they were opened */
     uint64_t spin_ns;                /* 0: never spins */
+    uint32_t process;                /* that opened it */
     bool said_locked;                /* that managed memory stays pageable */
+    bool is_ended;                   /* the program, as managed memory cannot be served */
+    bool said_forbidden;             /* that it may stay on the devices */
     struct ff__log log;
 };
 

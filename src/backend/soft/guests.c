@@ -18,7 +18,7 @@ void ff__guests_clear(struct ff__soft *soft, uint32_t tier, uint32_t chunk) {
     if (!holds || (uint64_t)chunk * FF_BLOCK_SIZE >= memory->device_size ||
         !__atomic_exchange_n(&holds[chunk], false, __ATOMIC_RELAXED))
         return;
-    ff__soft_give_back(memory->lent[tier] + (size_t)chunk * FF_BLOCK_SIZE, FF_BLOCK_SIZE);
+    ff__soft_give_back(soft, memory->lent[tier] + (size_t)chunk * FF_BLOCK_SIZE, FF_BLOCK_SIZE);
 }
 
 /* A guest comes: what the device had allocated for the chunk is the kernel's again. */
@@ -29,7 +29,8 @@ static void take_chunk(struct ff__soft *soft, const struct ff__place *place) {
         !memory->ready[place->tier] || !memory->ready[place->tier][chunk])
         return;
     memory->ready[place->tier][chunk] = 0;
-    ff__soft_give_back(memory->frames[place->tier] + (size_t)chunk * FF_BLOCK_SIZE, FF_BLOCK_SIZE);
+    ff__soft_give_back(soft, memory->frames[place->tier] + (size_t)chunk * FF_BLOCK_SIZE,
+                       FF_BLOCK_SIZE);
 }
 
 /* ---- any lent memory ---- */
@@ -315,6 +316,7 @@ void ff__soft_release(void *self, uint32_t tier) {
         if (!memory->ready[tier] || !memory->ready[tier][chunk])
             continue;
         memory->ready[tier][chunk] = 0;
-        ff__soft_give_back(memory->frames[tier] + (size_t)chunk * FF_BLOCK_SIZE, FF_BLOCK_SIZE);
+        ff__soft_give_back(soft, memory->frames[tier] + (size_t)chunk * FF_BLOCK_SIZE,
+                           FF_BLOCK_SIZE);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "backend/soft/area.h"
 #include "base/error.h"
+#include "base/file_limit.h"
 #include "base/lazy.h"
 
 #include <errno.h>
@@ -27,6 +28,14 @@ static size_t backed_size(const struct ff__host *host) {
     return blocks_of(host) * sizeof *host->backed;
 }
 
+static int set_size(const struct ff__host *host) {
+    struct ff__file_limit held;
+    ff__file_limit_hold(&held);
+    int status = ftruncate(host->fd, (off_t)host->size) ? -errno : 0;
+    ff__file_limit_release(&held);
+    return status;
+}
+
 /* The file is made, never overwritten: a mistyped path must not cost data. */
 static int open_file(struct ff__host *host, const char *path, struct ff_error *error) {
     host->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -34,9 +43,14 @@ static int open_file(struct ff__host *host, const char *path, struct ff_error *e
         return ff__fail(error, -errno, "host file %s: %s%s", path, strerror(errno),
                         errno == EEXIST ? "; name one that does not exist" : "");
     unlink(path); /* it lives as long as it is open, so a killed process leaves nothing behind */
-    if (ftruncate(host->fd, (off_t)host->size))
-        return ff__fail(error, -errno, "host file %s: %s", path, strerror(errno));
-    int status = ff__host_reserve(host, 0, FF_BLOCK_SIZE);
+    int status = set_size(host);
+    if (status == -EFBIG)
+        return ff__fail(error, status,
+                        "host file %s: %llu bytes of managed addresses are more than a file may "
+                        "have (ulimit -f): set FARFAULT_ADDRESS_SPACE",
+                        path, (unsigned long long)host->size);
+    if (!status)
+        status = ff__host_reserve(host, 0, FF_BLOCK_SIZE);
     if (status)
         return ff__fail(error, status, "host file %s: %s", path, strerror(-status));
     return 0;

@@ -4,7 +4,10 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14; a kernel with UFFDIO_MOVE has it */
 #define MADV_POPULATE_WRITE 23
@@ -46,7 +49,7 @@ static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
     ff__guests_clear(soft, move->to.tier, ff__soft_chunk(move));
     if (ff__soft_is_ready(soft, move))
         return frames;
-    ff__soft_give_back(frames, FF_BLOCK_SIZE); /* and its page table (soft/page_tables.h) */
+    ff__soft_give_back(soft, frames, FF_BLOCK_SIZE); /* and its page table (soft/page_tables.h) */
     *ff__soft_ready(soft, move) = 0;
     /* memory fresh from the kernel is zero, but must be there to be moved */
     char *chunk = chunk_in(memory->fresh, move);
@@ -57,7 +60,7 @@ static char *take_chunk(struct ff__soft *soft, const struct ff__move *move) {
 
 /* Gives what has not moved back to the kernel. */
 static void return_chunk(struct ff__soft *soft, const struct ff__move *move, char *chunk) {
-    ff__soft_give_back(chunk, FF_BLOCK_SIZE);
+    ff__soft_give_back(soft, chunk, FF_BLOCK_SIZE);
     if (!ff__soft_is_ready(soft, move))
         mprotect(chunk, FF_BLOCK_SIZE, PROT_NONE);
 }
@@ -130,7 +133,8 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
         uint32_t *ready = &soft->memory.ready[move->to.tier][chunk];
         if (__atomic_load_n(ready, __ATOMIC_RELAXED) & own &&
             __atomic_fetch_and(ready, ~own, __ATOMIC_RELAXED) & own)
-            ff__soft_give_back(soft->memory.frames[move->to.tier] + (size_t)frame * FF_LEAF_SIZE,
+            ff__soft_give_back(soft,
+                               soft->memory.frames[move->to.tier] + (size_t)frame * FF_LEAF_SIZE,
                                FF_LEAF_SIZE);
     }
 }
@@ -148,9 +152,9 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
     uint32_t own = (leaves == FF_CHUNK_LEAVES ? FF__SOFT_ALL_LEAVES : (1u << leaves) - 1)
                    << move->to.frame % FF_CHUNK_LEAVES;
     if (__atomic_fetch_and(ff__soft_ready(soft, move), ~own, __ATOMIC_RELAXED) & own)
-        ff__soft_give_back(soft->memory.frames[move->to.tier] +
-                               (size_t)move->to.frame * FF_LEAF_SIZE,
-                           leaves * FF_LEAF_SIZE);
+        ff__soft_give_back(
+            soft, soft->memory.frames[move->to.tier] + (size_t)move->to.frame * FF_LEAF_SIZE,
+            leaves * FF_LEAF_SIZE);
 }
 
 /* Copies the pages [first, end) in; `from`: the block's first page, NULL: they are zeros. *end becomes how far it
@@ -240,6 +244,15 @@ static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
     return status;
 }
 
+/* Pages that cannot come: whoever waits for them would do so for ever. */
+static void end_program(struct ff__soft *soft, int status) {
+    ff__log_line(&soft->log, FF_LOG_WARNING,
+                 "the program forbids the ioctl by which managed memory comes to a device "
+                 "(seccomp: %s): it cannot go on",
+                 strerror(-status));
+    kill(getpid(), SIGBUS);
+}
+
 int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
                 const struct ff__submission *submission) {
     bool is_whole = ff__move_is_whole(move);
@@ -250,5 +263,8 @@ int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
     move->left = ff_mask_minus(&move->left, &gone);
     int status = bring(soft, move, is_whole, submission);
     move->left = ff_mask_or(&move->left, &gone);
+    if (ff__soft_is_forbidden(status) &&
+        !__atomic_exchange_n(&soft->is_ended, true, __ATOMIC_RELAXED))
+        end_program(soft, status);
     return status == 0 && !ff_mask_empty(&gone) ? -ENOENT : status;
 }

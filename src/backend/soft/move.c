@@ -55,7 +55,20 @@ bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries
     return true;
 }
 
-void ff__soft_give_back(char *area, size_t size) {
-    for (uint32_t tries = 0; madvise(area, size, MADV_DONTNEED) && tries < SETTLE_MAX; tries++)
+void ff__soft_give_back(struct ff__soft *soft, char *area, size_t size) {
+    int status = madvise(area, size, MADV_DONTNEED) ? -errno : 0;
+    for (uint32_t tries = 0; status && !ff__soft_is_forbidden(status) && tries < SETTLE_MAX;
+         tries++) {
         ff__clock_sleep(SETTLE_NS);
+        status = madvise(area, size, MADV_DONTNEED) ? -errno : 0;
+    }
+    ff__soft_tell_forbidden(soft, status);
+}
+
+void ff__soft_tell_forbidden(struct ff__soft *soft, int status) {
+    if (ff__soft_is_forbidden(status) &&
+        !__atomic_exchange_n(&soft->said_forbidden, true, __ATOMIC_RELAXED))
+        ff__log_line(&soft->log, FF_LOG_WARNING,
+                     "the program forbids system calls that eviction needs (seccomp: madvise, "
+                     "ioctl, process_vm_readv): devices may use more memory than they have");
 }

@@ -6,6 +6,8 @@
 #include "backend/soft/device.h"
 #include "base/copy.h"
 
+#include <errno.h>
+
 #define FF__SOFT_ALL_LEAVES UINT32_MAX
 
 /* ---- places ---- */
@@ -71,7 +73,16 @@ void ff__soft_tell_of_backlog(struct ff__soft *soft);
 bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries);
 
 /* Gives unused pages back to the kernel, which hardly ever has a reason to refuse. */
-void ff__soft_give_back(char *area, size_t size);
+void ff__soft_give_back(struct ff__soft *soft, char *area, size_t size);
+
+/* Whether the error (a negative errno) is that of a call which the program has forbidden (seccomp) since the context was
+ * opened, and which will fail for ever. */
+static inline bool ff__soft_is_forbidden(int status) {
+    return status == -EPERM || status == -EACCES || status == -ENOSYS;
+}
+
+/* Says once that what leaves a device may be kept there, if the error is such a one. */
+void ff__soft_tell_forbidden(struct ff__soft *soft, int status);
 
 /* ---- one move; each keeps its outcome up to date: in.c, out.c ---- */
 

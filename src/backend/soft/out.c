@@ -83,7 +83,7 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
         char *area = ff__soft_managed_at(soft, move->block, run.first);
         size_t size = ff__soft_bytes(run.first, run.end);
         ff__uffd_unregister(&soft->uffd, area, size);
-        ff__soft_give_back(area, size);
+        ff__soft_give_back(soft, area, size);
         ff__uffd_register(&soft->uffd, area, size);
     }
     ff_mask_clear(&move->left);
@@ -104,7 +104,8 @@ static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
         end = run.end;
     }
     if (end > first) /* in one call: nothing lies between them */
-        ff__soft_give_back(ff__soft_staging_at(soft, move, first), ff__soft_bytes(first, end));
+        ff__soft_give_back(soft, ff__soft_staging_at(soft, move, first),
+                           ff__soft_bytes(first, end));
 }
 
 /* Moves what is left of the block to the staging area, and its tail with it. *all gets the pages that moved; those of
@@ -138,9 +139,10 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
 
-/* Whether all pages that are there can be read, and the program has not protected some: a thread that tries to
- * would get its signal. */
-static bool is_readable(const struct ff__soft *soft, uint32_t block, const struct ff_mask *pages) {
+/* Whether all pages that are there can be read: -EBUSY if the program has protected some, where a thread that tries to
+ * would get its signal; or why that cannot be told. */
+static int check_readable(const struct ff__soft *soft, uint32_t block,
+                          const struct ff_mask *pages) {
     struct iovec from[FF_BLOCK_PAGES], to;
     char bytes[FF_BLOCK_PAGES];
     uint32_t count = 0;
@@ -148,7 +150,10 @@ static bool is_readable(const struct ff__soft *soft, uint32_t block, const struc
         from[count++] = (struct iovec){ff__soft_managed_at(soft, block, page), 1};
     }
     to = (struct iovec){bytes, count};
-    return process_vm_readv(getpid(), &to, 1, from, count, 0) == (ssize_t)count;
+    ssize_t got = process_vm_readv(getpid(), &to, 1, from, count, 0);
+    if (got < 0 && ff__soft_is_forbidden(-errno))
+        return -errno;
+    return got == (ssize_t)count ? 0 : -EBUSY;
 }
 
 static int drop_run(struct ff__soft *soft, char *area, size_t size) {
@@ -165,8 +170,8 @@ static int protect_run_out(struct ff__soft *soft, struct ff__move *move, struct 
     struct ff_mask gone = ff_mask_of_run(run.first, run.end), back = {{0}}, kept = gone;
     int status = ff__uffd_protect(&soft->uffd, area, size, true);
     struct ff_mask there = present_in(soft, move->block, run);
-    if (status == 0 && !is_readable(soft, move->block, &there))
-        status = -EBUSY;
+    if (status == 0)
+        status = check_readable(soft, move->block, &there);
     if (status == 0) {
         back = deliver(soft, move, &there, ff__soft_managed_at(soft, move->block, 0), end_ns);
         status = drop_run(soft, area, size);
@@ -225,5 +230,6 @@ int ff__soft_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns)
     if (move->guest)
         return ff__guests_out(soft, move, end_ns);
     int status = ff_mask_empty(&move->left) ? 0 : take_out(soft, move, end_ns);
+    ff__soft_tell_forbidden(soft, status);
     return ff_mask_empty(&move->left) ? 0 : status;
 }

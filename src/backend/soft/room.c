@@ -26,6 +26,7 @@ int ff__rooms_make(void) {
     stacks = mmap(NULL, ROOMS * ROOM_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                   -1, 0);
     for (unsigned i = 0; stacks != MAP_FAILED && i < ROOMS; i++) {
+        rooms[i].taken = false; /* by a thread that is not in this forked child */
         if (mprotect(stacks + i * ROOM_SIZE + GUARD, ROOM_SIZE - GUARD, PROT_READ | PROT_WRITE)) {
             munmap(stacks, ROOMS * ROOM_SIZE);
             stacks = MAP_FAILED;

@@ -1,6 +1,7 @@
 /* Faults as signals: the thread that meets an absent page serves it itself, without a hand-over. */
 #include "backend/soft/device.h"
 #include "backend/soft/room.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,12 +16,16 @@
 static struct ff__soft *attached[DEVICES_MAX];
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
-static unsigned attached_count;
+
+/* A forked child inherits the entries, and may have devices of its own at the same addresses. */
+static bool is_ours(const struct ff__soft *soft) {
+    return soft && soft->process == ff__process_number();
+}
 
 static struct ff__soft *find_device(uint64_t address) {
     for (int i = 0; i < DEVICES_MAX; i++) {
         struct ff__soft *soft = __atomic_load_n(&attached[i], __ATOMIC_ACQUIRE);
-        if (!soft)
+        if (!is_ours(soft))
             continue;
         uint64_t base = (uintptr_t)soft->memory.managed;
         if (address >= base && address - base < soft->memory.size)
@@ -83,16 +88,18 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     errno = saved_errno;
 }
 
-/* With the first device. */
+/* With the first device. A forked child has our handler already, unless it has reset it. */
 static int take_over(void) {
-    struct sigaction action;
+    struct sigaction action, found;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_sigbus;
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
     int status = ff__rooms_make();
-    if (!status && sigaction(SIGBUS, &action, &before)) {
+    if (!status && sigaction(SIGBUS, &action, &found)) {
         status = -errno;
         ff__rooms_unmake();
+    } else if (!status && found.sa_sigaction != on_sigbus) {
+        before = found;
     }
     return status;
 }
@@ -103,16 +110,22 @@ static void give_back(void) {
     ff__rooms_unmake();
 }
 
+static bool has_attached(void) {
+    for (int i = 0; i < DEVICES_MAX; i++)
+        if (is_ours(attached[i]))
+            return true;
+    return false;
+}
+
 int ff__sigbus_attach(struct ff__soft *soft) {
     int status = -EBUSY;
     pthread_mutex_lock(&attaching);
     for (int i = 0; i < DEVICES_MAX && status; i++) {
-        if (attached[i])
+        if (is_ours(attached[i]))
             continue;
-        status = attached_count == 0 ? take_over() : 0;
+        status = has_attached() ? 0 : take_over();
         if (status)
             break;
-        attached_count++;
         __atomic_store_n(&attached[i], soft, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&attaching);
@@ -121,11 +134,12 @@ int ff__sigbus_attach(struct ff__soft *soft) {
 
 void ff__sigbus_detach(struct ff__soft *soft) {
     pthread_mutex_lock(&attaching);
-    for (int i = 0; i < DEVICES_MAX; i++) {
-        if (attached[i] != soft)
-            continue;
+    int i = 0;
+    while (i < DEVICES_MAX && attached[i] != soft)
+        i++;
+    if (i < DEVICES_MAX) { /* it could attach */
         __atomic_store_n(&attached[i], NULL, __ATOMIC_RELEASE);
-        if (--attached_count == 0)
+        if (!has_attached())
             give_back();
     }
     pthread_mutex_unlock(&attaching);

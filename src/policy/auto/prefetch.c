@@ -62,8 +62,6 @@ struct auto_prefetch {
     struct device devices[FF_TIERS_MAX];
 };
 
-static const struct ff__inner_param of_forest[] = {{"record", 1}, {"declared", 1},   {"similar", 1},
-                                                   {"whole", 1},  {"threshold", 45}, {NULL, 0}};
 static const struct ff__inner_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
 
 static size_t arena_size(const int64_t *values) {
@@ -77,6 +75,15 @@ static void fini(void *state) {
         ff__inner_stop(&self->inner[i]);
 }
 
+/* With the parameters that it has in specforest-plus. */
+static int start_forest(struct auto_prefetch *self, const struct ff_policy_env *env) {
+    struct ff__system plus;
+    int status = ff__system_parse("specforest-plus", &plus, NULL);
+    return status ? status
+                  : ff__inner_start_with(&self->inner[FOREST], plus.policy[FF__PREFETCH],
+                                         plus.params[FF__PREFETCH], env);
+}
+
 static int init(void *state, const struct ff_policy_env *env) {
     struct auto_prefetch *self = state;
     ff__sparse_start(&self->sparse, env, sizeof(struct ff__sparse_block),
@@ -87,7 +94,7 @@ static int init(void *state, const struct ff_policy_env *env) {
         self->devices[tier] = (struct device){.launch = FF_NONE,
                                               .patience = PATIENCE,
                                               .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
-    int status = ff__inner_start(&self->inner[FOREST], &ff__prefetch_forest.base, of_forest, env);
+    int status = start_forest(self, env);
     if (!status)
         status = ff__inner_start(&self->inner[CORRELATION], &ff__prefetch_correlation_plus.base,
                                  of_correlation, env);

@@ -40,9 +40,14 @@ static void release(struct ff__inner *inner) {
 int ff__inner_start(struct ff__inner *inner, const struct ff_policy *policy,
                     const struct ff__inner_param *params, const struct ff_policy_env *env) {
     int64_t values[FF_PARAMS_MAX] = {0};
-    *inner = (struct ff__inner){.policy = policy};
     for (uint32_t i = 0; policy->params && policy->params[i].name; i++)
         values[i] = value_of(&policy->params[i], params);
+    return ff__inner_start_with(inner, policy, values, env);
+}
+
+int ff__inner_start_with(struct ff__inner *inner, const struct ff_policy *policy,
+                         const int64_t *values, const struct ff_policy_env *env) {
+    *inner = (struct ff__inner){.policy = policy};
     int status = allocate(inner, env, values);
     if (!status && policy->init) {
         struct ff_policy_env own = *env;

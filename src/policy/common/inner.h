@@ -20,6 +20,10 @@ struct ff__inner_param {
 /* `env` is the outer policy's. -ENOMEM, or what the policy's `init` returned; ff__inner_stop() may follow. */
 int ff__inner_start(struct ff__inner *inner, const struct ff_policy *policy,
                     const struct ff__inner_param *params, const struct ff_policy_env *env);
+
+/* The same with a value for each parameter. */
+int ff__inner_start_with(struct ff__inner *inner, const struct ff_policy *policy,
+                         const int64_t *values, const struct ff_policy_env *env);
 void ff__inner_stop(struct ff__inner *inner);
 
 /* The hooks of all policies, of `count` of them; one that has none is passed over. */

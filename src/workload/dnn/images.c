@@ -3,15 +3,23 @@
 
 #include "workload/dnn/nest.h"
 
-#define NONE FF__NO_TENSOR
+#define NONE     FF__NO_TENSOR
+#define SIDE_MAX (UINT64_C(1) << 32) /* far more than any has */
 
 static uint64_t count_of(const struct ff__images *x) {
     return x->n * x->c * x->h * x->w;
 }
 
+/* A side that a layer leaves nothing of wraps around. */
+static uint64_t check_side(struct ff__tape *tape, uint64_t side) {
+    bool vanishes = side == 0 || side > SIDE_MAX;
+    tape->vanished = tape->vanished || vanishes;
+    return vanishes ? 1 : side;
+}
+
 static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t c, uint64_t h,
                                     uint64_t w) {
-    struct ff__images images = {NONE, n, c, h, w};
+    struct ff__images images = {NONE, n, c, check_side(tape, h), check_side(tape, w)};
     images.tensor = ff__tensor_new(tape, count_of(&images));
     return images;
 }

@@ -24,9 +24,14 @@ int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t
         out->first_end = i == 0 ? tape->op_count : out->first_end;
     }
     free(states);
-    if (!tape->failed)
+    if (!tape->failed && !tape->vanished)
         return 0;
+    bool vanished = !tape->failed;
     ff__program_free(out);
+    if (vanished)
+        return ff__fail(error, -EINVAL,
+                        "length=%llu: a layer leaves nothing of such images; larger ones are right",
+                        (unsigned long long)length);
     return ff__fail(error, -ENOMEM, "no memory for a network");
 }
 

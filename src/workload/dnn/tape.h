@@ -77,6 +77,7 @@ struct ff__tape {
     uint32_t grad;       /* of the output of the node whose backward pass runs */
     bool infers;         /* nothing is kept for a backward pass */
     bool failed;         /* out of memory: everything after it is void */
+    bool vanished;       /* an image has no pixels left: so is that */
 };
 
 void ff__tape_free(struct ff__tape *tape);

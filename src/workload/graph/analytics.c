@@ -76,7 +76,7 @@ static void grow(struct ff__call *call, const char *name, struct ff__pool_block 
 static void read_pieces(struct ff__call *call, const struct graph *graph,
                         struct ff__pool_block *text, struct ff__pool_block *rows) {
     double of_text = (double)(graph->edges * OFFSET) / (double)graph->text;
-    for (uint64_t at = 0, rows_at = 0, next, rows_next; at < graph->text;
+    for (uint64_t at = 0, rows_at = 0, next, rows_next; at < graph->text && !call->status;
          at = next, rows_at = rows_next) {
         next = at + graph->chunk < graph->text ? at + graph->chunk : graph->text;
         rows_next = (uint64_t)((double)next * of_text);
