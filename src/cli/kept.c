@@ -1,5 +1,6 @@
 #include "cli/kept.h"
 
+#include "base/new_file.h"
 #include "report/text.h"
 #include "trace/checksum.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHECKSUM 9u /* characters of a line before what it guards: eight digits and a space */
@@ -131,25 +131,15 @@ static int write_all(int fd, const char *text) {
     return (size_t)written == length ? 0 : -ENOSPC;
 }
 
-/* Puts a file with our results alone in the place of the old one, in which others may be. */
-static int rewrite(const struct ff__kept *kept, const char *path) {
-    char *other = ff__text("%s.%ld", path, (long)getpid());
-    int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int status = fd < 0 ? -errno : 0;
-    for (size_t i = 0; i < kept->count && !status; i++) {
+static int print(FILE *stream, const void *self) {
+    const struct ff__kept *kept = self;
+    for (size_t i = 0; i < kept->count; i++) {
         const struct result *result = &kept->results[i];
         char *line = line_of(kept, result->key, result->bytes, result->size);
-        status = write_all(fd, line);
+        fputs(line, stream);
         free(line);
     }
-    if (fd >= 0)
-        close(fd);
-    if (!status && rename(other, path))
-        status = -errno;
-    if (status)
-        unlink(other);
-    free(other);
-    return status;
+    return 0;
 }
 
 int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff__kept **out) {
@@ -160,8 +150,8 @@ int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff_
     kept->text = fresh ? ff__text("%s", "") : read_text(path);
     if (!kept->text)
         status = -errno;
-    else if (!parse(kept) || fresh)
-        status = rewrite(kept, path);
+    else if (!parse(kept) || fresh) /* our results alone in the place of the old ones */
+        status = ff__file_write(path, print, kept);
     if (!status)
         kept->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (!status && kept->fd < 0)

@@ -1,6 +1,7 @@
 #include "learn/model.h"
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "trace/checksum.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define MAGIC                                                                                      \
     "\x89"                                                                                         \
@@ -193,21 +193,14 @@ static void pass_all(struct bytes *bytes, struct ff__model *model, uint32_t capa
 
 /* ---- writing ---- */
 
+static int print(FILE *stream, const void *self) {
+    const struct bytes *bytes = self;
+    return fwrite(bytes->at, 1, bytes->used, stream) == bytes->used ? 0 : -errno;
+}
+
 static int put_file(const char *path, const struct bytes *bytes, struct ff_error *error) {
-    char part[4096];
-    if ((size_t)snprintf(part, sizeof part, "%s.%d.part", path, (int)getpid()) >= sizeof part)
-        return ff__fail(error, -ENAMETOOLONG, "%s: the name is too long", path);
-    FILE *file = fopen(part, "wb");
-    if (!file)
-        return ff__fail(error, -errno, "%s: %s", path, strerror(errno));
-    bool good = fwrite(bytes->at, 1, bytes->used, file) == bytes->used;
-    good = fflush(file) == 0 && fsync(fileno(file)) == 0 && good;
-    good = fclose(file) == 0 && good;
-    if (good && rename(part, path) == 0)
-        return 0;
-    int status = errno ? -errno : -EIO;
-    remove(part);
-    return ff__fail(error, status, "%s: %s", path, strerror(-status));
+    int status = ff__file_write(path, print, bytes);
+    return status ? ff__fail(error, status, "%s: %s", path, strerror(-status)) : 0;
 }
 
 int ff__model_write(const struct ff__model *model, const char *path, struct ff_error *error) {
