@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +90,7 @@ struct plan {
     struct ff__outputs outputs;
     char summary[PATH_MAX]; /* where the program leaves its summary for `outputs`; "": nowhere */
     char *record;           /* absolute, or NULL: no trace */
+    bool managed;           /* the program had something managed */
     const char *handler;    /* not the default; or NULL */
     bool quiet;
     struct ff__book *book; /* what its processes saw, counted and did */
@@ -147,11 +149,16 @@ static json_t *run_of(const struct plan *plan, const struct ff__summary *summary
     return run;
 }
 
-/* Nothing is written of a program that has left no summary. */
+/* Nothing is written of a program of which nothing was managed. */
 static int write_outputs(const struct plan *plan, int status) {
     struct ff__summary summary;
-    if (!plan->summary[0] || ff__summary_read(plan->summary, &summary))
+    if (!plan->summary[0])
         return status;
+    if (ff__summary_read(plan->summary, &summary))
+        return status || !plan->managed
+                   ? status
+                   : ff__complain(FF__EXIT_FAILURE, "no results: %s has left no summary",
+                                  plan->program.name);
     json_t *all = ff__results_new("run"), *runs = ff__must(json_array());
     json_array_append_new(runs, run_of(plan, &summary, status));
     ff__json_set(all, "devices", ff__json_count(plan->config.devices));
@@ -341,6 +348,8 @@ static int judge_invariants(const struct plan *plan, int status) {
 static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     const char *program = plan->program.name;
     int number = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
+    for (uint32_t i = 0; i < ff__book_count(plan->book); i++)
+        plan->managed |= plan->book->accounts[i].managed != 0;
     if (number)
         ff__complain(0, "%s was killed by signal %d (%s)", program, number, strsignal(number));
     report_rest(plan);
@@ -380,6 +389,23 @@ static int run_program(struct plan *plan) {
     return status;
 }
 
+/* 0: there is none. */
+static ino_t file_at(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_ino : 0;
+}
+
+static int run_recorded(struct plan *plan) {
+    ino_t before = plan->record ? file_at(plan->record) : 0;
+    int status = run_program(plan);
+    if (status || !plan->record || !plan->managed)
+        return status;
+    ino_t after = file_at(plan->record);
+    return after && after != before
+               ? 0
+               : ff__complain(FF__EXIT_FAILURE, "%s: no trace was written", plan->record);
+}
+
 static int run_all(struct plan *plan) {
     int status = read_options(plan);
     if (!status)
@@ -387,7 +413,7 @@ static int run_all(struct plan *plan) {
     if (!status)
         status = settle_memory(plan);
     if (!status)
-        status = write_outputs(plan, run_program(plan));
+        status = write_outputs(plan, run_recorded(plan));
     if (plan->summary[0])
         unlink(plan->summary);
     return status;

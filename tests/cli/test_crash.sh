@@ -1,23 +1,20 @@
 #!/bin/sh
-# What is on the disk when farfault is killed, or a call of it fails, at any step. strace counts the calls that can change a disk,
-# and kills at, or fails, the first of them, the second, and so on, until a run ends undisturbed. Between two such calls
-# the disk stays as it is, so these are all the states that a crash can leave, but for what other threads do
-# at the same time. Each file must then be as it was before or whole, while what earlier crashes have left lies around.
-# FARFAULT_TEST_REPEATS: kills at all calls, of whatever kind.
+# What is on the disk when farfault is killed, or a call of it fails, at any step. strace kills at, or fails, each call that can
+# change a disk, one in each run. Between two such calls the disk stays as it is, so these are all the states that a crash can leave,
+# but for what other threads do at the same time. Each file must then be as it was before or whole, while what earlier crashes
+# have left lies around. FARFAULT_TEST_REPEATS: kills at all calls, of whatever kind.
 . "$(dirname "$0")/common.sh"
-saxpy=$7
+saxpy=$8
 
-steps='write,pwrite64,writev,?rename,?renameat,renameat2,?link,linkat,?unlink,unlinkat,ftruncate,fsync,fdatasync,fchmod'
 fails='write,pwrite64,writev,?rename,?renameat,renameat2,ftruncate,fsync,fdatasync'
+steps="$fails,?link,linkat,?unlink,unlinkat,fchmod"
 [ -z "${FARFAULT_TEST_REPEATS:-}" ] || steps=all
+follow=-f # threads and child processes
 
-# inject WHAT CALLS COMMAND...: 0: it was done.
-inject() {
-    what=$1 calls=$2
-    shift 2
-    strace -f -q -o ../calls -e signal=none -e "trace=$calls" -e "inject=$calls:$what" "$@" >../out 2>../err </dev/null
+# trace OPTION... COMMAND...: its status in $got, its calls in ../calls
+trace() {
+    strace $follow -y -q -o ../calls -e signal=none "$@" >../out 2>../err </dev/null
     got=$?
-    [ "$got" -eq 137 ] || grep -q INJECTED ../calls
 }
 
 # The file is what the command makes of it: the same bytes each time, unless $reads is what reads it.
@@ -27,27 +24,19 @@ is_whole() {
 
 expect_whole() {
     for file in $files; do
-        is_whole "$file" || cmp -s "$file" "../$before/$file" || { [ "$before" = empty ] && [ ! -e "$file" ]; } ||
-            fail "$1: $file was $before and is now neither that nor whole: $(head -c 80 "$file")"
+        is_whole "$file" || cmp -s "$file" "../earlier/$file" || { [ ! -e "../earlier/$file" ] && [ ! -e "$file" ]; } ||
+            fail "$1: $file is neither as it was nor whole: $(head -c 80 "$file")"
     done
 }
 
-after_a_kill() {
-    [ "$got" -eq 137 ] || fail "$1: status $got"
-    expect_whole "$1"
+# One line that says why, unless that is what could not be written.
+expect_line() {
+    grep -q '[( ]write(2' ../calls && return
+    [ "$(wc -l <../err)" -eq 1 ] && grep -q 'No space left\|standard output' ../err ||
+        fail "$1: not one line that says why: $(cat ../err)"
 }
 
-# One line that says why, status 1, and nothing left behind; or the call did not matter.
-after_an_error() {
-    case $got in
-    0) ;;
-    1)
-        [ "$(wc -l <../err)" -eq 1 ] && grep -q 'No space left\|standard output' ../err ||
-            fail "$1: not one line that says why: $(cat ../err)"
-        ;;
-    *) fail "$1: status $got" ;;
-    esac
-    expect_whole "$1"
+expect_nothing_else() {
     for file in *; do
         case " $files * " in
         *" $file "*) ;;
@@ -56,56 +45,118 @@ after_an_error() {
     done
 }
 
-# each CHECK WHAT CALLS COMMAND...: until it runs undisturbed.
-each() {
-    check=$1 effect=$2 counted=$3 step=1
-    shift 3
-    while inject "$effect:when=$step" "$counted" "$@"; do
-        $check "$* with $effect at step $step"
-        rm -f $files
-        [ "$before" = empty ] || cp ../"$before"/* .
-        step=$((step + 1))
+# What gets its name is on the disk, all of it.
+expect_synced() {
+    awk '{ name = match($0, /[^/"<]*\.part/) ? substr($0, RSTART, RLENGTH) : "" }
+        name == "" { next }
+        /(^| )write\(/ { synced[name] = 0 }
+        /(^| )fsync\(/ { synced[name] = 1 }
+        /(^| )rename/ { renamed++; if (!synced[name]) exit failed = 1 }
+        END { exit failed || !renamed }' ../calls || fail "$1: not synced before it is renamed: $(cat ../calls)"
+}
+
+reset() {
+    rm -f $files
+    for file in $files; do
+        [ ! -e "../earlier/$file" ] || cp "../earlier/$file" .
     done
-    [ "$got" -eq 0 ] || fail "$*: status $got at step $step: $(cat ../err)"
-    [ $step -gt 3 ] || fail "$*: only $step steps"
+}
+
+# counts CALLS COMMAND...: lines "CALL N", N as often as the thread that calls it most.
+counts() {
+    counted=$1
+    shift
+    trace -e "trace=$counted" "$@"
+    sed -nE 's/^([0-9]+ +)?([a-z0-9_]+)\(.*/\1 \2/p' ../calls |
+        awk '{ call = $NF; n = ++seen[$0]; if (n > most[call]) most[call] = n } END { for (call in most) print call, most[call] }'
+}
+
+# each CALLS EFFECT COMMAND...: in one run after the other; after_EFFECT checks what is left.
+each() {
+    calls=$1 effect=$2
+    shift 2
+    reset
+    counts "$calls" "$@" >../counts
+    [ -s ../counts ] || fail "$*: calls nothing"
+    while read -r call count; do
+        step=1
+        while [ $step -le "$count" ]; do
+            reset
+            trace -e "trace=$call" -e "inject=$call:$effect:when=$step" "$@"
+            "after_${effect%=*}" "$* with $effect at $call $step"
+            step=$((step + 1))
+        done
+    done <../counts
+}
+
+# Threads may call less often than they did when they were counted.
+after_signal() {
+    case $got in
+    0) ;;
+    137) kills=$((kills + 1)) ;;
+    *) fail "$1: status $got" ;;
+    esac
+    expect_whole "$1"
+}
+
+after_error() {
+    case $got in
+    0) ;;
+    1) expect_line "$1" ;;
+    *) fail "$1: status $got" ;;
+    esac
+    expect_whole "$1"
+    expect_nothing_else "$1"
+}
+
+# crash READS 'FILE...' COMMAND...: which makes these files; those that are in the folder `earlier` are there before.
+crash() {
+    reads=$1 files=$2 kills=0
+    shift 2
+    rm -rf after work
+    mkdir after work
+    (cd after && "$@" >../out 2>../err) || fail "$*: $(cat err)"
+    cd work || exit 1
+    each "$fails" error=ENOSPC "$@"
+    each "$steps" signal=KILL "$@"
+    [ $kills -gt 3 ] || fail "$*: killed $kills times"
+    reset
+    trace -e trace=write,fsync,rename,renameat,renameat2 "$@"
+    [ "$got" -eq 0 ] || fail "$*: status $got with what crashes left: $(cat ../err)"
     for file in $files; do
         is_whole "$file" || fail "$*: $file is not whole without a crash: $(head -c 80 "$file")"
     done
+    expect_synced "$*"
+    cd ..
 }
 
-# What gets its name is on the disk, all of it.
-expect_synced() {
-    strace -f -y -q -o ../calls -e signal=none -e "trace=$steps" "$@" >../out 2>../err </dev/null
-    awk '{ name = match($0, /[^/"<]*\.part/) ? substr($0, RSTART, RLENGTH) : "" }
-        name == "" { next }
-        / write\(/ { synced[name] = 0 }
-        / fsync\(/ { synced[name] = 1 }
-        / rename/ { renamed++; if (!synced[name]) exit failed = 1 }
-        END { exit failed || !renamed }' ../calls || fail "$*: not synced before it is renamed: $(cat ../calls)"
-}
-
-# crash READS 'FILE...' COMMAND...: which makes these files.
-crash() {
-    reads=$1 files=$2
-    shift 2
-    rm -rf after old empty
-    mkdir after old empty
-    (cd after && "$@" >../out 2>../err) || fail "$*: $(cat err)"
-    for file in $files; do
-        echo 'of an earlier run' >"old/$file"
-    done
-    for before in empty old; do
-        rm -rf work
-        cp -r $before work
-        cd work || exit 1
-        each after_a_kill signal=KILL "$steps" "$@"
-        rm -f ./*
-        cp ../$before/* . 2>../err
-        each after_an_error error=ENOSPC "$fails" "$@"
-        expect_synced "$@"
-        cd ..
-    done
-}
+mkdir earlier
+for file in a.json runs t.trace; do
+    echo 'of an earlier run' >earlier/$file
+done
 
 crash '' 'a.json a.csv' "$farfault" sim stream:size=1M --systems nvidia --gpu gtx1080ti --memory 50% --json=a.json --csv=a.csv
+
+follow='' # the program is killed with farfault, but not counted
+crash '' run.json "$farfault" run --quiet --json=run.json -- ../programs/atax
+follow=-f
+
+"$farfault" train nw:n=256 --steps 5 --output earlier/m.model >out
+crash '' m.model "$farfault" train nw:n=256 --steps 10 --output m.model
+
+# What is kept of runs grows; it is whole when the same command goes on from it.
+rm data
+mkdir -p data/published
+cp -r "$source/data/gpus" "$source/data/machines" data
+cat >data/published/uvmsmart.json <<'END'
+{"tables": [{"id": "evictors", "what": "Evictors", "rows": [
+    {"config": "LRU", "bench": "hotspot", "memory": "1GB", "faults": 1}]}]}
+END
+goes_on() {
+    "$farfault" repro uvmsmart --jobs 1 --json --resume "$1" >../json && cmp ../json ../whole.json
+}
+"$farfault" repro uvmsmart --jobs 1 --json --resume none >whole.json
+crash goes_on runs "$farfault" repro uvmsmart --jobs 1 --resume runs
+
+crash "$farfault export --output ../exported" t.trace env FARFAULT_MEMORY=6M FARFAULT_RECORD=t.trace "$saxpy"
 finish
