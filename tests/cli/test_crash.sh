@@ -159,4 +159,12 @@ goes_on() {
 crash goes_on runs "$farfault" repro uvmsmart --jobs 1 --resume runs
 
 crash "$farfault export --output ../exported" t.trace env FARFAULT_MEMORY=6M FARFAULT_RECORD=t.trace "$saxpy"
+
+# The file for the host's part of memory loses its name at once; if not, it does not keep the next program from starting.
+cd work || exit 1
+trace -e trace=unlink -e inject=unlink:signal=KILL:when=1 "$farfault" run --host tier -- true
+[ "$got" -eq 137 ] || fail "not killed before the host's file lost its name: $(cat ../err)"
+ls tier* >../out || fail 'there was no file'
+status 0 run --host tier -- true
+cd ..
 finish

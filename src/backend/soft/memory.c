@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What all areas have in common. */
@@ -69,14 +72,25 @@ static void release(char *area, size_t size) {
         munmap(area, size);
 }
 
-/* The file is made, never overwritten: a mistyped path must not cost data. */
+/* A file beside the path, which lives as long as it is open. One that a process leaves behind which is killed before the
+ * file has lost its name is in nobody's way. A negative value: errno says why. */
+static int make_host_file(const char *path) {
+    struct stat about;
+    char name[PATH_MAX + 8];
+    snprintf(name, sizeof name, "%s.XXXXXX", path);
+    errno = EEXIST; /* a mistyped path must not cost data */
+    int fd = lstat(path, &about) == 0 ? -1 : mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
 static int open_host_file(struct ff__memory *memory, const char *path, struct ff_error *error) {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = make_host_file(path);
     if (fd < 0)
         return ff__fail(error, -errno, "host file %s: %s%s", path, strerror(errno),
                         errno == EEXIST ? "; name one that does not exist" : "");
     memory->host_fd = fd;
-    unlink(path); /* it lives as long as it is open, so a killed process leaves nothing behind */
     if (ftruncate(fd, (off_t)memory->size))
         return ff__fail(error, -errno, "host file %s: %s", path, strerror(errno));
     int status = ff__memory_reserve_host(memory, 0, FF_BLOCK_SIZE);
