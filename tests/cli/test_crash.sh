@@ -3,12 +3,13 @@
 # change a disk, one in each run. Between two such calls the disk stays as it is, so these are all the states that a crash can leave,
 # but for what other threads do at the same time. Each file must then be as it was before or whole, while what earlier crashes
 # have left lies around. FARFAULT_TEST_REPEATS: kills at all calls, of whatever kind.
+repeats=${FARFAULT_TEST_REPEATS:-} # what follows unsets it
 . "$(dirname "$0")/common.sh"
 saxpy=$8
 
 fails='write,pwrite64,writev,?rename,?renameat,renameat2,ftruncate,fsync,fdatasync'
 steps="$fails,?link,linkat,?unlink,unlinkat,fchmod"
-[ -z "${FARFAULT_TEST_REPEATS:-}" ] || steps=all
+[ -z "$repeats" ] || steps=all
 follow=-f # threads and child processes
 
 # trace OPTION... COMMAND...: its status in $got, its calls in ../calls
