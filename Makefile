@@ -54,6 +54,7 @@ stress: all
 	tests/programs/clblast.sh build/farfault xgemv xtrsv xgemm
 	for script in clfft gegl hashcat openmm pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
 	FARFAULT_TEST_REPEATS=300 build/tests/share/test_share_programs
+	FARFAULT_TEST_REPEATS=60 ctest --test-dir build -R '^cli\.(share_)?crash$$' --output-on-failure --timeout 3600
 	for test in soft_process soft_two_devices soft_guests soft_every_call runtime_context soft_link soft_describe; do \
 	    FARFAULT_TEST_REPEATS=1 build/tests/test_$$test || exit 1; done
 	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls soft_small_device; do \

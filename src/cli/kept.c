@@ -1,8 +1,8 @@
 #include "cli/kept.h"
 
+#include "base/new_file.h"
 #include "report/text.h"
 #include "trace/checksum.h"
-#include "trace/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,22 +131,15 @@ static int write_all(int fd, const char *text) {
     return (size_t)written == length ? 0 : -ENOSPC;
 }
 
-/* Puts a file with our results alone in the place of the old one, in which others may be. */
-static int rewrite(const struct ff__kept *kept, const char *path) {
-    struct ff__place place;
-    int status = ff__place_open(&place, path);
-    if (status)
-        return status;
-    for (size_t i = 0; i < kept->count && !status; i++) {
+static int print(FILE *stream, const void *self) {
+    const struct ff__kept *kept = self;
+    for (size_t i = 0; i < kept->count; i++) {
         const struct result *result = &kept->results[i];
         char *line = line_of(kept, result->key, result->bytes, result->size);
-        status = ff__place_write(&place, line, strlen(line));
+        fputs(line, stream);
         free(line);
     }
-    if (!status)
-        return ff__place_keep(&place);
-    ff__place_drop(&place);
-    return status;
+    return 0;
 }
 
 int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff__kept **out) {
@@ -157,8 +150,8 @@ int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff_
     kept->text = fresh ? ff__text("%s", "") : read_text(path);
     if (!kept->text)
         status = -errno;
-    else if (!parse(kept) || fresh)
-        status = rewrite(kept, path);
+    else if (!parse(kept) || fresh) /* our results alone in the place of the old ones */
+        status = ff__file_write(path, print, kept);
     if (!status)
         kept->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (!status && kept->fd < 0)

@@ -1,15 +1,13 @@
 #include "cli/outputs.h"
 
+#include "base/new_file.h"
 #include "cli/cli.h"
 #include "report/csv.h"
 #include "report/machine.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static json_t *text_or_null(const char *text) {
     return text ? ff__json_text(text) : json_null();
@@ -25,11 +23,8 @@ static int check_path(const struct ff__options *options, enum ff__option option)
     const char *path = options->text[option];
     if (!path || is_stdout(path))
         return 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return ff__options_complain(options, option, strerror(errno));
-    close(fd);
-    return 0;
+    int status = ff__file_check(path);
+    return status ? ff__options_complain(options, option, strerror(-status)) : 0;
 }
 
 int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out) {

@@ -11,14 +11,14 @@ struct ff__outputs {
     const char *json, *csv;
 };
 
-/* What --json and --csv say. Files are opened once, so that a path that cannot be written is found before hours of work.
+/* What --json and --csv say. A path that cannot be written is found before hours of work.
  * Returns 0 or an exit status. */
 int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out);
 
 /* Whether standard output is for people, too. */
 bool ff__outputs_leave_tables(const struct ff__outputs *outputs);
 
-/* Writes all of it as JSON, and its `runs` as CSV. Sets `good` and `reason`: whether all runs are good, and why the
+/* Writes all of it as JSON, and its `runs` as CSV, each file as a whole. Sets `good` and `reason`: whether all runs are good, and why the
  * first that is not failed. Returns 0 or an exit status. */
 int ff__outputs_write(const struct ff__outputs *outputs, json_t *all);
 

@@ -1,11 +1,12 @@
 /* farfault probe: this machine's software device as a device of the simulator. */
+#include "base/new_file.h"
 #include "cli/cli.h"
 #include "cli/costs.h"
 #include "cli/options.h"
 #include "engine/engine.h"
+#include "report/json.h"
 #include "report/table.h"
 
-#include <errno.h>
 #include <farfault/mask.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -211,20 +212,18 @@ static void show(const struct ff__costs *costs) {
 
 /* ---- the command ---- */
 
-static int cannot_write(const char *path) {
-    return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(errno));
-}
-
-static int measure(struct ff__options *options, const struct ff_config *config, FILE *out) {
+static int measure(struct ff__options *options, const struct ff_config *config) {
+    const char *path = options->text[FF__OPTION_OUTPUT];
     struct ff__costs costs;
     struct ff_error error;
     if (ff__costs_measure(config, &costs, &error))
         return ff__options_translate(options, FF__EXIT_FAILURE, error.message);
     show(&costs);
     json_t *device = describe(&costs, config);
-    int status = out ? json_dumpf(device, out, JSON_INDENT(2)) : 0;
+    int status = path ? ff__json_write(device, path) : 0;
     json_decref(device);
-    return status ? cannot_write(options->text[FF__OPTION_OUTPUT]) : 0;
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(-status))
+                  : 0;
 }
 
 static int probe(struct ff__options *options) {
@@ -235,13 +234,9 @@ static int probe(struct ff__options *options) {
     int status = ff__options_apply(options, &config);
     if (status)
         return status;
-    FILE *out = path ? fopen(path, "w") : NULL; /* before anything takes time */
-    if (path && !out)
-        return cannot_write(path);
-    status = measure(options, &config, out);
-    if (out && fclose(out) && !status)
-        status = cannot_write(path);
-    return status;
+    status = path ? ff__file_check(path) : 0; /* before anything takes time */
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(-status))
+                  : measure(options, &config);
 }
 
 static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};

@@ -92,6 +92,7 @@ struct plan {
     struct ff__outputs outputs;
     char summary[PATH_MAX]; /* where the program leaves its summary for `outputs`; "": nowhere */
     char *record;           /* absolute, or NULL: no trace */
+    bool managed;           /* the program had something managed */
     const char *handler;    /* not the default; or NULL */
     bool quiet;
     char reason[512]; /* why nothing was managed, where the program itself has said it; "": else */
@@ -161,9 +162,12 @@ static int write_outputs(const struct plan *plan, int status) {
     struct ff__summary summary;
     if (!plan->summary[0])
         return status;
-    bool managed = ff__summary_read(plan->summary, &summary) == 0;
+    bool has_summary = ff__summary_read(plan->summary, &summary) == 0;
+    if (!has_summary && !status && plan->managed)
+        status = ff__complain(FF__EXIT_FAILURE, "no results: %s has left no summary",
+                              plan->program.name);
     const struct ff__run_subject subject = subject_of(plan, &summary);
-    json_t *run = managed
+    json_t *run = has_summary
                       ? run_of(plan, &summary, status)
                       : ff__run_new(&subject, NULL,
                                     plan->reason[0] ? plan->reason : ff__complaint(), json_null());
@@ -360,6 +364,8 @@ static int judge_invariants(const struct plan *plan, int status) {
 static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     const char *program = plan->program.name;
     int number = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
+    for (uint32_t i = 0; i < ff__book_count(plan->book); i++)
+        plan->managed |= plan->book->accounts[i].managed != 0;
     if (number)
         ff__complain(0, "%s was killed by signal %d (%s)", program, number, strsignal(number));
     report_rest(plan);
@@ -401,7 +407,7 @@ static int run_program(struct plan *plan) {
     return status;
 }
 
-/* Which file has the trace's name: none before there is one, another one after (trace/place.h). */
+/* Which file has the trace's name: none before there is one, another one after (base/new_file.h). */
 static ino_t trace_at(const char *path) {
     struct stat about;
     return path && stat(path, &about) == 0 ? about.st_ino : 0;

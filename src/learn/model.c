@@ -1,8 +1,8 @@
 #include "learn/model.h"
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "trace/checksum.h"
-#include "trace/place.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define MAGIC                                                                                      \
     "\x89"                                                                                         \
@@ -194,24 +193,13 @@ static void pass_all(struct bytes *bytes, struct ff__model *model, uint32_t capa
 
 /* ---- writing ---- */
 
-/* On the disk before it takes the place of what is there. */
-static int fill_place(struct ff__place *place, const struct bytes *bytes) {
-    int status = ff__place_write(place, bytes->at, bytes->used);
-    return status || fsync(place->fd) == 0 ? status : -errno;
+static int print(FILE *stream, const void *self) {
+    const struct bytes *bytes = self;
+    return fwrite(bytes->at, 1, bytes->used, stream) == bytes->used ? 0 : -errno;
 }
 
 static int put_file(const char *path, const struct bytes *bytes, struct ff_error *error) {
-    struct ff__place place;
-    int status = ff__place_open(&place, path);
-    if (!status) {
-        status = fill_place(&place, bytes);
-        if (status)
-            ff__place_drop(&place);
-        else
-            status = ff__place_keep(&place);
-    }
-    if (status == -EEXIST)
-        return ff__fail(error, status, "%s: it exists, and is not a regular file", path);
+    int status = ff__file_write(path, print, bytes);
     return status ? ff__fail(error, status, "%s: %s", path, strerror(-status)) : 0;
 }
 

@@ -1,17 +1,11 @@
 /* Accounts for programs. */
-#include "base/file_limit.h"
 #include "report/account.h"
 
+#include "base/new_file.h"
 #include "report/advice.h"
 #include "report/moved.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PAGE UINT64_C(4096)
 
@@ -188,63 +182,19 @@ static void print_json(FILE *file, const struct ff__account *account,
     fputs("}\n", file);
 }
 
-/* 0 if all of it is written and the file is closed. */
-static int finish_file(FILE *file) {
-    bool failed = ferror(file) != 0;
-    errno = 0;
-    failed = fclose(file) != 0 || failed;
-    return !failed ? 0 : errno ? -errno : -EIO;
-}
+struct report {
+    const struct ff__account *account;
+    struct ff_context *explained;
+};
 
-/* Written beside its place and renamed, so that a reader sees all of it or nothing. */
-static int write_new_file(const struct ff__account *account, struct ff_context *explained,
-                          const char *target) {
-    char path[PATH_MAX + 8];
-    snprintf(path, sizeof path, "%s.XXXXXX", target);
-    int fd = mkstemp(path);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        int status = -errno;
-        if (fd >= 0) {
-            close(fd);
-            unlink(path);
-        }
-        return status;
-    }
-    print_json(file, account, explained);
-    fchmod(fd, 0644);
-    int status = finish_file(file);
-    if (!status && rename(path, target) != 0)
-        status = -errno;
-    if (status)
-        unlink(path);
-    return status;
-}
-
-/* Devices, terminals and pipes are written to. A pipe that nobody reads is an error, no reason to
- * wait. */
-static int write_in_place(const struct ff__account *account, struct ff_context *explained,
-                          const char *target) {
-    int fd = open(target, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        int status = -errno;
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    print_json(file, account, explained);
-    return finish_file(file);
+static int print(FILE *file, const void *self) {
+    const struct report *report = self;
+    print_json(file, report->account, report->explained);
+    return 0;
 }
 
 int ff__account_write(const struct ff__account *account, struct ff_context *explained,
                       const char *path) {
-    struct stat there;
-    bool special = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
-    struct ff__file_limit held;
-    ff__file_limit_hold(&held);
-    int status = special ? write_in_place(account, explained, path)
-                         : write_new_file(account, explained, path);
-    ff__file_limit_release(&held);
-    return status;
+    const struct report report = {account, explained};
+    return ff__file_write(path, print, &report);
 }

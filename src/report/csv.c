@@ -1,5 +1,6 @@
 #include "report/csv.h"
 
+#include "base/new_file.h"
 #include "report/json.h"
 
 #include <errno.h>
@@ -61,19 +62,17 @@ static void put_line(FILE *file, json_t *columns, const json_t *record) {
     fputc('\n', file);
 }
 
-int ff__csv_write(const json_t *records, const char *path) {
-    bool to_stdout = strcmp(path, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(path, "w");
-    if (!file)
-        return -errno;
+static int print(FILE *stream, const void *self) {
+    const json_t *records = self;
     json_t *columns = columns_of(records), *record;
     size_t i;
-    put_line(file, columns, NULL);
-    json_array_foreach(records, i, record) put_line(file, columns, record);
-    json_decref(columns);
     errno = 0;
-    bool failed = ferror(file) != 0;
-    if (!to_stdout)
-        failed = fclose(file) != 0 || failed;
-    return !failed ? 0 : errno ? -errno : -EIO;
+    put_line(stream, columns, NULL);
+    json_array_foreach(records, i, record) put_line(stream, columns, record);
+    json_decref(columns);
+    return !ferror(stream) ? 0 : errno ? -errno : -EIO;
+}
+
+int ff__csv_write(const json_t *records, const char *path) {
+    return strcmp(path, "-") == 0 ? print(stdout, records) : ff__file_write(path, print, records);
 }

@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include "base/new_file.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,15 +24,14 @@ void ff__json_set(json_t *object, const char *name, json_t *value) {
     json_object_set_new(object, name, ff__must(value));
 }
 
-int ff__json_write(const json_t *all, const char *path) {
-    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(9);
+static int print(FILE *stream, const void *all) {
     errno = 0;
-    bool printed = strcmp(path, "-") == 0;
-    FILE *file = printed ? stdout : fopen(path, "we");
-    if (!file)
-        return -errno;
-    int status = json_dumpf(all, file, flags) || putc('\n', file) == EOF;
-    if (!printed)
-        status = fclose(file) == EOF || status;
-    return status ? errno ? -errno : -EIO : 0;
+    if (json_dumpf(all, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
+        putc('\n', stream) != EOF)
+        return 0;
+    return errno ? -errno : -EIO;
+}
+
+int ff__json_write(const json_t *all, const char *path) {
+    return strcmp(path, "-") == 0 ? print(stdout, all) : ff__file_write(path, print, all);
 }

@@ -1,10 +1,10 @@
 #include <farfault/trace.h>
 
+#include "base/new_file.h"
 #include "base/sized.h"
 #include "trace/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
-#include "trace/place.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define LEVEL 1
 
 struct ff_trace_writer {
-    struct ff__place place;
+    struct ff__new_file file;
     struct ff__trace_encoder encoder;
     ZSTD_CCtx *zstd;
     uint8_t *out;     /* a block header, then the block */
@@ -43,7 +43,7 @@ static int write_head(struct ff_trace_writer *writer, const struct ff_trace_info
     put_text(head + 48, sizeof info->subject, info->subject);
     ff__put_u64(head + 144, info->memory);
     ff__put_u32(head + 152, ff__crc32c(0, head, 152));
-    return ff__place_write(&writer->place, head, sizeof head);
+    return ff__new_file_write(&writer->file, head, sizeof head);
 }
 
 static void release(struct ff_trace_writer *writer) {
@@ -61,12 +61,12 @@ static int init(struct ff_trace_writer *writer, const char *path,
     if (status || !writer->zstd || !writer->out)
         return -ENOMEM;
     ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, LEVEL);
-    status = ff__place_open(&writer->place, path);
+    status = ff__new_file_open(&writer->file, path);
     if (status)
         return status;
     status = write_head(writer, info);
     if (status)
-        ff__place_drop(&writer->place);
+        ff__new_file_drop(&writer->file);
     return status;
 }
 
@@ -123,7 +123,7 @@ static int write_block(struct ff_trace_writer *writer) {
                 ff__trace_block_sum(head, head + FF__TRACE_BLOCK_HEAD, block.stored));
     writer->written += block.events;
     ff__trace_encoder_reset(&writer->encoder);
-    return ff__place_write(&writer->place, head, FF__TRACE_BLOCK_HEAD + block.stored);
+    return ff__new_file_write(&writer->file, head, FF__TRACE_BLOCK_HEAD + block.stored);
 }
 
 static int write_end(struct ff_trace_writer *writer) {
@@ -131,7 +131,7 @@ static int write_end(struct ff_trace_writer *writer) {
     uint8_t head[FF__TRACE_BLOCK_HEAD];
     ff__trace_put_block(head, &block);
     ff__put_u32(head + FF__TRACE_BLOCK_HEAD - 4, ff__trace_block_sum(head, NULL, 0));
-    return ff__place_write(&writer->place, head, sizeof head);
+    return ff__new_file_write(&writer->file, head, sizeof head);
 }
 
 /* ---- events ---- */
@@ -166,9 +166,9 @@ int ff_trace_finish(struct ff_trace_writer *writer) {
     if (!status)
         status = write_end(writer);
     if (status)
-        ff__place_drop(&writer->place);
+        ff__new_file_drop(&writer->file);
     else
-        status = ff__place_keep(&writer->place);
+        status = ff__new_file_keep(&writer->file);
     release(writer);
     return status;
 }
@@ -176,6 +176,6 @@ int ff_trace_finish(struct ff_trace_writer *writer) {
 void ff_trace_abandon(struct ff_trace_writer *writer) {
     if (!writer)
         return;
-    ff__place_drop(&writer->place);
+    ff__new_file_drop(&writer->file);
     release(writer);
 }

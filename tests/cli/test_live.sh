@@ -180,6 +180,16 @@ export FARFAULT_TOUCHES
 mistake 2 'farfault run: touches=on: *' run --memory 16M -- ./client buffer
 unset FARFAULT_TOUCHES
 
+# ---- what the program could not write
+
+full='strace -f -q -o calls -e trace=fsync -e inject=fsync:error=ENOSPC'
+echo earlier >lost.trace
+status 1 record --quiet --memory 16M --output lost.trace -- $full ./client buffer
+has err '/lost.trace: no trace was written'
+status 1 run --memory 16M --json=lost.json -- $full ./client buffer
+has err 'no results: strace has left no summary'
+[ ! -e lost.json ] || fail "results of no summary: $(cat lost.json)"
+
 # ---- kinds of devices
 
 status 0 run --quiet -- ./client kind

@@ -232,6 +232,20 @@ static void test_special_file(void) {
     CHECK(lstat(path, &about) == 0 && S_ISFIFO(about.st_mode) && unlink(path) == 0);
 }
 
+/* Of a link, it is what it leads to that is replaced. */
+static void test_link(void) {
+    char path[4096], target[4096];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/link", scratch);
+    snprintf(target, sizeof target, "%s/target", scratch);
+    FILE *file = fopen(target, "w");
+    CHECK(file && fclose(file) == 0 && symlink("target", path) == 0);
+    CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=link") == 0);
+    CHECK(lstat(path, &about) == 0 && S_ISLNK(about.st_mode));
+    CHECK(stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0);
+    CHECK(unlink(path) == 0 && unlink(target) == 0);
+}
+
 /* With FARFAULT_REQUIRE=1 that is the end; without, the program runs, and the summary says how. */
 static void test_failure(const char *setting, const char *about) {
     CHECK(RUN(client("buffers"), "FARFAULT_REQUIRE=1", setting) == 1);
@@ -269,6 +283,7 @@ static void test_messages(void) {
     test_text();
     test_unwritable();
     test_special_file();
+    test_link();
     test_failure("FARFAULT_SYSTEM=nonesuch", "nonesuch");
     test_failure("FARFAULT_MEMORY=many", "many");
     test_failure("FARFAULT_MEMORY=1000000G", "memory");

@@ -103,7 +103,7 @@ static void test_failures(void **state) {
         ff__trace_export(in_folder("none"), ff__export_format(NULL), in_folder("x"), &error),
         -ENOENT);
     assert_int_equal(
-        ff__trace_export(in_folder("one"), ff__export_format(NULL), "/dev/null", &error), -EEXIST);
+        ff__trace_export(in_folder("one"), ff__export_format(NULL), "/dev/full", &error), -ENOSPC);
     assert_int_equal(ff_trace_open(in_folder("one"), &reader, &info, &error), 0);
     FILE *full = fopen("/dev/full", "w");
     assert_non_null(full);

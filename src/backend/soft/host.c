@@ -7,8 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* So many pages of a block take a huge page: it is then at most a tenth larger than what it holds. */
@@ -36,13 +40,24 @@ static int set_size(const struct ff__host *host) {
     return status;
 }
 
-/* The file is made, never overwritten: a mistyped path must not cost data. */
+/* A file beside the path, which lives as long as it is open. One that a process leaves behind which is killed before the
+ * file has lost its name is in nobody's way. A negative value: errno says why. */
+static int make_file(const char *path) {
+    struct stat about;
+    char name[PATH_MAX + 8];
+    snprintf(name, sizeof name, "%s.XXXXXX", path);
+    errno = EEXIST; /* a mistyped path must not cost data */
+    int fd = lstat(path, &about) == 0 ? -1 : mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
 static int open_file(struct ff__host *host, const char *path, struct ff_error *error) {
-    host->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    host->fd = make_file(path);
     if (host->fd < 0)
         return ff__fail(error, -errno, "host file %s: %s%s", path, strerror(errno),
                         errno == EEXIST ? "; name one that does not exist" : "");
-    unlink(path); /* it lives as long as it is open, so a killed process leaves nothing behind */
     int status = set_size(host);
     if (status == -EFBIG)
         return ff__fail(error, status,

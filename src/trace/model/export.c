@@ -2,9 +2,8 @@
 #include "trace/model/export.h"
 
 #include "base/error.h"
-#include "trace/place.h"
+#include "base/new_file.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const struct ff__export_format formats[] = {{"perfetto", ff__trace_export_chrome},
@@ -17,38 +16,31 @@ const struct ff__export_format *ff__export_format(const char *name) {
     return NULL;
 }
 
-static int export_to(struct ff__place *place, const struct ff__export_format *format,
-                     struct ff_trace_reader *reader, const struct ff_trace_info *info,
-                     const char *to, struct ff_error *error) {
-    FILE *out = fdopen(place->fd, "w");
-    if (!out)
-        return ff__fail(error, -ENOMEM, "no memory to write %s", to);
-    place->fd = -1;
-    int status = format->write(reader, info, out, error);
-    if (fclose(out) && !status)
-        status = ff__fail(error, -errno, "%s: %s", to, strerror(errno));
-    return status;
+struct job {
+    const struct ff__export_format *format;
+    struct ff_trace_reader *reader;
+    const struct ff_trace_info *info;
+    struct ff_error *error;
+};
+
+static int print(FILE *out, const void *self) {
+    const struct job *job = self;
+    return job->format->write(job->reader, job->info, out, job->error);
 }
 
 int ff__trace_export(const char *path, const struct ff__export_format *format, const char *to,
                      struct ff_error *error) {
     struct ff_trace_reader *reader;
     struct ff_trace_info info;
-    struct ff__place place;
+    struct ff_error found = {""};
     int status = ff_trace_open(path, &reader, &info, error);
     if (status)
         return status;
-    status = ff__place_open(&place, to);
-    if (status) {
-        ff_trace_close(reader);
-        return ff__fail(error, status, "%s: %s", to, strerror(-status));
-    }
-    status = export_to(&place, format, reader, &info, to, error);
+    const struct job job = {format, reader, &info, &found};
+    status = ff__file_write(to, print, &job);
     ff_trace_close(reader);
-    if (status) {
-        ff__place_drop(&place);
-        return status;
-    }
-    status = ff__place_keep(&place);
-    return status ? ff__fail(error, status, "%s: %s", to, strerror(-status)) : 0;
+    if (!status)
+        return 0;
+    return found.message[0] ? ff__fail(error, status, "%s", found.message)
+                            : ff__fail(error, status, "%s: %s", to, strerror(-status));
 }
