@@ -138,7 +138,8 @@ int main(int argc, char **argv) {
     status = check_environment();
     if (!status)
         status = run_command(rest.count, rest.words);
-    if (fflush(stdout) == EOF && status == 0)
+    bool failed = fflush(stdout) == EOF || ferror(stdout); /* now, or when a line was shown early */
+    if (failed && status == 0)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write to standard output");
     return status;
 }

@@ -102,7 +102,8 @@ after_signal() {
 
 after_error() {
     case $got in
-    0) ;;
+    0) ! grep -q 'write(1<.*/out>.*INJECTED' ../calls || [ "${1#"$farfault"}" = "$1" ] ||
+        fail "$1: what was not printed is not told" ;;
     1) expect_line "$1" ;;
     *) fail "$1: status $got" ;;
     esac

@@ -2,7 +2,7 @@
 # farfault run with the real preload and a client that does one thing at a time: summaries after every kind of end, what
 # is said where nothing or too little is managed, broken invariants, footprints, kinds of devices.
 . "$(dirname "$0")/common.sh"
-cp "$8" .
+cp "$8" libfarfault.so.0
 cp "$9" client
 cp "${10}" breaker.so
 cp "${11}" broken

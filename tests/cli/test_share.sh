@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs share devices: farfaultd, farfault run --share and farfault top.
 . "$(dirname "$0")/common.sh"
-cp "$8" .
+cp "$8" libfarfault.so.0
 farfaultd=$9 program=${10}
 socket=$scratch/s
 

@@ -346,7 +346,7 @@ static void test_bad_configuration(void **state) {
     bad = config, bad.devices = 0;
     fails_with(bad, -EINVAL, "1 to 8");
     bad = config, bad.system = "nvidai";
-    fails_with(bad, -ENOENT, "nvidia-1");
+    fails_with(bad, -ENOENT, "nearest is nvidia");
     bad = config, bad.system = "nvidia:treshold=3";
     fails_with(bad, -EINVAL, "threshold");
     bad = config, bad.system = "nvidia:threshold=300";
