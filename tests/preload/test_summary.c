@@ -179,9 +179,9 @@ static void test_clock(void) {
 }
 
 static void test_fallbacks(void) {
-    CHECK(RUN(client("commands"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
+    CHECK(RUN(client("images"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
-    CHECK(integer(fallbacks, "clCreateImage") == 1 && json_object_size(fallbacks) == 1);
+    CHECK(integer(fallbacks, "clCreateImage") > 0 && json_object_size(fallbacks) == 1);
     json_decref(root);
 }
 
