@@ -51,8 +51,7 @@ uint64_t ff__pipeline_now(struct ff__pipeline *pipeline) {
 
 void ff__pipeline_sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition,
                               uint64_t ns) {
-    struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    pthread_cond_timedwait(condition, &pipeline->lock, &until);
+    ff__lock_wait_until(&pipeline->lock, condition, ns);
 }
 
 void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns) {
@@ -93,9 +92,9 @@ void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advic
 }
 
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     bool queued = ff__pipeline_queue_advice(pipeline, advice);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return queued;
 }
 
@@ -170,16 +169,16 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
 
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = ff__pipeline_serve_locked(pipeline, group, stay);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return status;
 }
 
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline) {
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     if (has_late)
         ff__pipeline_serve(pipeline, &late, false);
     return has_late;
@@ -203,7 +202,7 @@ static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, uint32_t
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *dead,
                         bool close) {
     struct ff__engine *engine = pipeline->engine;
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
         evict_locked(pipeline, block, tier, dead, close);
     if (close)
@@ -228,7 +227,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&pipeline->lock, NULL);
+    ff__lock_init(&pipeline->lock);
     pthread_cond_init(&pipeline->progress, &monotonic);
     pthread_cond_init(&pipeline->called, &monotonic);
     pthread_cond_init(&pipeline->follow, &monotonic);
@@ -240,7 +239,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
 }
 
 static void fini_locks(struct ff__pipeline *pipeline) {
-    pthread_mutex_destroy(&pipeline->lock);
+    ff__lock_fini(&pipeline->lock);
     pthread_cond_destroy(&pipeline->progress);
     pthread_cond_destroy(&pipeline->called);
     pthread_cond_destroy(&pipeline->follow);
@@ -262,7 +261,7 @@ static void *first_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     if (pipeline->backend->enter)
         pipeline->backend->enter(pipeline->self);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = start_thread(pipeline, ff__migration_thread, "ff-migrate");
     for (uint32_t i = 1; i < pipeline->fault_workers && !status; i++)
         status = start_thread(pipeline, ff__fault_worker, "ff-fault");
@@ -273,7 +272,7 @@ static void *first_thread(void *argument) {
     pipeline->start_status = status;
     pipeline->started = true;
     pthread_cond_broadcast(&pipeline->progress);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     if (!status)
         ff__fault_worker(pipeline);
     return NULL;
@@ -281,11 +280,11 @@ static void *first_thread(void *argument) {
 
 /* Starts the first thread and waits until it has started the others. */
 static int start_threads(struct ff__pipeline *pipeline) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = start_thread(pipeline, first_thread, "ff-fault");
     while (!status && !pipeline->started)
-        pthread_cond_wait(&pipeline->progress, &pipeline->lock);
-    pthread_mutex_unlock(&pipeline->lock);
+        ff__lock_wait(&pipeline->lock, &pipeline->progress);
+    ff__lock_release(&pipeline->lock);
     return status ? status : pipeline->start_status;
 }
 
@@ -350,7 +349,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
 void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     if (pipeline->backend->detach)
         pipeline->backend->detach(pipeline->self);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
     ff__pipeline_abort(pipeline, true);
     pthread_cond_broadcast(&pipeline->progress);
@@ -359,7 +358,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->news);
     pthread_cond_broadcast(&pipeline->room);
     pthread_cond_broadcast(&pipeline->learned);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     for (uint32_t i = 0; i < pipeline->thread_count; i++)
         pthread_join(pipeline->threads[i], NULL);
     ff__queue_fini(&pipeline->faults);

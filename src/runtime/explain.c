@@ -20,12 +20,12 @@ static void put_names(const struct ff_context *context, const struct ff_finding 
 bool ff_finding_read(struct ff_context *context, uint32_t index, struct ff_found *out) {
     struct ff_finding finding;
     *out = (struct ff_found){.has_range = false};
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
     bool found = ff__engine_finding(&context->engine, index, &finding);
     if (found) {
         put_names(context, &finding, out);
         memcpy(out->text, finding.text, sizeof out->text);
     }
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
     return found;
 }

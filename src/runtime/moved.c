@@ -116,25 +116,25 @@ static bool has_room(struct ff__moved *moved, uint32_t range) {
 
 void ff__moved_add_range(struct ff_context *context, uint32_t range) {
     struct ff__moved *moved = &context->moved;
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
     uint32_t number = moved->allocated++;
     if (has_room(moved, range))
         moved->ranges[range] = (struct ff__moved_range){
             .size = context->engine.space.ranges[range].page_count * FF_PAGE_SIZE,
             .number = number,
             .is_live = true};
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
 }
 
 void ff__moved_drop_range(struct ff_context *context, uint32_t range) {
     struct ff__moved *moved = &context->moved;
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
     if (range < moved->range_limit && moved->ranges[range].is_live) {
         const struct ff_moved gone = describe_range(context, range);
         insert(&moved->freed, &gone);
         moved->ranges[range].is_live = false;
     }
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
 }
 
 /* ---- launches ---- */
@@ -205,10 +205,10 @@ static void list_ranges(const struct ff_context *context, struct ff_moved_list *
 
 void ff_moved_read(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *out) {
     *out = (struct ff_moved_list){.count = 0};
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, out);
     else
         list_ranges(context, out);
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
 }

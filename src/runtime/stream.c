@@ -6,10 +6,10 @@
 #include "runtime/context.h"
 
 #include "base/map.h"
+#include "base/signals.h"
 #include "base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,9 @@ struct ff_stream {
 struct ff__workers {
     struct ff_context *context;
     uint32_t device, count;
-    pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    struct ff__lock lock;
+    pthread_cond_t work;
+    struct ff__event done;
     struct ff_stream *streams; /* a ring; from the one whose turn it is */
     bool stop;
     uint32_t numbered; /* workers that have taken their number */
@@ -69,14 +70,14 @@ static void announce(struct ff__workers *workers, struct launch *launch, bool be
 /* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
  * told. */
 static void retire(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch) {
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     announce(workers, launch, false);
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     stream->first = launch->next;
     if (!stream->first)
         stream->last = NULL;
     free(launch);
-    pthread_cond_broadcast(&workers->done);
+    ff__event_tell(&workers->done);
     pthread_cond_broadcast(&workers->work);
 }
 
@@ -87,19 +88,19 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
     launch->taken += items;
     bool begins = first == 0;
     while (!begins && !launch->begun)
-        pthread_cond_wait(&workers->work, &workers->lock);
-    pthread_mutex_unlock(&workers->lock);
+        ff__lock_wait(&workers->lock, &workers->work);
+    ff__lock_release(&workers->lock);
     if (begins)
         announce(workers, launch, true);
     if (begins) {
-        pthread_mutex_lock(&workers->lock);
+        ff__lock_acquire(&workers->lock);
         launch->begun = true;
         pthread_cond_broadcast(&workers->work);
-        pthread_mutex_unlock(&workers->lock);
+        ff__lock_release(&workers->lock);
     }
     struct ff_work work = {first, first + items, launch->what.grid, workers->device, worker};
     launch->what.kernel(&work, launch->memory);
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     launch->finished += items;
     if (launch->finished == launch->what.grid)
         retire(workers, stream, launch);
@@ -107,42 +108,38 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
 
 /* A kernel's own faults are its thread's: the program may have handlers for them, as we have for SIGBUS. */
 static void let_faults_through(void) {
-    static const int raised[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
-        sigaddset(&set, raised[i]);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    ff__signals_fill(&set);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 static void *worker_thread(void *argument) {
     struct ff__workers *workers = argument;
     let_faults_through();
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     uint32_t number = workers->numbered++;
     while (!workers->stop) {
         struct ff_stream *stream = find_work(workers);
         if (stream)
             run_chunk(workers, stream, number);
         else
-            pthread_cond_wait(&workers->work, &workers->lock);
+            ff__lock_wait(&workers->lock, &workers->work);
     }
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     return NULL;
 }
 
 /* ---- workers ---- */
 
 static void stop_workers(struct ff__workers *workers, uint32_t started) {
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     workers->stop = true;
     pthread_cond_broadcast(&workers->work);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(workers->threads[i], NULL);
-    pthread_mutex_destroy(&workers->lock);
+    ff__lock_fini(&workers->lock);
     pthread_cond_destroy(&workers->work);
-    pthread_cond_destroy(&workers->done);
     free(workers);
 }
 
@@ -157,9 +154,8 @@ static int make_workers(struct ff_context *context, uint32_t device, struct ff__
     workers->context = context;
     workers->device = device;
     workers->count = count;
-    pthread_mutex_init(&workers->lock, NULL);
+    ff__lock_init(&workers->lock);
     pthread_cond_init(&workers->work, NULL);
-    pthread_cond_init(&workers->done, NULL);
     for (uint32_t i = 0; i < count; i++) {
         int status = ff__thread_start(&workers->threads[i], worker_thread, workers, "ff-worker");
         if (status) {
@@ -200,27 +196,27 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
     if (device >= context->config.devices)
         return -EINVAL;
     struct ff__workers **workers = &context->workers[ff_tier_of_device(device)];
-    pthread_mutex_lock(&context->making_workers);
+    ff__lock_acquire(&context->making_workers);
     int status = *workers ? 0 : make_workers(context, device, workers);
-    pthread_mutex_unlock(&context->making_workers);
+    ff__lock_release(&context->making_workers);
     if (status)
         return status;
     struct ff_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return -ENOMEM;
     stream->workers = *workers;
-    pthread_mutex_lock(&stream->workers->lock);
+    ff__lock_acquire(&stream->workers->lock);
     link_stream(stream->workers, stream);
-    pthread_mutex_unlock(&stream->workers->lock);
+    ff__lock_release(&stream->workers->lock);
     *out = stream;
     return 0;
 }
 
 void ff_stream_synchronize(struct ff_stream *stream) {
-    pthread_mutex_lock(&stream->workers->lock);
+    ff__lock_acquire(&stream->workers->lock);
     while (stream->first)
-        pthread_cond_wait(&stream->workers->done, &stream->workers->lock);
-    pthread_mutex_unlock(&stream->workers->lock);
+        ff__event_wait(&stream->workers->done, &stream->workers->lock);
+    ff__lock_release(&stream->workers->lock);
 }
 
 void ff_stream_destroy(struct ff_stream *stream) {
@@ -228,9 +224,9 @@ void ff_stream_destroy(struct ff_stream *stream) {
         return;
     ff_stream_synchronize(stream);
     struct ff__workers *workers = stream->workers;
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     unlink_stream(workers, stream);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     free(stream);
 }
 
@@ -249,7 +245,7 @@ static bool operands_managed(struct ff_context *context, const struct ff_launch 
     return true;
 }
 
-int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
+static int launch_held(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
@@ -274,13 +270,21 @@ int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
     launch->what.operands = (const void *const *)(void *)(launch->memory + arguments);
     if (launch->what.chunk == 0)
         launch->what.chunk = what->grid / (4 * (size_t)workers->count) + 1;
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     if (stream->last)
         stream->last->next = launch;
     else
         stream->first = launch;
     stream->last = launch;
     pthread_cond_broadcast(&workers->work);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     return 0;
+}
+
+/* Signals are held off once, not for each lock that it takes. */
+int ff_kernel_launch(struct ff_stream *stream, const struct ff_launch *what) {
+    ff__signals_hold();
+    int status = launch_held(stream, what);
+    ff__signals_release();
+    return status;
 }
