@@ -20,6 +20,7 @@
 #include <farfault/policy.h>
 
 #include <pthread.h>
+#include <signal.h>
 
 /* A function that the program meets instead of OpenCL's. */
 #define FF_HOOKED __attribute__((visibility("default")))
@@ -55,6 +56,15 @@ void ff__no_memory(size_t size, int status);
 
 /* One line on stderr that begins with "farfault: ". */
 __attribute__((format(printf, 1, 2))) void ff__say(const char *format, ...);
+
+/* ---- signal_calls.c: handlers of the program's for signals that are ours, too ---- */
+
+/* Around opening the context, whose handler then comes first. `opened`: it is open. */
+void ff__sigbus_prepare(void);
+void ff__sigbus_prepared(bool opened);
+
+/* A signal that is not ours does what it would have done without us. */
+void ff__pass_signal_on(struct sigaction *action, int number, siginfo_t *info, void *ucontext);
 
 /* ---- opencl_fork.c: forked children, which inherit no managed memory ---- */
 

@@ -62,7 +62,6 @@ static void start_signals(void) {
     CHECK(timer_create(CLOCK_MONOTONIC, &event, &last) == 0);
     CHECK(timer_settime(last, 0, &limit, NULL) == 0);
     sigfillset(&action.sa_mask);
-    sigdelset(&action.sa_mask, SIGBUS); /* which may be how faults are told */
     CHECK(sigaction(SIGALRM, &action, NULL) == 0 && sigaction(SIGPROF, &action, NULL) == 0);
     event.sigev_signo = SIGALRM;
     start_timer(&process_timer, &event);
