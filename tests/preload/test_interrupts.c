@@ -1,5 +1,5 @@
-/* Signals that come at any moment, in threads of the program and of OpenCL, with handlers that read and write shared
- * virtual memory, during every kind of command. */
+/* Signals that come at any moment, in threads of the program and of OpenCL, with handlers that
+ * read and write shared virtual memory, during every kind of command. */
 #include "client.h"
 
 #include <pthread.h>
@@ -202,7 +202,7 @@ int main(void) {
     timer_delete(process_timer);
     while (sum_of_notes() != __atomic_load_n(&handled, __ATOMIC_ACQUIRE))
         sched_yield(); /* a handler may be about to count itself */
-    CHECK(handled > 0);
+    CHECK(__atomic_load_n(&handled, __ATOMIC_ACQUIRE) > 0);
     clSVMFree(client.context, noted);
     client_close(&client);
     return 0;

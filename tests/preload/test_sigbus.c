@@ -1,5 +1,5 @@
-/* SIGBUS and the program: its own handler gets what is its own, however late it is set, and managed memory is there whatever
- * the program blocks. */
+/* SIGBUS and the program: its own handler gets what is its own, however late it is set, and
+ * managed memory is there whatever the program blocks. */
 #include "client.h"
 
 #include <pthread.h>

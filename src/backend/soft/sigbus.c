@@ -35,7 +35,8 @@ static bool was_sent(const siginfo_t *info) {
     return info->si_code <= 0;
 }
 
-/* Not ours: what would have happened without us, with the signals that the interrupted code gets. */
+/* Not ours: what would have happened without us, with the signals that the interrupted code
+ * gets. */
 static void pass_on(int signal_number, siginfo_t *info, void *ucontext) {
     bool handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
     if (handled && before.sa_flags & SA_SIGINFO) {
