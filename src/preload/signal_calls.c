@@ -26,8 +26,10 @@ static void *real_call(void **call, const char *name) {
 __attribute__((constructor)) static void look(void) {
     const char *handler = getenv("FARFAULT_HANDLER");
     told_by_sigbus = handler && strcmp(handler, "sigbus") == 0;
-    REAL_CALL(sigaction), REAL_CALL(signal);
-    REAL_CALL(sigprocmask), REAL_CALL(pthread_sigmask);
+    real_call(&real_sigaction, "sigaction");
+    real_call(&real_signal, "signal");
+    real_call(&real_sigprocmask, "sigprocmask");
+    real_call(&real_pthread_sigmask, "pthread_sigmask");
 }
 
 /* ---- what the program has set ---- */
