@@ -5,6 +5,14 @@
  * its pages migrate to a device when a kernel (or any other thread, or a system call) accesses them, or
  * when a policy prefetches them. Any thread may call any function unless its comment says otherwise.
  *
+ * Handlers of signals may access managed memory, whatever they interrupt; while a thread holds
+ * what others may wait for, it gets no signals and cannot be cancelled. ff_stream_synchronize()
+ * waits with signals, and a handler may leave it by siglongjmp(), as it may leave accesses; left in
+ * any other function, what that has allocated is lost. A handler may itself call ff_mem_lookup(),
+ * ff_context_owns(), ff_mem_write(), ff_mem_prefetch(), ff_mem_advise(), ff_launch_end(),
+ * ff_memory_limit(), ff_stats_read() and ff_stream_synchronize(); the others allocate memory, which
+ * is not for handlers. docs/running.md has what FF_HANDLER_SIGBUS asks of a program.
+ *
  * Functions that can fail return 0 or a negative errno. Where they take a `struct ff_error *`, they
  * also return one line that says what is wrong and what would be right (NULL: not wanted). The
  * library never prints, exits or aborts.

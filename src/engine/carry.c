@@ -2,6 +2,7 @@
 #include "engine/pipeline_internal.h"
 
 #include "base/clock.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <string.h>
@@ -153,9 +154,11 @@ static void land(struct ff__flight *flight) {
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
     struct ff__flight flight = {.job = job};
     take_off(pipeline, &flight);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__signals_hold(); /* whoever faults in one of its blocks waits for this thread */
+    ff__lock_release(&pipeline->lock);
     carry(pipeline, &flight);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
+    ff__signals_release();
     land(&flight);
 }
 

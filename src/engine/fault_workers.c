@@ -115,13 +115,13 @@ static void complain(struct ff__pipeline *pipeline, int status) {
 static bool lead(struct ff__pipeline *pipeline, bool served) {
     struct ff__fault faults[BATCH_MAX];
     pipeline->led = true;
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, served, FF__IDLE_NS);
     if (count > 0 && pipeline->observer.faults)
         pipeline->observer.faults(pipeline->observer.user, faults, (uint32_t)count);
     if (count < 0)
         ff__clock_sleep(TROUBLE_NS);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     pipeline->led = false;
     if (count > 0)
         serve_batch(pipeline, faults, (uint32_t)count);
@@ -141,7 +141,7 @@ static bool help(struct ff__pipeline *pipeline) {
 
 void *ff__fault_worker(void *argument) {
     struct ff__pipeline *pipeline = argument;
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     for (bool served = false; !pipeline->stop;)
         if (help(pipeline))
             served = true;
@@ -149,6 +149,6 @@ void *ff__fault_worker(void *argument) {
             served = lead(pipeline, served);
         else
             follow(pipeline);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return NULL;
 }

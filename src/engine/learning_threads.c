@@ -9,24 +9,24 @@ static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
 void *ff__correlator_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff__learning_step step;
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     while (!pipeline->stop) {
         if (!ff__engine_take_events(pipeline->engine, &step)) {
             sleep_on(pipeline, &pipeline->news);
             continue;
         }
         pthread_cond_broadcast(&pipeline->room);
-        pthread_mutex_unlock(&pipeline->lock);
+        ff__lock_release(&pipeline->lock);
         ff__engine_learn(pipeline->engine, &step);
-        pthread_mutex_lock(&pipeline->lock);
+        ff__lock_acquire(&pipeline->lock);
         ff__engine_publish(pipeline->engine, &step);
         pipeline->unplanned += step.count;
-        pthread_mutex_unlock(&pipeline->lock);
+        ff__lock_release(&pipeline->lock);
         if (pipeline->has_planner) /* without the lock: a wake-up takes longer than most steps */
             pthread_cond_signal(&pipeline->learned);
-        pthread_mutex_lock(&pipeline->lock);
+        ff__lock_acquire(&pipeline->lock);
     }
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return NULL;
 }
 
@@ -48,7 +48,7 @@ void *ff__prefetching_thread(void *argument) {
     struct ff_advice items[FF__ADVICE_A_STEP];
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
         struct ff_advice_list advice = {.items = items, .capacity = FF__ADVICE_A_STEP};
-        pthread_mutex_lock(&pipeline->lock);
+        ff__lock_acquire(&pipeline->lock);
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
         while (advice_waits(pipeline) && !pipeline->stop)
@@ -59,7 +59,7 @@ void *ff__prefetching_thread(void *argument) {
         ff__pipeline_abort(pipeline, false);
         if (advice.count < FF__ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
-        pthread_mutex_unlock(&pipeline->lock);
+        ff__lock_release(&pipeline->lock);
         take_advice(pipeline, &advice);
     }
     return NULL;

@@ -51,8 +51,7 @@ uint64_t ff__pipeline_now(struct ff__pipeline *pipeline) {
 
 void ff__pipeline_sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition,
                               uint64_t ns) {
-    struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    pthread_cond_timedwait(condition, &pipeline->lock, &until);
+    ff__lock_wait_until(&pipeline->lock, condition, ns);
 }
 
 void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns) {
@@ -93,9 +92,9 @@ void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advic
 }
 
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     bool queued = ff__pipeline_queue_advice(pipeline, advice);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return queued;
 }
 
@@ -170,16 +169,16 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
 
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = ff__pipeline_serve_locked(pipeline, group, stay);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     return status;
 }
 
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline) {
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     if (has_late)
         ff__pipeline_serve(pipeline, &late, false);
     return has_late;
@@ -208,7 +207,7 @@ static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, const st
 
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                         const struct ff_mask *dead) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     evict_locked(pipeline, block, pages, dead, false);
     if (dead)
         ff__engine_discard(pipeline->engine, block, dead);
@@ -217,7 +216,7 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
 
 void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
     const struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     evict_locked(pipeline, block, NULL, &all, true);
     ff__pipeline_wait_idle(pipeline, block);
     ff__engine_discard(pipeline->engine, block, &all);
@@ -229,7 +228,7 @@ void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
 void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
                              const struct ff_mask *pages) {
     struct ff_mask there;
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     do {
         evict_locked(pipeline, block, pages, pages, true);
         ff__pipeline_wait_idle(pipeline, block);
@@ -254,7 +253,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&pipeline->lock, NULL);
+    ff__lock_init(&pipeline->lock);
     pthread_cond_init(&pipeline->progress, &monotonic);
     pthread_cond_init(&pipeline->called, &monotonic);
     pthread_cond_init(&pipeline->follow, &monotonic);
@@ -266,7 +265,7 @@ static void init_locks(struct ff__pipeline *pipeline) {
 }
 
 static void fini_locks(struct ff__pipeline *pipeline) {
-    pthread_mutex_destroy(&pipeline->lock);
+    ff__lock_fini(&pipeline->lock);
     pthread_cond_destroy(&pipeline->progress);
     pthread_cond_destroy(&pipeline->called);
     pthread_cond_destroy(&pipeline->follow);
@@ -288,7 +287,7 @@ static void *first_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     if (pipeline->backend->enter)
         pipeline->backend->enter(pipeline->self);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = start_thread(pipeline, ff__migration_thread, "ff-migrate");
     for (uint32_t i = 1; i < pipeline->fault_workers && !status; i++)
         status = start_thread(pipeline, ff__fault_worker, "ff-fault");
@@ -299,7 +298,7 @@ static void *first_thread(void *argument) {
     pipeline->start_status = status;
     pipeline->started = true;
     pthread_cond_broadcast(&pipeline->progress);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     if (!status)
         ff__fault_worker(pipeline);
     return NULL;
@@ -307,11 +306,11 @@ static void *first_thread(void *argument) {
 
 /* Starts the first thread and waits until it has started the others. */
 static int start_threads(struct ff__pipeline *pipeline) {
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     int status = start_thread(pipeline, first_thread, "ff-fault");
     while (!status && !pipeline->started)
-        pthread_cond_wait(&pipeline->progress, &pipeline->lock);
-    pthread_mutex_unlock(&pipeline->lock);
+        ff__lock_wait(&pipeline->lock, &pipeline->progress);
+    ff__lock_release(&pipeline->lock);
     return status ? status : pipeline->start_status;
 }
 
@@ -376,7 +375,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
 void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     if (pipeline->backend->detach)
         pipeline->backend->detach(pipeline->self);
-    pthread_mutex_lock(&pipeline->lock);
+    ff__lock_acquire(&pipeline->lock);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
     ff__pipeline_abort(pipeline, true);
     pthread_cond_broadcast(&pipeline->progress);
@@ -385,7 +384,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->news);
     pthread_cond_broadcast(&pipeline->room);
     pthread_cond_broadcast(&pipeline->learned);
-    pthread_mutex_unlock(&pipeline->lock);
+    ff__lock_release(&pipeline->lock);
     for (uint32_t i = 0; i < pipeline->thread_count; i++)
         pthread_join(pipeline->threads[i], NULL);
     ff__queue_fini(&pipeline->faults);

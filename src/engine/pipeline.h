@@ -19,6 +19,7 @@
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "engine/fault_samples.h"
 
@@ -84,7 +85,7 @@ struct ff__pipeline {
     void *self; /* the backend's */
     struct ff__log log;
     struct ff__observer observer;
-    pthread_mutex_t lock;
+    struct ff__lock lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
     pthread_cond_t follow;       /* for followers: there is a group, or no leader */

@@ -5,7 +5,6 @@
 #include "base/lazy.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static size_t links_size(const struct ff__engine *engine) {
@@ -53,10 +52,15 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
     return 0;
 }
 
+/* Of a block. No malloc(): a thread that a signal has interrupted in there may wait for this one. */
+static size_t page_totals_size(void) {
+    return FF_BLOCK_PAGES * sizeof(struct ff_totals);
+}
+
 static void free_pages(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
     for (uint32_t i = 0; i < r->block_count; i++) {
-        free(engine->page_totals[r->first_block + i]);
+        ff__lazy_unmap(engine->page_totals[r->first_block + i], page_totals_size());
         engine->page_totals[r->first_block + i] = NULL;
     }
 }
@@ -113,7 +117,7 @@ void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch) {
 int ff__engine_range_share(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
     for (uint32_t i = 0; i < r->block_count; i++) {
-        struct ff_totals *pages = calloc(FF_BLOCK_PAGES, sizeof *pages);
+        struct ff_totals *pages = ff__lazy_map(page_totals_size());
         if (!pages)
             return -ENOMEM; /* what there is by then goes with the range */
         engine->page_totals[r->first_block + i] = pages;

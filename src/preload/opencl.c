@@ -76,7 +76,10 @@ static void open_context(void) {
     struct ff_context *made = NULL;
     if (ff__mode() != FF__MANAGED)
         return;
-    if (ff_open(&config, &made, &error)) {
+    ff__sigbus_prepare();
+    int status = ff_open(&config, &made, &error);
+    ff__sigbus_prepared(status == 0);
+    if (status) {
         fail(error.message);
         return;
     }

@@ -5,7 +5,6 @@
 
 #include "base/process.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,18 +45,6 @@ static void say_not_available(void) {
         return;
 }
 
-static void pass_on(int number, siginfo_t *info, void *ucontext) {
-    if (before.sa_flags & SA_SIGINFO) {
-        before.sa_sigaction(number, info, ucontext);
-    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-        before.sa_handler(number);
-    } else {
-        signal(number, SIG_DFL); /* the access is repeated and ends the process */
-        if (info->si_code <= 0)  /* sent, not met: nothing is repeated */
-            raise(number);
-    }
-}
-
 static void on_segv(int number, siginfo_t *info, void *ucontext) {
     static volatile sig_atomic_t said;
     uintptr_t address = (uintptr_t)info->si_addr;
@@ -66,7 +53,7 @@ static void on_segv(int number, siginfo_t *info, void *ucontext) {
         said = 1;
         say_not_available();
     }
-    pass_on(number, info, ucontext);
+    ff__pass_signal_on(&before, number, info, ucontext);
 }
 
 static void after_fork_in_child(void) {

@@ -20,6 +20,7 @@
 #include <farfault/policy.h>
 
 #include <pthread.h>
+#include <signal.h>
 
 /* A function that the program meets instead of OpenCL's. */
 #define FF_HOOKED __attribute__((visibility("default")))
@@ -63,6 +64,15 @@ uint64_t ff__memory_shown(void);
 
 /* A size that the real call judges as the device's limit does: what is above that becomes too large for any. */
 size_t ff__size_allowed(size_t size);
+
+/* ---- signal_calls.c: handlers of the program's for signals that are ours, too ---- */
+
+/* Around opening the context, whose handler then comes first. `opened`: it is open. */
+void ff__sigbus_prepare(void);
+void ff__sigbus_prepared(bool opened);
+
+/* A signal that is not ours does what it would have done without us. */
+void ff__pass_signal_on(struct sigaction *action, int number, siginfo_t *info, void *ucontext);
 
 /* ---- opencl_fork.c: forked children, which inherit no managed memory ---- */
 

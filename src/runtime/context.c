@@ -177,7 +177,7 @@ int ff_open(const struct ff_config *wanted, struct ff_context **out, struct ff_e
         free(context);
         return status;
     }
-    pthread_mutex_init(&context->making_workers, NULL);
+    ff__lock_init(&context->making_workers);
     *out = context;
     return 0;
 }
@@ -193,7 +193,7 @@ void ff_close(struct ff_context *context) {
     ff__recorder_close(context->recorder);
     ff__engine_fini(&context->engine);
     context->backend->close(context->self);
-    pthread_mutex_destroy(&context->making_workers);
+    ff__lock_fini(&context->making_workers);
     fini_tables(context);
     free(context);
 }

@@ -23,7 +23,7 @@ struct ff_context {
     struct ff__allocations allocations;
     struct ff__moved moved;
     struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
-    pthread_mutex_t making_workers;
+    struct ff__lock making_workers;
     uint32_t process; /* that opened it */
 };
 

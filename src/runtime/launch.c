@@ -1,6 +1,8 @@
 /* Launches, as the runtime that starts kernels announces them. */
 #include "runtime/ranges.h"
 
+#include "base/signals.h"
+
 #include <stdlib.h>
 
 #define FEW 16u /* operands that need no allocation */
@@ -40,14 +42,16 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
                                 .identity = identity,
                                 .operands = ranges};
     uint64_t demanded;
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__signals_hold(); /* once, not for each lock */
+    ff__lock_acquire(&context->pipeline.lock);
     launch.kernel = ff__moved_kernel(context, name);
     launch.operand_count = find_operands(context, launch.tier, launch.kernel, operands, strides,
                                          operand_count, ranges, &demanded);
     ff__moved_launch(context, launch.kernel, demanded * FF_PAGE_SIZE);
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
     ff__context_record_launch(context, device, identity, name, true);
     ff__pipeline_launch(&context->pipeline, &launch, demanded);
+    ff__signals_release();
     if (ranges != few)
         free(ranges);
 }

@@ -221,11 +221,11 @@ void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by, struct
         put_list(out, size, &list);
         return;
     }
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, &list);
     else
         list_allocations(context, &list);
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
     put_list(out, size, &list);
 }

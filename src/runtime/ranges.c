@@ -6,11 +6,11 @@
 #include <errno.h>
 
 static void lock(struct ff_context *context) {
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
 }
 
 static void unlock(struct ff_context *context) {
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
 }
 
 /* ---- finding ---- */

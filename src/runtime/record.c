@@ -56,9 +56,9 @@ static void evict_all(void *argument) {
     struct ff_context *context = argument;
     const struct ff__space *space = &context->engine.space;
     for (uint32_t id = 0; id < __atomic_load_n(&space->range_limit, __ATOMIC_RELAXED); id++) {
-        pthread_mutex_lock(&context->pipeline.lock);
+        ff__lock_acquire(&context->pipeline.lock);
         const struct ff_range range = space->ranges[id];
-        pthread_mutex_unlock(&context->pipeline.lock);
+        ff__lock_release(&context->pipeline.lock);
         for (uint32_t i = 0; i < range.block_count; i++)
             ff__pipeline_evict(&context->pipeline, range.first_block + i, NULL, NULL);
     }

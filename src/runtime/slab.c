@@ -9,11 +9,11 @@
 #define DEAD_MAX 32u
 
 static void lock(struct ff_context *context) {
-    pthread_mutex_lock(&context->pipeline.lock);
+    ff__lock_acquire(&context->pipeline.lock);
 }
 
 static void unlock(struct ff_context *context) {
-    pthread_mutex_unlock(&context->pipeline.lock);
+    ff__lock_release(&context->pipeline.lock);
 }
 
 struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page) {

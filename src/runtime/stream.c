@@ -6,11 +6,11 @@
 #include "runtime/context.h"
 
 #include "base/map.h"
+#include "base/signals.h"
 #include "base/sized.h"
 #include "base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,9 @@ struct ff_stream {
 struct ff__workers {
     struct ff_context *context;
     uint32_t device, count;
-    pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    struct ff__lock lock;
+    pthread_cond_t work;
+    struct ff__event done;
     struct ff_stream *streams; /* a ring; from the one whose turn it is */
     bool stop;
     uint32_t numbered; /* workers that have taken their number */
@@ -70,14 +71,14 @@ static void announce(struct ff__workers *workers, struct launch *launch, bool be
 /* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
  * told. */
 static void retire(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch) {
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     announce(workers, launch, false);
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     stream->first = launch->next;
     if (!stream->first)
         stream->last = NULL;
     free(launch);
-    pthread_cond_broadcast(&workers->done);
+    ff__event_tell(&workers->done);
     pthread_cond_broadcast(&workers->work);
 }
 
@@ -88,19 +89,19 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
     launch->taken += items;
     bool begins = first == 0;
     while (!begins && !launch->begun)
-        pthread_cond_wait(&workers->work, &workers->lock);
-    pthread_mutex_unlock(&workers->lock);
+        ff__lock_wait(&workers->lock, &workers->work);
+    ff__lock_release(&workers->lock);
     if (begins)
         announce(workers, launch, true);
     if (begins) {
-        pthread_mutex_lock(&workers->lock);
+        ff__lock_acquire(&workers->lock);
         launch->begun = true;
         pthread_cond_broadcast(&workers->work);
-        pthread_mutex_unlock(&workers->lock);
+        ff__lock_release(&workers->lock);
     }
     struct ff_work work = {first, first + items, launch->what.grid, workers->device, worker};
     launch->what.kernel(&work, launch->memory);
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     launch->finished += items;
     if (launch->finished == launch->what.grid)
         retire(workers, stream, launch);
@@ -108,42 +109,38 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
 
 /* A kernel's own faults are its thread's: the program may have handlers for them, as we have for SIGBUS. */
 static void let_faults_through(void) {
-    static const int raised[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
-        sigaddset(&set, raised[i]);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    ff__signals_fill(&set);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 static void *worker_thread(void *argument) {
     struct ff__workers *workers = argument;
     let_faults_through();
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     uint32_t number = workers->numbered++;
     while (!workers->stop) {
         struct ff_stream *stream = find_work(workers);
         if (stream)
             run_chunk(workers, stream, number);
         else
-            pthread_cond_wait(&workers->work, &workers->lock);
+            ff__lock_wait(&workers->lock, &workers->work);
     }
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     return NULL;
 }
 
 /* ---- workers ---- */
 
 static void stop_workers(struct ff__workers *workers, uint32_t started) {
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     workers->stop = true;
     pthread_cond_broadcast(&workers->work);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(workers->threads[i], NULL);
-    pthread_mutex_destroy(&workers->lock);
+    ff__lock_fini(&workers->lock);
     pthread_cond_destroy(&workers->work);
-    pthread_cond_destroy(&workers->done);
     free(workers);
 }
 
@@ -158,9 +155,8 @@ static int make_workers(struct ff_context *context, uint32_t device, struct ff__
     workers->context = context;
     workers->device = device;
     workers->count = count;
-    pthread_mutex_init(&workers->lock, NULL);
+    ff__lock_init(&workers->lock);
     pthread_cond_init(&workers->work, NULL);
-    pthread_cond_init(&workers->done, NULL);
     for (uint32_t i = 0; i < count; i++) {
         int status = ff__thread_start(&workers->threads[i], worker_thread, workers, "ff-worker");
         if (status) {
@@ -203,18 +199,18 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
     if (device >= context->config.devices)
         return -EINVAL;
     struct ff__workers **workers = &context->workers[ff_tier_of_device(device)];
-    pthread_mutex_lock(&context->making_workers);
+    ff__lock_acquire(&context->making_workers);
     int status = *workers ? 0 : make_workers(context, device, workers);
-    pthread_mutex_unlock(&context->making_workers);
+    ff__lock_release(&context->making_workers);
     if (status)
         return status;
     struct ff_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return -ENOMEM;
     stream->workers = *workers;
-    pthread_mutex_lock(&stream->workers->lock);
+    ff__lock_acquire(&stream->workers->lock);
     link_stream(stream->workers, stream);
-    pthread_mutex_unlock(&stream->workers->lock);
+    ff__lock_release(&stream->workers->lock);
     *out = stream;
     return 0;
 }
@@ -222,10 +218,10 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
 void ff_stream_synchronize(struct ff_stream *stream) {
     if (ff__context_is_inherited(stream->workers->context))
         return;
-    pthread_mutex_lock(&stream->workers->lock);
+    ff__lock_acquire(&stream->workers->lock);
     while (stream->first)
-        pthread_cond_wait(&stream->workers->done, &stream->workers->lock);
-    pthread_mutex_unlock(&stream->workers->lock);
+        ff__event_wait(&stream->workers->done, &stream->workers->lock);
+    ff__lock_release(&stream->workers->lock);
 }
 
 void ff_stream_destroy(struct ff_stream *stream) {
@@ -233,9 +229,9 @@ void ff_stream_destroy(struct ff_stream *stream) {
         return;
     ff_stream_synchronize(stream);
     struct ff__workers *workers = stream->workers;
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     unlink_stream(workers, stream);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     free(stream);
 }
 
@@ -280,26 +276,34 @@ static struct launch *copy_launch(const struct ff_launch *what, uint32_t workers
     return launch;
 }
 
-int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *wanted, size_t size) {
+static int launch_held(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
-    struct ff_launch what = {.name = NULL};
-    if (ff__context_is_inherited(workers->context))
-        return -EPERM;
-    int status = ff__sized_get(&what, sizeof what, wanted, size);
-    if (status)
-        return status;
-    if (!what.kernel || what.grid == 0 || !operands_managed(workers->context, &what))
+    if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
-    struct launch *launch = copy_launch(&what, workers->count);
+    struct launch *launch = copy_launch(what, workers->count);
     if (!launch)
         return -ENOMEM;
-    pthread_mutex_lock(&workers->lock);
+    ff__lock_acquire(&workers->lock);
     if (stream->last)
         stream->last->next = launch;
     else
         stream->first = launch;
     stream->last = launch;
     pthread_cond_broadcast(&workers->work);
-    pthread_mutex_unlock(&workers->lock);
+    ff__lock_release(&workers->lock);
     return 0;
+}
+
+/* Signals are held off once, not for each lock that it takes. */
+int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *wanted, size_t size) {
+    struct ff_launch what = {.name = NULL};
+    if (ff__context_is_inherited(stream->workers->context))
+        return -EPERM;
+    int status = ff__sized_get(&what, sizeof what, wanted, size);
+    if (status)
+        return status;
+    ff__signals_hold();
+    status = launch_held(stream, &what);
+    ff__signals_release();
+    return status;
 }

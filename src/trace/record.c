@@ -4,6 +4,7 @@
 #include "base/descriptors.h"
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/lock.h"
 #include "base/queue.h"
 #include "base/thread.h"
 #include "trace/codec.h"
@@ -31,7 +32,7 @@ struct owner {
 };
 
 struct ff__recorder {
-    pthread_mutex_t lock;    /* held while recording */
+    struct ff__lock lock;    /* held while recording */
     struct ff__queue events; /* struct ff_trace_event, whose name is the queue's */
     uint32_t untold;         /* events since the writing thread was woken */
     bool over;               /* nothing is recorded any more */
@@ -155,7 +156,7 @@ static void release(struct ff__recorder *recorder) {
     ff__queue_fini(&recorder->events);
     sem_destroy(&recorder->wake);
     sem_destroy(&recorder->opened);
-    pthread_mutex_destroy(&recorder->lock);
+    ff__lock_fini(&recorder->lock);
     free(recorder->path);
     free(recorder);
 }
@@ -173,7 +174,7 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     recorder->path = make_path(config->path);
     recorder->log = config->log;
     recorder->start_ns = ff__clock_ns();
-    pthread_mutex_init(&recorder->lock, NULL);
+    ff__lock_init(&recorder->lock);
     sem_init(&recorder->wake, 0, 0);
     sem_init(&recorder->opened, 0, 0);
     int status = start_writing(recorder);
@@ -191,10 +192,10 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
 
 /* Whether it was not over before. */
 static bool stop_recording(struct ff__recorder *recorder) {
-    pthread_mutex_lock(&recorder->lock);
+    ff__lock_acquire(&recorder->lock);
     bool first = !recorder->over;
     recorder->over = true;
-    pthread_mutex_unlock(&recorder->lock);
+    ff__lock_release(&recorder->lock);
     return first;
 }
 
@@ -223,16 +224,16 @@ void ff__recorder_abandon(struct ff__recorder *recorder) {
 
 /* Locked, with a time; false: the recording is over. */
 static bool begin(struct ff__recorder *recorder, uint64_t *time_ns) {
-    pthread_mutex_lock(&recorder->lock);
+    ff__lock_acquire(&recorder->lock);
     *time_ns = ff__clock_ns() - recorder->start_ns;
     if (!recorder->over && !__atomic_load_n(&recorder->status, __ATOMIC_RELAXED))
         return true;
-    pthread_mutex_unlock(&recorder->lock);
+    ff__lock_release(&recorder->lock);
     return false;
 }
 
 static void end(struct ff__recorder *recorder) {
-    pthread_mutex_unlock(&recorder->lock);
+    ff__lock_release(&recorder->lock);
 }
 
 static void wake(struct ff__recorder *recorder) {

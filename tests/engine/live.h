@@ -344,19 +344,19 @@ static inline void live_close(struct live *live) {
 
 static inline uint32_t live_add(struct live *live, uint64_t pages, uint32_t tier) {
     uint32_t range = 0;
-    pthread_mutex_lock(&live->pipeline.lock);
+    ff__lock_acquire(&live->pipeline.lock);
     int status = ff__engine_range_add(&live->engine, pages, 0, tier, &range);
     uint32_t block = status ? FF_NONE : live->engine.space.ranges[range].first_block;
-    pthread_mutex_unlock(&live->pipeline.lock);
+    ff__lock_release(&live->pipeline.lock);
     return block;
 }
 
 /* As ff_mem_free() does. */
 static inline uint32_t live_blocks(struct live *live, uint32_t first_block) {
     struct ff__space *space = &live->engine.space;
-    pthread_mutex_lock(&live->pipeline.lock);
+    ff__lock_acquire(&live->pipeline.lock);
     uint32_t count = space->ranges[space->blocks[first_block].range].block_count;
-    pthread_mutex_unlock(&live->pipeline.lock);
+    ff__lock_release(&live->pipeline.lock);
     return count;
 }
 
@@ -364,13 +364,13 @@ static inline uint32_t live_blocks(struct live *live, uint32_t first_block) {
 static inline void live_forget(struct live *live, uint32_t first_block) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     uint32_t count = live_blocks(live, first_block);
-    pthread_mutex_lock(&live->pipeline.lock);
+    ff__lock_acquire(&live->pipeline.lock);
     pthread_mutex_lock(&live->lock);
     for (uint32_t i = 0; i < count; i++)
         fake_forget(&live->fake, first_block + i);
     pthread_mutex_unlock(&live->lock);
     ff__engine_range_remove(&live->engine, live->engine.space.blocks[first_block].range);
-    pthread_mutex_unlock(&live->pipeline.lock);
+    ff__lock_release(&live->pipeline.lock);
     for (uint32_t i = 0; i < count; i++)
         live_replay(live, first_block + i, &all);
 }

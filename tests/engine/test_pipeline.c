@@ -186,9 +186,9 @@ static void test_fault_without_room_counts_once(void **state) {
         pthread_mutex_unlock(&live.lock);
         assert_int_equal(live_touch(&live, 1, 7, true), TOUCHED);
         assert_int_equal(live_touch(&live, 2, 7, true), TOUCHED);
-        pthread_mutex_lock(&live.pipeline.lock);
+        ff__lock_acquire(&live.pipeline.lock);
         struct ff_stats stats = live.engine.space.stats;
-        pthread_mutex_unlock(&live.pipeline.lock);
+        ff__lock_release(&live.pipeline.lock);
         live_close(&live);
         failures += live.failures;
         assert_true(stats.faults >= 3);
@@ -228,18 +228,18 @@ static void start_slow_prefetch(uint32_t generation) {
                                .launch = FF_NONE,
                                .generation = generation,
                                .pages = ff_mask_of_run(0, 10)};
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     ff__pipeline_wait_idle(&live.pipeline, 0); /* the touch's job may still be ending */
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
     assert_true(ff__pipeline_advise(&live.pipeline, &advice));
     live_await_work(&live, 0);
 }
 
 static void cancel_below(uint32_t generation) {
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     live.engine.cancel_below = generation;
     ff__pipeline_abort(&live.pipeline, false);
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
 }
 
 /* What advice has started ends with the advice: what is under way then is done as a whole, or not at all. */
@@ -259,9 +259,9 @@ static void test_cancelled_advice_is_aborted(void **state) {
 static bool await_prefetched(uint64_t pages, uint64_t ns) {
     uint64_t end = ff__clock_ns() + ns, prefetched = 0;
     for (; prefetched < pages && ff__clock_ns() < end; usleep(500)) {
-        pthread_mutex_lock(&live.pipeline.lock);
+        ff__lock_acquire(&live.pipeline.lock);
         prefetched = live.engine.space.stats.prefetched;
-        pthread_mutex_unlock(&live.pipeline.lock);
+        ff__lock_release(&live.pipeline.lock);
     }
     return prefetched == pages;
 }
@@ -534,9 +534,9 @@ static void test_too_much_advice(void **state) {
     for (uint32_t i = 0; i < 20000; i++)
         refused += !ff__pipeline_advise(&live.pipeline, &advice);
     assert_true(refused > 0);
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     assert_true(live.engine.space.stats.advice_dropped >= refused);
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
     live_close(&live);
 }
 
@@ -549,9 +549,9 @@ static void test_launches(void **state) {
         uint32_t tier = 1 + (uint32_t)i % 2;
         assert_int_equal(launch_live(tier, (uint64_t)i % 7, i % 4 < 2), 0);
     }
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     assert_int_equal(live.engine.space.stats.launches, 250);
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
     live_close(&live);
     assert_string_equal(rogue_finding, "");
 }

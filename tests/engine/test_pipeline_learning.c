@@ -16,9 +16,9 @@ static void test_next_block_comes_ahead(void **state) {
         assert_true(live_come(&live, block + i + 1, &all, UINT64_C(20000000000)));
         assert_true(live_come(&live, block + i + 2, &all, UINT64_C(20000000000)));
     }
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     assert_int_equal(live.engine.space.stats.faults, 4);
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
     live_close(&live);
 }
 
@@ -117,11 +117,11 @@ static void test_launches_wait_for_learning(void **state) {
                      TOUCHED); /* which does not keep faults waiting */
     sem_post(&ponder.go_on);
     pthread_join(launcher, NULL);
-    pthread_mutex_lock(&live.pipeline.lock);
+    ff__lock_acquire(&live.pipeline.lock);
     while (!ff__queue_empty(&live.engine.events))
         ff__pipeline_sleep(&live.pipeline, &live.pipeline.room, 1000000);
     assert_int_equal(live.engine.space.stats.events_dropped, 1); /* the fault */
-    pthread_mutex_unlock(&live.pipeline.lock);
+    ff__lock_release(&live.pipeline.lock);
     close_pondering();
     assert_int_equal(ponder.launches, LAUNCHES_OF_ONE);
 }

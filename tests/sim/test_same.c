@@ -142,10 +142,10 @@ static void wait_until_idle(struct ff_context *context) {
     const struct ff__space *space = &context->engine.space;
     for (bool busy = true; busy;) {
         busy = false;
-        pthread_mutex_lock(&context->pipeline.lock);
+        ff__lock_acquire(&context->pipeline.lock);
         for (uint32_t block = 0; block < BLOCKS; block++)
             busy = busy || ff__facts(space, block)->busy;
-        pthread_mutex_unlock(&context->pipeline.lock);
+        ff__lock_release(&context->pipeline.lock);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "backend/soft/device.h"
 #include "backend/soft/room.h"
 #include "base/process.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -39,7 +40,8 @@ static bool was_sent(const siginfo_t *info) {
     return info->si_code <= 0;
 }
 
-/* Not ours: what would have happened without us. */
+/* Not ours: what would have happened without us, with the signals that the interrupted code
+ * gets. */
 static void pass_on(int signal_number, siginfo_t *info, void *ucontext) {
     bool handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
     if (handled && before.sa_flags & SA_SIGINFO) {
@@ -77,14 +79,22 @@ static int serve(void *argument) {
     return ff__pipeline_serve_here(met->soft->pipeline, &fault);
 }
 
+/* Whether it could be served. */
+static bool serve_here(struct met *met, const void *ucontext) {
+    ff__signals_enter_handler();
+    int status = ff__room_is_short(ucontext) ? ff__room_call(serve, met) : serve(met);
+    ff__signals_leave_handler();
+    return status == 0;
+}
+
 static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
-    int saved_errno = errno, status = -EFAULT;
+    int saved_errno = errno;
     uint64_t address = (uintptr_t)info->si_addr;
     struct met met = {was_sent(info) ? NULL : find_device(address), address, was_write(ucontext)};
-    if (met.soft)
-        status = ff__room_is_short(ucontext) ? ff__room_call(serve, &met) : serve(&met);
-    if (status < 0)
+    if (!met.soft || !serve_here(&met, ucontext)) {
+        pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)ucontext)->uc_sigmask, NULL);
         pass_on(signal_number, info, ucontext);
+    }
     errno = saved_errno;
 }
 
@@ -94,6 +104,7 @@ static int take_over(void) {
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_sigbus;
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
+    ff__signals_fill(&action.sa_mask);
     int status = ff__rooms_make();
     if (!status && sigaction(SIGBUS, &action, &found)) {
         status = -errno;

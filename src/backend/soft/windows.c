@@ -26,13 +26,13 @@ int ff__windows_init(struct ff__windows *windows, char *managed, uint32_t count)
     *windows = (struct ff__windows){.managed = managed, .count = count};
     windows->borders_max = most_borders();
     windows->state = ff__lazy_map(count);
-    pthread_mutex_init(&windows->lock, NULL);
+    ff__lock_init(&windows->lock);
     return windows->state ? 0 : -ENOMEM;
 }
 
 void ff__windows_fini(struct ff__windows *windows) {
     if (windows->state)
-        pthread_mutex_destroy(&windows->lock);
+        ff__lock_fini(&windows->lock);
     ff__lazy_unmap(windows->state, windows->count);
     windows->state = NULL;
 }
@@ -103,18 +103,18 @@ static int open_locked(struct ff__windows *windows, uint32_t first, uint32_t end
 }
 
 int ff__windows_open(struct ff__windows *windows, uint32_t first, uint32_t count) {
-    pthread_mutex_lock(&windows->lock);
+    ff__lock_acquire(&windows->lock);
     int status = open_locked(windows, first, first + count);
     if (status)
         set_access(windows, first, first + count, PROT_NONE);
-    pthread_mutex_unlock(&windows->lock);
+    ff__lock_release(&windows->lock);
     return status;
 }
 
 /* With the idle ones on both sides, if that leaves no more borders than there may be. */
 void ff__windows_shut(struct ff__windows *windows, uint32_t first, uint32_t count) {
     uint32_t end = first + count;
-    pthread_mutex_lock(&windows->lock);
+    ff__lock_acquire(&windows->lock);
     set_state(windows, first, end, FF__WINDOW_IDLE);
     while (first > 0 && windows->state[first - 1] == FF__WINDOW_IDLE)
         first--;
@@ -125,5 +125,5 @@ void ff__windows_shut(struct ff__windows *windows, uint32_t first, uint32_t coun
     if (windows->borders + 2 * open <= windows->borders_max + 2 &&
         set_access(windows, first, end, PROT_NONE) == 0)
         set_state(windows, first, end, FF__WINDOW_SHUT);
-    pthread_mutex_unlock(&windows->lock);
+    ff__lock_release(&windows->lock);
 }

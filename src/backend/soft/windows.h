@@ -8,7 +8,8 @@
 #ifndef FF_SOFT_WINDOWS_H
 #define FF_SOFT_WINDOWS_H
 
-#include <pthread.h>
+#include "base/lock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@ struct ff__windows {
     uint32_t count;
     uint32_t borders;     /* between a window that is open and a neighbour that is shut */
     uint32_t borders_max; /* that it may have */
-    pthread_mutex_t lock;
+    struct ff__lock lock;
 };
 
 /* All are shut. 0 or -ENOMEM; fini may follow. */
