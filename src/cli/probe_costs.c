@@ -217,6 +217,15 @@ static int cannot_write(const char *path) {
     return ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(errno));
 }
 
+/* Each measurement opens a context of its own, and each says the same. */
+static void warn_once(void *user, enum ff_log_level level, const char *message) {
+    struct ff_error *said = user;
+    if (level != FF_LOG_WARNING || strncmp(said->message, message, sizeof said->message - 1) == 0)
+        return;
+    snprintf(said->message, sizeof said->message, "%s", message);
+    fprintf(stderr, "farfault probe: %s\n", message);
+}
+
 static int measure(struct ff__options *options, const struct ff_config *config, FILE *out) {
     struct ff__costs costs;
     struct ff_error error;
@@ -232,11 +241,14 @@ static int measure(struct ff__options *options, const struct ff_config *config, 
 static int probe(struct ff__options *options) {
     const char *path = options->text[FF__OPTION_OUTPUT];
     struct ff_config config;
+    struct ff_error said = {{0}};
     if (options->word_count > 0)
         return ff__complain(FF__EXIT_USAGE, "'%s' is one word too many", options->words[0]);
     int status = ff__options_apply(options, &config);
     if (status)
         return status;
+    config.log = warn_once;
+    config.log_user = &said;
     FILE *out = path ? fopen(path, "w") : NULL; /* before anything takes time */
     if (path && !out)
         return cannot_write(path);
