@@ -175,7 +175,8 @@ static inline struct ff_config child_config(uint64_t memory) {
 
 /* Where a system call may meet any page, and what the kernel has pinned is not lost. */
 static inline bool keeps_pinned_pages(const struct ff_config *config) {
-    return config->mechanism != FF_MECHANISM_COPY && config->handler != FF_HANDLER_SIGBUS;
+    return config->mechanism != FF_MECHANISM_COPY && !is_without("move") &&
+           config->handler != FF_HANDLER_SIGBUS;
 }
 
 /* ---- what is resident ---- */
