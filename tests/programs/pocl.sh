@@ -53,7 +53,7 @@ done
 # ---- running ----
 
 # What the compiler says comes when a kernel is not in PoCL's cache yet, with farfault or without.
-varying='s/0x[0-9a-f]*/ADDRESS/g; /^[0-9]* warnings* generated\.$/d; /!dbg/d; /^ptr @/d; /^  %[0-9]* = call/d'
+varying='s/0x[0-9a-f]*/ADDRESS/g; s/tempfile_[A-Za-z0-9]*/FILE/g; /^[0-9]* warnings* generated\.$/d; /!dbg/d; /^ptr @/d; /^  %[0-9]* = call/d'
 known='test_clGetDeviceInfo	the largest allocation is below a quarter of the memory that the device then has'
 
 for file in "$tests"/runtime/*.c "$tests"/regression/*.c "$tests"/regression/*.cpp; do
