@@ -5,11 +5,11 @@ POCL_CACHE_DIR=$scratch/cache
 export POCL_CACHE_DIR # the first run compiles the kernels for all, and says what the compiler says
 
 # What a program prints, on both channels, without what differs from run to run (`varying`: a sed script of the suite's) and
-# what `farfault run` says of a program that makes no buffers; and its exit status at the end.
+# what `farfault run` and `timeout` say of a program that makes no buffers or dies; and its exit status at the end.
 observe() {
     status=0
     timeout 120 "$@" >raw 2>&1 </dev/null || status=$?
-    sed "/^farfault run: nothing was managed/d; $varying" raw
+    sed "/^farfault run: nothing was managed/d; /was killed by signal/d; /^Aborted$/d; $varying" raw
     echo "status $status"
 }
 
@@ -20,13 +20,15 @@ compare() {
     cases=$((cases + 1))
     observe "$@" >first
     observe "$@" >expected
+    what=cat
+    cmp -s first expected || { what='tail -n 1'; echo "$name: what it prints varies without farfault: its status alone is compared"; }
     for memory in 4M 8M; do
         rm -f summary
         observe "$farfault" run --quiet --json=summary --check --memory "$memory" -- "$@" >got
-        [ ! -s summary ] || managed_cases=$((managed_cases + 1))
+        ! grep -qs '"mode": "managed"' summary || managed_cases=$((managed_cases + 1))
         evictions=$([ ! -s summary ] || number evictions)
         all_evictions=$((all_evictions + ${evictions:-0}))
-        if cmp -s expected got; then agrees "$name" "$memory"; else differs "$name" "$memory"; fi
+        if [ "$($what expected)" = "$($what got)" ]; then agrees "$name" "$memory"; else differs "$name" "$memory"; fi
     done
 }
 

@@ -73,12 +73,27 @@ done
 for type in char short ushort half int uint float long ulong double; do
     compare "test_shuffle $type" ./test_shuffle "$type"
 done
-# One thread: the order of what work-items print is fixed.
+# One thread: the order of what work-items print is fixed. The sizes are PoCL's, for which the kernels write all that is printed.
 POCL_MAX_PTHREAD_COUNT=1
 export POCL_MAX_PTHREAD_COUNT
-for file in "$tests"/workgroup/*.cl; do
-    name=${file##*/}
-    compare "run_kernel $name" ./run_kernel "$name" 2 3 2 2
-done
+while read -r name sizes; do
+    compare "run_kernel $name" ./run_kernel "$name.cl" $sizes
+done <<EOF
+implicit_barriers 1 2 1 1
+forloops 2 2 1 1
+loopbarriers 1 4 1 1
+switch_case 1 4 1 1
+tricky_for 1 2 1 1
+for_with_divergent_return 1 6 1 1
+cond_barriers_in_for 2 4 1 1
+basic_barriers 2 2 2 2
+conditional_barriers 1 2 1 1
+outerlooppar 2 2 1 1
+for_bug 1 2 1 1
+multilatch_bloop 1 3 1 1
+print_all_ids 1 1 1 4
+issue_548 1 2 1 1
+range_md 1000 128 1 1
+EOF
 conclude 110 60
 exit $bad
