@@ -52,7 +52,10 @@ stress: all
 	scripts/setup.sh scripts/packages-stress.txt
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xgemv xtrsv xgemm
-	for script in clfft gegl hashcat openmm pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
+	for script in clfft gegl hashcat openmm pocl pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
+	for what in move huge_pages io_uring; do \
+	    FARFAULT_TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what -R '^(soft|runtime|preload)\.' || exit 1; done
+	FARFAULT_STRESS_FAULTS=1000000 build/tests/test_soft_counters
 	FARFAULT_TEST_REPEATS=300 build/tests/share/test_share_programs
 	FARFAULT_TEST_REPEATS=60 ctest --test-dir build -R '^cli\.(share_)?crash$$' --output-on-failure --timeout 3600
 	for test in soft_process soft_two_devices soft_guests soft_every_call runtime_context soft_link soft_describe; do \

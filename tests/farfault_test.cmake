@@ -20,6 +20,14 @@ target_compile_definitions(needs PRIVATE CL_TARGET_OPENCL_VERSION=120)
 target_compile_options(needs PRIVATE -fno-sanitize=all)
 target_link_options(needs PRIVATE -fno-sanitize=all)
 
+# FARFAULT_TEST_WITHOUT takes something away from the machine that a test meets.
+add_executable(without without.c)
+add_library(without_move MODULE without_move.c)
+foreach(target without without_move)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all)
+endforeach()
+
 # Where a case skips, skip.c decides what that means.
 add_library(test_skip OBJECT skip.c)
 target_link_libraries(test_skip PRIVATE PkgConfig::CMOCKA)
@@ -39,6 +47,8 @@ endfunction()
 # A word of the command that is the name of a target stands for its file. Labels say what a test needs and is good for:
 #   threads      runs several threads of ours: these are what the TSan build builds and runs
 #   userfaultfd  is skipped where this machine does not permit it
+#   move         is skipped where its userfaultfd has no UFFDIO_MOVE
+#   io_uring     is skipped where this machine does not permit it
 #   opencl       is skipped where there is no OpenCL device
 # COST is about how many seconds of one processor it takes: the longest start first.
 function(farfault_test name)
@@ -48,14 +58,14 @@ function(farfault_test name)
         set(left_out TRUE)
     endif()
     set(needs)
-    foreach(label userfaultfd opencl)
+    foreach(label userfaultfd move io_uring opencl)
         if(label IN_LIST test_LABELS)
             list(APPEND needs ${label})
         endif()
     endforeach()
     set(command)
     if(needs)
-        set(command $<TARGET_FILE:needs> ${needs} --)
+        set(command $<TARGET_FILE:without> $<TARGET_FILE:without_move> $<TARGET_FILE:needs> ${needs} --)
     endif()
     foreach(word IN LISTS test_COMMAND)
         if(TARGET ${word})

@@ -1,9 +1,11 @@
-/* needs [userfaultfd] [opencl] -- COMMAND [ARGUMENT...]: becomes the command; or exits with 77 and one line where this
+/* needs [userfaultfd] [move] [io_uring] [opencl] -- COMMAND [ARGUMENT...]: becomes the command; or exits with 77 and one line where this
  * machine lacks one of these. It asks the system and not farfault, whose own mistake would look the same. */
 #include <CL/cl.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,11 +14,23 @@
 
 enum { EXIT_USAGE = 2, EXIT_SKIP = 77 };
 
-static bool has_userfaultfd(void) {
-    if (syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) >= 0)
-        return true;
+static int open_userfaultfd(void) {
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+    if (fd >= 0)
+        return fd;
     int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-    return device >= 0 && ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC) >= 0;
+    return device >= 0 ? ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC) : -1;
+}
+
+static bool has_move(void) {
+    const uint64_t feature_move = UINT64_C(1) << 16; /* not in Debian 12's headers */
+    struct uffdio_api api = {.api = UFFD_API};
+    return ioctl(open_userfaultfd(), UFFDIO_API, &api) == 0 && api.features & feature_move;
+}
+
+static bool has_io_uring(void) {
+    struct io_uring_params parameters = {0};
+    return syscall(SYS_io_uring_setup, 1, &parameters) >= 0;
 }
 
 static bool has_opencl(void) {
@@ -29,7 +43,11 @@ static bool has_opencl(void) {
 static bool has(const char *what, bool *known) {
     *known = true;
     if (strcmp(what, "userfaultfd") == 0)
-        return has_userfaultfd();
+        return open_userfaultfd() >= 0;
+    if (strcmp(what, "move") == 0)
+        return has_move();
+    if (strcmp(what, "io_uring") == 0)
+        return has_io_uring();
     if (strcmp(what, "opencl") == 0)
         return has_opencl();
     *known = false;
@@ -48,7 +66,8 @@ int main(int argc, char **argv) {
         }
     }
     if (i + 1 >= argc || strcmp(argv[i], "--") != 0) {
-        fprintf(stderr, "needs [userfaultfd] [opencl] -- COMMAND [ARGUMENT...]\n");
+        fprintf(stderr,
+                "needs [userfaultfd] [move] [io_uring] [opencl] -- COMMAND [ARGUMENT...]\n");
         return EXIT_USAGE;
     }
     execv(argv[i + 1], argv + i + 1);

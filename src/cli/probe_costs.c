@@ -212,6 +212,15 @@ static void show(const struct ff__costs *costs) {
 
 /* ---- the command ---- */
 
+/* Each measurement opens a context of its own, and each says the same. */
+static void warn_once(void *user, enum ff_log_level level, const char *message) {
+    struct ff_error *said = user;
+    if (level != FF_LOG_WARNING || strncmp(said->message, message, sizeof said->message - 1) == 0)
+        return;
+    snprintf(said->message, sizeof said->message, "%s", message);
+    fprintf(stderr, "farfault probe: %s\n", message);
+}
+
 static int measure(struct ff__options *options, const struct ff_config *config) {
     const char *path = options->text[FF__OPTION_OUTPUT];
     struct ff__costs costs;
@@ -229,11 +238,14 @@ static int measure(struct ff__options *options, const struct ff_config *config) 
 static int probe(struct ff__options *options) {
     const char *path = options->text[FF__OPTION_OUTPUT];
     struct ff_config config;
+    struct ff_error said = {{0}};
     if (options->word_count > 0)
         return ff__complain(FF__EXIT_USAGE, "'%s' is one word too many", options->words[0]);
     int status = ff__options_apply(options, &config);
     if (status)
         return status;
+    config.log = warn_once;
+    config.log_user = &said;
     status = path ? ff__file_check(path) : 0; /* before anything takes time */
     return status ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(-status))
                   : measure(options, &config);

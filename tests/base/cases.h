@@ -35,6 +35,12 @@ static inline unsigned long scaled_cases(unsigned long base, unsigned long least
     return count < least ? least : count;
 }
 
+/* Whether the machine is to lack this (tests/without.c). */
+static inline bool is_without(const char *what) {
+    const char *list = getenv("FARFAULT_TEST_WITHOUT");
+    return list && strstr(list, what);
+}
+
 /* A test that fails for a reason that is known and reported. It is skipped, visibly, unless
  * FARFAULT_OPEN_BUGS is set; whoever mends the bug takes the line out. */
 static inline void open_bug(const char *what) {

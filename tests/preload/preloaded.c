@@ -32,8 +32,9 @@ int main(int argc, char **argv) {
     }
     ff_close(context);
     char libraries[8192];
-    const char *after = getenv("PRELOAD_AFTER");
-    snprintf(libraries, sizeof libraries, "%s%s%s", argv[1], after ? ":" : "", after ? after : "");
+    const char *after = getenv("PRELOAD_AFTER"), *others = getenv("LD_PRELOAD");
+    snprintf(libraries, sizeof libraries, "%s:%s:%s", argv[1], after ? after : "",
+             others ? others : "");
     setenv("LD_PRELOAD", libraries, 1);
     setenv("FARFAULT_REQUIRE", "1", 1);
     execv(argv[2], argv + 2);

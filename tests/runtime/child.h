@@ -173,9 +173,13 @@ static inline struct ff_config child_config(uint64_t memory) {
     for (struct ff_config name = child_config(memory), *once = &name; once; once = NULL)           \
         for (unsigned step = 0; next_variant(&name, &step);)
 
+static inline bool moves(const struct ff_config *config) {
+    return config->mechanism != FF_MECHANISM_COPY && !is_without("move");
+}
+
 /* Where a system call may meet any page, and what the kernel has pinned is not lost. */
 static inline bool keeps_pinned_pages(const struct ff_config *config) {
-    return config->mechanism != FF_MECHANISM_COPY && config->handler != FF_HANDLER_SIGBUS;
+    return moves(config) && config->handler != FF_HANDLER_SIGBUS;
 }
 
 /* ---- what is resident ---- */

@@ -23,14 +23,9 @@ static inline void *map_ring(int fd, size_t size, off_t which) {
     return area;
 }
 
-static inline int ring_setup(struct io_uring_params *parameters) {
-    memset(parameters, 0, sizeof *parameters);
-    return (int)syscall(SYS_io_uring_setup, RING_ENTRIES, parameters);
-}
-
 static inline void ring_open(struct ring *ring) {
-    struct io_uring_params p;
-    ring->fd = ring_setup(&p);
+    struct io_uring_params p = {0};
+    ring->fd = (int)syscall(SYS_io_uring_setup, RING_ENTRIES, &p);
     CHECK(ring->fd >= 0);
     char *submission =
         map_ring(ring->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
@@ -68,14 +63,6 @@ static inline void ring_do(struct ring *ring, uint8_t operation, int fd, void *m
     CHECK(__atomic_load_n(ring->completion_tail, __ATOMIC_ACQUIRE) == head + 1);
     CHECK(ring->completions[head % (2 * RING_ENTRIES)].res == (int)size);
     __atomic_store_n(ring->completed, head + 1, __ATOMIC_RELEASE);
-}
-
-static inline bool ring_is_there(void) {
-    struct io_uring_params parameters;
-    int fd = ring_setup(&parameters);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
 }
 
 #endif

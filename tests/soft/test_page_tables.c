@@ -87,7 +87,7 @@ static void check_content(const unsigned char *data, unsigned round) {
 }
 
 static void come_as_huge_pages(const struct ff_config *config, const void *argument) {
-    bool expected = frees_tables() && config->mechanism != FF_MECHANISM_COPY &&
+    bool expected = frees_tables() && moves(config) && !is_without("huge_pages") &&
                     config->granule == FF_BLOCK_SIZE;
     (void)argument;
     struct ff_context *context = child_open(config);
@@ -143,7 +143,7 @@ static void run_variants(scenario_fn *scenario, bool copies_too) {
         if (strcmp(config.system, "demand") != 0 && strcmp(config.system, "nvidia-1") != 0)
             continue;
         config.system = "demand:prefetch=pieces-or-whole";
-        if (copies_too || config.mechanism != FF_MECHANISM_COPY)
+        if (copies_too || moves(&config))
             expect_ok(scenario, &config, NULL);
     }
 }

@@ -186,18 +186,24 @@ static void by_memory_write(struct worker *worker, unsigned char *to, unsigned c
 
 static const struct {
     carry_fn *carry;
-    bool enters, pins; /* is a system call; holds pages while others may evict them */
+    bool enters, pins,
+        rings; /* is a system call; holds pages while others may evict them; by io_uring */
 } carriers[] = {
-    {by_buffered_file, true, false}, {by_direct_file, true, true}, {by_pipe, true, false},
-    {by_socket, true, false},        {by_ring, true, true},        {by_registered_ring, true, true},
-    {by_memory_write, false, false},
+    {by_buffered_file, true, false, false},
+    {by_direct_file, true, true, false},
+    {by_pipe, true, false, false},
+    {by_socket, true, false, false},
+    {by_ring, true, true, true},
+    {by_registered_ring, true, true, true},
+    {by_memory_write, false, false, false},
 };
 
 static void carry_pages(struct worker *worker) {
     unsigned which = below(worker, sizeof carriers / sizeof carriers[0]);
     const struct ff_config *config = worker->shared->config;
     if ((carriers[which].enters && config->handler == FF_HANDLER_SIGBUS) ||
-        (carriers[which].pins && !keeps_pinned_pages(config)))
+        (carriers[which].pins && !keeps_pinned_pages(config)) ||
+        (carriers[which].rings && is_without("io_uring")))
         return;
     unsigned from = below(worker, OWN_CHUNKS), to = below(worker, OWN_CHUNKS);
     unsigned first = below(worker, CHUNK_PAGES), count = CHUNK_PAGES - first;
@@ -318,7 +324,8 @@ static void start_worker(struct worker *worker, struct shared *shared, unsigned 
     worker->direct = open_file(O_DIRECT);
     CHECK(pipe(worker->pipe) == 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, worker->socket) == 0);
-    ring_open(&worker->ring);
+    if (!is_without("io_uring"))
+        ring_open(&worker->ring);
     CHECK(pthread_create(&worker->thread, NULL, work, worker) == 0);
 }
 

@@ -38,7 +38,7 @@ static void fill(unsigned char *data, unsigned char *expected, unsigned round) {
 
 /* Whether a chunk moves as a whole. */
 static bool has_tail(const struct ff_config *config) {
-    return config->mechanism != FF_MECHANISM_COPY && config->granule == FF_BLOCK_SIZE;
+    return moves(config) && config->granule == FF_BLOCK_SIZE;
 }
 
 static void come_and_go(const struct ff_config *config, const void *argument) {

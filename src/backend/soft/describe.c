@@ -1,7 +1,9 @@
 /* What the software device says of itself. */
 #include "backend/soft/device.h"
+#include "backend/soft/kernel.h"
 
 #include <stdio.h>
+#include <sys/utsname.h>
 
 /* Ours: an eighth of a chunk at most is given up so that it stays one huge page, which is cleared once, and moves in one
  * piece. */
@@ -52,7 +54,16 @@ void ff__soft_describe(void *self, struct ff__description *out) {
     describe_in_words(soft, out->text, sizeof out->text);
 }
 
+static void tell_of_kernel(const struct ff__soft *soft) {
+    struct utsname names;
+    const char *warning =
+        soft->use_move && uname(&names) == 0 ? ff__kernel_move_warning(names.release) : NULL;
+    if (warning)
+        ff__log_line(&soft->log, FF_LOG_WARNING, "%s", warning);
+}
+
 void ff__soft_tell_limits(const struct ff__soft *soft) {
+    tell_of_kernel(soft);
     if (soft->uffd.user_mode_only)
         ff__log_line(
             &soft->log, FF_LOG_WARNING,
