@@ -114,10 +114,12 @@ mistake 1 'farfault run: cannot set up the software device: Too many open files'
 farfault=$scratch/farfault
 FARFAULT_ADDRESS_SPACE=16M
 export FARFAULT_ADDRESS_SPACE
-mistake 1 'farfault: no managed memory for 33554432 bytes: FARFAULT_ADDRESS_SPACE is used up' run --memory 4M -- ./client buffer 32
-LD_PRELOAD=$preload ./client buffer 32 2>err || fail "unmanaged: status $?"
-has err 'farfault: no managed memory for 33554432 bytes'
-has err '  not all    no managed memory for 33554432 bytes'
+status 1 run --memory 4M -- ./client buffer 32 # more than the device says that it has
+has err 'clCreateBuffer: -61'
+mistake 1 'farfault: no managed memory for 9437184 bytes: FARFAULT_ADDRESS_SPACE is used up' run --memory 4M -- ./client turns 9
+LD_PRELOAD=$preload ./client turns 9 2>err || fail "unmanaged: status $?"
+has err 'farfault: no managed memory for 9437184 bytes'
+has err '  not all    no managed memory for 9437184 bytes'
 unset FARFAULT_ADDRESS_SPACE
 mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
@@ -185,10 +187,10 @@ unset FARFAULT_TOUCHES
 full='strace -f -q -o calls -e trace=fsync -e inject=fsync:error=ENOSPC'
 echo earlier >lost.trace
 status 1 record --quiet --memory 16M --output lost.trace -- $full ./client buffer
-has err '/lost.trace: no trace was written'
+has err 'no trace was written to '
 status 1 run --memory 16M --json=lost.json -- $full ./client buffer
 has err 'no results: strace has left no summary'
-[ ! -e lost.json ] || fail "results of no summary: $(cat lost.json)"
+json lost.json false good
 
 # ---- kinds of devices
 
