@@ -13,7 +13,8 @@ observe() {
     echo "status $status"
 }
 
-# compare NAME COMMAND...
+# compare NAME COMMAND...: of a program that does not print the same twice without farfault, or that `unsteady` names (a line
+# each), the status alone
 compare() {
     name=$1
     shift
@@ -21,11 +22,15 @@ compare() {
     observe "$@" >first
     observe "$@" >expected
     what=cat
-    cmp -s first expected || { what='tail -n 1'; echo "$name: what it prints varies without farfault: its status alone is compared"; }
+    if printf '%s\n' "$unsteady" | grep -qx "$name" || ! cmp -s first expected; then
+        what='tail -n 1'
+        echo "$name: what it prints varies without farfault: its status alone is compared"
+    fi
     for memory in 4M 8M; do
         rm -f summary
         observe "$farfault" run --quiet --json=summary --check --memory "$memory" -- "$@" >got
-        ! grep -qs '"mode": "managed"' summary || managed_cases=$((managed_cases + 1))
+        footprint=$([ ! -s summary ] || number footprint)
+        [ "${footprint:-0}" = 0 ] || managed_cases=$((managed_cases + 1))
         evictions=$([ ! -s summary ] || number evictions)
         all_evictions=$((all_evictions + ${evictions:-0}))
         if [ "$($what expected)" = "$($what got)" ]; then agrees "$name" "$memory"; else differs "$name" "$memory"; fi

@@ -54,6 +54,9 @@ done
 
 # What the compiler says comes when a kernel is not in PoCL's cache yet, with farfault or without.
 varying='s/0x[0-9a-f]*/ADDRESS/g; s/tempfile_[A-Za-z0-9]*/FILE/g; /^[0-9]* warnings* generated\.$/d; /!dbg/d; /^ptr @/d; /^  %[0-9]* = call/d'
+# PoCL 3.1 passes long vectors wrongly to printf, which prints what lies on the stack.
+unsteady='kernel test_printf_vectors
+kernel test_printf_vectors_ulongn'
 known='test_clGetDeviceInfo	the largest allocation is below a quarter of the memory that the device then has'
 
 for file in "$tests"/runtime/*.c "$tests"/regression/*.c "$tests"/regression/*.cpp; do
