@@ -3,7 +3,8 @@
 if(FARFAULT_SANITIZE MATCHES thread)
     set(prefix tsan.)
     set(tsan_options halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
-    set(sanitizer_settings TSAN_OPTIONS=${tsan_options})
+    # it leaves few addresses to the program
+    set(sanitizer_settings TSAN_OPTIONS=${tsan_options} FARFAULT_ADDRESS_SPACE=64G)
 elseif(FARFAULT_SANITIZE)
     set(prefix asan.)
     # The preload comes before the run time that it needs. The C library's thread-local storage is taken for that of
