@@ -37,7 +37,7 @@ static size_t draw(struct user *user, size_t below) {
 
 static void raise_all(cl_int *numbers, size_t count, cl_int by) {
     for (size_t i = 0; i < count; i++)
-        numbers[i] += by;
+        numbers[i] = (cl_int)((cl_uint)numbers[i] + (cl_uint)by); /* wraps, as in the kernel */
 }
 
 static void wait_for(cl_event event) {

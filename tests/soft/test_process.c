@@ -64,6 +64,7 @@ static void forbid_dumps(const struct program *program) {
     CHECK(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
 }
 
+#if !SANITIZED
 static void forbid_more(const struct program *program) {
     static const enum __rlimit_resource what[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE,
                                                   RLIMIT_NPROC, RLIMIT_MEMLOCK};
@@ -72,6 +73,7 @@ static void forbid_more(const struct program *program) {
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++)
         CHECK(setrlimit(what[i], &none) == 0);
 }
+#endif
 
 /* ---- advice on managed memory ---- */
 
@@ -252,7 +254,9 @@ static const struct act {
     {"become nobody", become_nobody},
     {"change the root", change_root},
     {"forbid dumps", forbid_dumps},
+#if !SANITIZED /* whose run-time library would have no addresses left */
     {"forbid more of anything", forbid_more},
+#endif
     {"give advice", give_advice},
     {"populate", populate},
     {"share with a child", share_with_child},

@@ -140,7 +140,8 @@ static struct ff_mask forget_backed(struct ff__host *host, uint32_t block,
 char *ff__host_to_write(struct ff__host *host, uint32_t block, const struct ff_mask *pages) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     if (host->huge && ff_mask_empty(&host->backed[block]))
-        host->is_huge[block] = ff_mask_count(pages) >= HUGE_PAGES;
+        __atomic_store_n(&host->is_huge[block], ff_mask_count(pages) >= HUGE_PAGES,
+                         __ATOMIC_RELAXED);
     note_backed(host, block, host->is_huge[block] ? &all : pages);
     return ff__host_at(host, block);
 }

@@ -13,8 +13,8 @@
 #include "base/sum.h"
 
 struct ff__host {
-    char *small, *huge;     /* of a file there is `small` alone */
-    bool *is_huge;          /* [block] it lies in `huge` */
+    char *small, *huge; /* of a file there is `small` alone */
+    bool *is_huge;      /* [block] it lies in `huge`; atomic: pages may be dropped at any time */
     struct ff_mask *backed; /* [block] pages that have memory here; atomic by word */
     struct ff__sum (*sums)[FF_BLOCK_PAGES]; /* [block]: what the copy of a page holds */
     uint64_t size;                          /* bytes of each area */
@@ -28,8 +28,8 @@ void ff__host_fini(struct ff__host *host);
 
 /* Where the block's window lies, to read what was written there. */
 static inline char *ff__host_at(const struct ff__host *host, uint32_t block) {
-    char *area = host->huge && host->is_huge[block] ? host->huge : host->small;
-    return area + ((uint64_t)block << FF_BLOCK_SHIFT);
+    bool is_huge = host->huge && __atomic_load_n(&host->is_huge[block], __ATOMIC_RELAXED);
+    return (is_huge ? host->huge : host->small) + ((uint64_t)block << FF_BLOCK_SHIFT);
 }
 
 /* The same, to write these pages. Nothing else writes to the block meanwhile. */
