@@ -9,9 +9,9 @@ trap 'exit 1' INT TERM
 
 # the same archives as this machine's
 mmdebstrap --quiet --variant=apt bookworm "$root" $(ls /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -E 'list$|sources$')
-mkdir "$root/packages" "$root/work"
+mkdir "$root/packages" "$root/trial"
 cp "$packages"/*.deb "$root/packages"
-cp -r "$source/tests/packaging/consumer" "$source/examples/embed/saxpy.c" "$root/work"
+cp -r "$source/tests/packaging/consumer" "$source/examples/embed/saxpy.c" "$root/trial"
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount -t devpts devpts "$root/dev/pts"
@@ -21,7 +21,7 @@ for file in resolv.conf hosts; do [ ! -e "/etc/$file" ] || cp "/etc/$file" "$roo
 # inside COMMAND: as a user would type it
 inside() {
     echo "+ $1"
-    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -ec "cd /work; $1"
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -ec "cd /trial; $1"
 }
 
 inside 'apt-get -qq update'
@@ -37,7 +37,7 @@ inside 'farfault record --touches --output t.trace -m 8M -- /usr/lib/*/farfault/
 inside 'apt-get -qq install --no-install-recommends /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
 inside 'cc -o saxpy saxpy.c $(pkg-config --cflags --libs farfault) && ./saxpy' | grep 'verified: yes'
 inside 'c++ -o count consumer/count.cpp $(pkg-config --cflags --libs farfault) && ./count' | grep 'verified: yes'
-inside 'cmake -S consumer -B built -DSAXPY=/work/saxpy.c >/dev/null && cmake --build built >/dev/null && built/saxpy && built/count' |
+inside 'cmake -S consumer -B built -DSAXPY=/trial/saxpy.c >/dev/null && cmake --build built >/dev/null && built/saxpy && built/count' |
     grep -c 'verified: yes' | grep -qx 2
 
 inside 'apt-get -qq purge farfault libfarfault0 libfarfault-dev >/dev/null'
