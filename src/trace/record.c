@@ -315,7 +315,9 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     bool records = begin(recorder, &event.time_ns);
     if (records) {
         if (begins)
-            ff__touchers_start(&recorder->touchers);
+            ff__touchers_begin(&recorder->touchers);
+        else
+            ff__touchers_end(&recorder->touchers);
         put(recorder, &event);
         end(recorder);
     }

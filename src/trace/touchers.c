@@ -53,16 +53,22 @@ uint32_t ff__touchers_touch(struct ff__touchers *touchers, int32_t thread, uint3
     if (follows && ns > 0 && (touchers->cost_ns == 0 || ns < touchers->cost_ns))
         touchers->cost_ns = ns;
     toucher->touched = true;
+    toucher->computes = toucher->computes || touchers->launches > 0;
     *work_ns = ns > touchers->cost_ns ? narrow(ns - touchers->cost_ns) : 1;
     return number;
 }
 
-void ff__touchers_start(struct ff__touchers *touchers) {
+void ff__touchers_begin(struct ff__touchers *touchers) {
+    touchers->launches++;
     for (uint32_t i = 0; i < touchers->count; i++)
         take(&touchers->of[i]);
 }
 
+void ff__touchers_end(struct ff__touchers *touchers) {
+    touchers->launches -= touchers->launches > 0;
+}
+
 uint32_t ff__touchers_rest(struct ff__touchers *touchers, uint32_t number) {
-    uint64_t ns = take(&touchers->of[number]);
+    uint64_t ns = touchers->of[number].computes ? take(&touchers->of[number]) : 0;
     return ns > touchers->cost_ns ? narrow(ns - touchers->cost_ns) : 0;
 }

@@ -14,6 +14,19 @@
 #define LATE   5u  /* read first, written in the end */
 #define BUDGET ((uint64_t)8 << 20)
 
+/* ---- CPU time ---- */
+
+static uint64_t cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void spin(uint64_t ns) {
+    for (uint64_t start = cpu_ns(); cpu_ns() - start < ns;)
+        ;
+}
+
 /* ---- the recording ---- */
 
 struct work {
@@ -39,6 +52,7 @@ static void launch(struct ff_stream *stream, struct work *work) {
                                    .arguments = work,
                                    .argument_size = sizeof *work};
     assert_int_equal(ff_kernel_launch(stream, &what), 0);
+    spin(1000000); /* what the program does meanwhile is no part of the launch */
     ff_stream_synchronize(stream);
 }
 
@@ -207,17 +221,6 @@ static void test_wrong_settings(void **state) {
 
 /* ---- the time between touches ---- */
 
-static uint64_t cpu_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void spin(uint64_t ns) {
-    for (uint64_t start = cpu_ns(); cpu_ns() - start < ns;)
-        ;
-}
-
 /* A thread's work counts; its waiting does not. The thread's own clock says within what, however loaded the machine is. */
 static void test_work(void **state) {
     (void)state;
@@ -225,6 +228,12 @@ static void test_work(void **state) {
     int32_t thread = (int32_t)syscall(SYS_gettid);
     uint32_t ns;
     assert_int_equal(ff__touchers_touch(&touchers, thread, &ns), 0);
+    spin(5000000);
+    assert_int_equal(ff__touchers_rest(&touchers, 0), 0); /* it has touched nothing in a launch */
+    ff__touchers_begin(&touchers);
+    spin(5000000);
+    assert_int_equal(ff__touchers_rest(&touchers, 0), 0);
+    ff__touchers_touch(&touchers, thread, &ns);
     uint64_t first = cpu_ns();
     ff__touchers_touch(&touchers, thread, &ns); /* at once: what a touch itself costs */
     spin(20000000);
@@ -243,9 +252,11 @@ static void test_work(void **state) {
     assert_in_range(ns, 0, cpu_ns() - fourth); /* told once */
     spin(5000000);
     uint64_t fifth = cpu_ns();
-    ff__touchers_start(&touchers);
+    ff__touchers_begin(&touchers);
     ff__touchers_touch(&touchers, thread, &ns);
     assert_in_range(ns, 1, cpu_ns() - fifth);
+    ff__touchers_end(&touchers);
+    ff__touchers_end(&touchers);
     assert_int_equal(ff__touchers_touch(&touchers, thread + 1000000, &ns), 1); /* there is none */
     assert_int_equal(ns, 1);
 }
