@@ -2,6 +2,7 @@
  * read and write shared virtual memory, during every kind of command. */
 #include "client.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +35,9 @@ static void go_on(timer_t timer) {
     timer_settime(timer, 0, &soon, NULL);
 }
 
+/* In another thread it may still run when the timer of all has been deleted, and then cannot start it. */
 static void on_signal(int number) {
+    int saved_errno = errno;
     size_t page = __atomic_add_fetch(&place, 7919, __ATOMIC_RELAXED) % PAGES;
     __atomic_fetch_add(&noted[page * PAGE_INTS], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
@@ -42,6 +45,7 @@ static void on_signal(int number) {
         go_on(process_timer);
     else if (has_timer)
         go_on(own_timer);
+    errno = saved_errno;
     if (may_leave) {
         may_leave = 0;
         siglongjmp(way_out, 1);
