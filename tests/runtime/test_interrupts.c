@@ -1,6 +1,7 @@
 /* Signals that come at any moment, in all of the program's threads, with handlers that read and
  * write managed memory: no fault waits for the thread that it has interrupted, whatever that was
  * doing. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -59,7 +60,9 @@ static void go_on(timer_t timer) {
     timer_settime(timer, 0, &soon, NULL);
 }
 
+/* It may run, or come late, when its timer has been deleted, and then cannot start it. */
 static void on_signal(int number) {
+    int saved_errno = errno;
     struct thread *thread = here;
     if (thread) {
         ++*next_word(thread);
@@ -69,6 +72,7 @@ static void on_signal(int number) {
         go_on(process_timer);
     else if (thread)
         go_on(thread->timer);
+    errno = saved_errno;
     if (thread && may_leave) {
         may_leave = 0;
         siglongjmp(way_out, 1);
