@@ -12,7 +12,7 @@
     "refaults stall_ns demanded hits"
 
 /* One system of each kind. */
-#define MAIN "demand,nvidia,deepum-far,hlsh,context,forest,memharvester,auto,belady"
+#define MAIN "demand,nvidia,deepum-far,hlsh,context,forest,memharvester,auto,belady,oracle"
 
 /* By workload; all others have a size alone, and run under every system. Networks are as small as a batch makes them. What
  * takes seconds, or is much like another one, runs under the main systems alone. */
@@ -20,7 +20,7 @@ static const struct {
     const char *name, *settings, *systems;
 } sizes[] = {
     {"srad_v2", "size=6M,iterations=1", MAIN},
-    {"bfs", "size=6M,kind=1,degree=2", "demand,nvidia,deepum,memharvester,forest"},
+    {"bfs", "size=6M,kind=1,degree=2", "demand,nvidia,deepum,memharvester,forest,oracle"},
     {"atax", "size=8M", MAIN},
     {"bicg", "size=8M", NULL},
     {"mvt", "size=8M", MAIN},
@@ -28,10 +28,10 @@ static const struct {
     {"sssp", "size=8M,rounds=5", NULL},
     {"fdtd2d", "size=12M,steps=2", MAIN},
     {"stencil", "size=12M,steps=4", MAIN},
-    {"gpt2-l", "batch=1,length=16,iterations=1", "demand,nvidia,deepum,memharvester"},
+    {"gpt2-l", "batch=1,length=16,iterations=1", "demand,nvidia,deepum,memharvester,oracle"},
     {"bert-large", "batch=1,length=32,iterations=1", MAIN},
     {"bert-base", "batch=1,length=32,iterations=2", NULL},
-    {"dlrm", "batch=2048,iterations=1", "demand,nvidia,deepum,memharvester"},
+    {"dlrm", "batch=2048,iterations=1", "demand,nvidia,deepum,memharvester,oracle"},
     {"resnet152", "batch=1,length=32,iterations=2", MAIN},
     {"resnet200", "batch=1,length=32,iterations=2", MAIN},
     {"dcgan", "batch=16,iterations=4", NULL},
