@@ -1,12 +1,36 @@
 #include "base/map.h"
 
+#include "base/lazy.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CAPACITY_FIRST 64u
+
+/* Room for tables of all capacities up to `capacity`: each is as far from the start as it is large. */
+static size_t room_for(uint32_t capacity, size_t item_size) {
+    return 2 * (size_t)capacity * item_size;
+}
+
+int ff__map_reserve(struct ff__map *map, uint32_t limit) {
+    uint32_t capacity = CAPACITY_FIRST;
+    while ((uint64_t)limit * 4 > (uint64_t)capacity * 3)
+        capacity *= 2;
+    map->room_keys = ff__lazy_map(room_for(capacity, sizeof *map->keys));
+    map->room_values = ff__lazy_map(room_for(capacity, sizeof *map->values));
+    map->room = capacity;
+    return map->room_keys && map->room_values ? 0 : -ENOMEM;
+}
+
 void ff__map_fini(struct ff__map *map) {
-    free(map->keys);
-    free(map->values);
+    if (map->room > 0) {
+        ff__lazy_unmap(map->room_keys, room_for(map->room, sizeof *map->keys));
+        ff__lazy_unmap(map->room_values, room_for(map->room, sizeof *map->values));
+    } else {
+        free(map->keys);
+        free(map->values);
+    }
     memset(map, 0, sizeof *map);
 }
 
@@ -18,16 +42,40 @@ static uint32_t find_slot(const struct ff__map *map, uint64_t key) {
     return slot;
 }
 
-static int grow(struct ff__map *map) {
-    struct ff__map bigger = *map;
-    bigger.capacity = map->capacity ? map->capacity * 2 : 64;
-    bigger.keys = calloc(bigger.capacity, sizeof *bigger.keys);
-    bigger.values = calloc(bigger.capacity, sizeof *bigger.values);
-    if (!bigger.keys || !bigger.values) {
-        free(bigger.keys);
-        free(bigger.values);
-        return -ENOMEM;
+/* An empty table of a larger capacity. */
+static int make_bigger(const struct ff__map *map, struct ff__map *bigger) {
+    *bigger = *map;
+    bigger->capacity = map->capacity ? map->capacity * 2 : CAPACITY_FIRST;
+    if (map->room > 0) {
+        bigger->keys = map->room_keys + bigger->capacity;
+        bigger->values = map->room_values + bigger->capacity;
+        return bigger->capacity <= map->room ? 0 : -ENOMEM;
     }
+    bigger->keys = calloc(bigger->capacity, sizeof *bigger->keys);
+    bigger->values = calloc(bigger->capacity, sizeof *bigger->values);
+    if (bigger->keys && bigger->values)
+        return 0;
+    free(bigger->keys);
+    free(bigger->values);
+    return -ENOMEM;
+}
+
+/* What a table that is not used any more takes. */
+static void drop_table(struct ff__map *map) {
+    if (map->room == 0) {
+        free(map->keys);
+        free(map->values);
+    } else if (map->capacity > 0) {
+        ff__lazy_clear(map->keys, map->capacity * sizeof *map->keys);
+        ff__lazy_clear(map->values, map->capacity * sizeof *map->values);
+    }
+}
+
+static int grow(struct ff__map *map) {
+    struct ff__map bigger;
+    int status = make_bigger(map, &bigger);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < map->capacity; i++) {
         if (map->keys[i] == 0)
             continue;
@@ -35,8 +83,7 @@ static int grow(struct ff__map *map) {
         bigger.keys[slot] = map->keys[i];
         bigger.values[slot] = map->values[i];
     }
-    free(map->keys);
-    free(map->values);
+    drop_table(map);
     *map = bigger;
     return 0;
 }

@@ -13,7 +13,15 @@ struct ff__map {
     uint32_t capacity, count; /* capacity: 0 or a power of two */
     bool has_zero;
     uint32_t zero_value;
+    uint64_t *room_keys; /* where tables lie, of capacities up to `room`; 0: malloc() has them */
+    uint32_t *room_values;
+    uint32_t room;
 };
+
+/* Before its first use: so many keys at least have room, and nothing is allocated for them later, so
+ * that a caller may hold a lock that others need to allocate. It takes no memory before it is used. 0 or -ENOMEM, then
+ * the map is to be finished. */
+int ff__map_reserve(struct ff__map *map, uint32_t limit);
 
 void ff__map_fini(struct ff__map *map);
 

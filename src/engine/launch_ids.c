@@ -13,7 +13,9 @@ int ff__launch_ids_init(struct ff__launch_ids *ids, uint32_t limit) {
     ids->limit = limit;
     ids->oldest = ids->newest = FF_NONE;
     ids->at = ff__lazy_map(limit * sizeof *ids->at);
-    return ids->at ? 0 : -ENOMEM;
+    int status =
+        ff__map_reserve(&ids->slots, limit + 1); /* a new one is put before the oldest goes */
+    return ids->at ? status : -ENOMEM;
 }
 
 void ff__launch_ids_fini(struct ff__launch_ids *ids) {

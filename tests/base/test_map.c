@@ -132,6 +132,46 @@ static void test_grows(void **state) {
     ff__map_fini(&map);
 }
 
+/* ---- room reserved ahead ---- */
+
+/* As in a map that allocates, and nothing is: tables lie in the room, one after the other. */
+static void test_reserved_room(void **state) {
+    (void)state;
+    for (uint32_t limit = 1; limit < 3000; limit = limit * 2 + 1) {
+        struct ff__map map = {0};
+        uint32_t value = 0;
+        assert_int_equal(ff__map_reserve(&map, limit), 0);
+        for (uint32_t i = 1; i <= limit; i++) {
+            assert_int_equal(ff__map_put(&map, i, i + 7), 0);
+            assert_ptr_equal(map.keys, map.room_keys + map.capacity);
+            assert_ptr_equal(map.values, map.room_values + map.capacity);
+            assert_true(map.capacity <= map.room && map.count * 4 <= map.capacity * 3);
+        }
+        for (uint32_t i = 1; i <= limit; i++) {
+            assert_true(ff__map_get(&map, i, &value));
+            assert_int_equal(value, i + 7);
+        }
+        ff__map_fini(&map);
+    }
+}
+
+/* What finds no room is refused, and what is there stays. */
+static void test_full_room(void **state) {
+    (void)state;
+    struct ff__map map = {0};
+    uint32_t put = 0, value = 0;
+    assert_int_equal(ff__map_reserve(&map, 100), 0);
+    while (ff__map_put(&map, put + 1, put) == 0)
+        put++;
+    assert_in_range(put, 100, 256);
+    for (uint32_t i = 0; i < put; i++) {
+        assert_true(ff__map_get(&map, i + 1, &value));
+        assert_int_equal(value, i);
+    }
+    assert_false(ff__map_get(&map, put + 1, &value));
+    ff__map_fini(&map);
+}
+
 /* ---- hashes ---- */
 
 static void test_hash_sees_every_byte(void **state) {
@@ -184,6 +224,8 @@ int main(void) {
         cmocka_unit_test(test_empty_map),
         cmocka_unit_test(test_replacing_does_not_add),
         cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_reserved_room),
+        cmocka_unit_test(test_full_room),
         cmocka_unit_test(test_hash_sees_every_byte),
         cmocka_unit_test(test_hash_can_be_continued),
         cmocka_unit_test(test_hash_word_is_a_bijection_of_its_samples),
