@@ -155,9 +155,9 @@ void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) 
     struct ff__flight flight = {.job = job};
     take_off(pipeline, &flight);
     ff__signals_hold(); /* whoever faults in one of its blocks waits for this thread */
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     carry(pipeline, &flight);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     ff__signals_release();
     land(&flight);
 }

@@ -115,13 +115,13 @@ static void complain(struct ff__pipeline *pipeline, int status) {
 static bool lead(struct ff__pipeline *pipeline, bool served) {
     struct ff__fault faults[BATCH_MAX];
     pipeline->led = true;
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     int count = pipeline->backend->wait(pipeline->self, faults, BATCH_MAX, served, FF__IDLE_NS);
     if (count > 0 && pipeline->observer.faults)
         pipeline->observer.faults(pipeline->observer.user, faults, (uint32_t)count);
     if (count < 0)
         ff__clock_sleep(TROUBLE_NS);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     pipeline->led = false;
     if (count > 0)
         serve_batch(pipeline, faults, (uint32_t)count);
@@ -141,7 +141,7 @@ static bool help(struct ff__pipeline *pipeline) {
 
 void *ff__fault_worker(void *argument) {
     struct ff__pipeline *pipeline = argument;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     for (bool served = false; !pipeline->stop;)
         if (help(pipeline))
             served = true;
@@ -149,6 +149,6 @@ void *ff__fault_worker(void *argument) {
             served = lead(pipeline, served);
         else
             follow(pipeline);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return NULL;
 }

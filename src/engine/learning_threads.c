@@ -9,24 +9,24 @@ static void sleep_on(struct ff__pipeline *pipeline, pthread_cond_t *condition) {
 void *ff__correlator_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     struct ff__learning_step step;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     while (!pipeline->stop) {
         if (!ff__engine_take_events(pipeline->engine, &step)) {
             sleep_on(pipeline, &pipeline->news);
             continue;
         }
         pthread_cond_broadcast(&pipeline->room);
-        ff__lock_release(&pipeline->lock);
+        ff__pipeline_unlock(pipeline);
         ff__engine_learn(pipeline->engine, &step);
-        ff__lock_acquire(&pipeline->lock);
+        ff__pipeline_lock(pipeline);
         ff__engine_publish(pipeline->engine, &step);
         pipeline->unplanned += step.count;
-        ff__lock_release(&pipeline->lock);
+        ff__pipeline_unlock(pipeline);
         if (pipeline->has_planner) /* without the lock: a wake-up takes longer than most steps */
             pthread_cond_signal(&pipeline->learned);
-        ff__lock_acquire(&pipeline->lock);
+        ff__pipeline_lock(pipeline);
     }
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return NULL;
 }
 
@@ -48,7 +48,7 @@ void *ff__prefetching_thread(void *argument) {
     struct ff_advice items[FF__ADVICE_A_STEP];
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED)) {
         struct ff_advice_list advice = {.items = items, .capacity = FF__ADVICE_A_STEP};
-        ff__lock_acquire(&pipeline->lock);
+        ff__pipeline_lock(pipeline);
         if (pipeline->unplanned == 0 && !pipeline->stop)
             sleep_on(pipeline, &pipeline->learned);
         while (advice_waits(pipeline) && !pipeline->stop)
@@ -59,7 +59,7 @@ void *ff__prefetching_thread(void *argument) {
         ff__pipeline_abort(pipeline, false);
         if (advice.count < FF__ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
-        ff__lock_release(&pipeline->lock);
+        ff__pipeline_unlock(pipeline);
         take_advice(pipeline, &advice);
     }
     return NULL;

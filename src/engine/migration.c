@@ -61,9 +61,9 @@ static bool step_due(struct ff__pipeline *pipeline) {
     struct ff_fault_group group;
     if (__atomic_load_n(&pipeline->delayed_head, __ATOMIC_RELAXED) == FF_NONE)
         return false;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     bool due = take_due(pipeline, &group);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     if (due)
         ff__pipeline_serve(pipeline, &group, false);
     return due;
@@ -73,11 +73,11 @@ static bool step_faults(struct ff__pipeline *pipeline) {
     struct ff_fault_group group;
     if (ff__queue_empty(&pipeline->faults))
         return false;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     bool has_group = ff__queue_pop(&pipeline->faults, &group);
     if (has_group)
         ff__pipeline_serve_locked(pipeline, &group, false);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return has_group;
 }
 
@@ -86,7 +86,7 @@ static bool step_prefetches(struct ff__pipeline *pipeline) {
     struct ff__job job;
     if (!ff__queue_pop(&pipeline->prefetches, &advice))
         return false;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     if (ff__engine_advise(pipeline->engine, ff__pipeline_now(pipeline), &advice, &job) ==
         FF__JOB_RUN)
         ff__pipeline_run_job(pipeline, &job);
@@ -101,7 +101,7 @@ static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
     struct ff__job job;
     struct ff__engine *engine = pipeline->engine;
     bool worked = false;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
         if (owed && ff__space_excess(&engine->space, tier) == 0)
             continue;
@@ -112,30 +112,30 @@ static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
     if (worked)
         ff__pipeline_unlock_and_serve_late(pipeline);
     else
-        ff__lock_release(&pipeline->lock);
+        ff__pipeline_unlock(pipeline);
     return worked;
 }
 
 /* Serves what came late for a block that a program's thread was at work on. */
 static bool step_late(struct ff__pipeline *pipeline) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     return ff__pipeline_unlock_and_serve_late(pipeline);
 }
 
 static bool step_calls(struct ff__pipeline *pipeline) {
     if (!__atomic_load_n(&pipeline->calls, __ATOMIC_RELAXED))
         return false;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     struct ff__call *call = pipeline->calls;
     if (!call->next)
         pipeline->calls_end = &pipeline->calls;
     __atomic_store_n(&pipeline->calls, call->next, __ATOMIC_RELAXED);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     call->run(call->argument);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     call->done = true; /* from here on it may be gone */
     pthread_cond_broadcast(&pipeline->called);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return true;
 }
 
@@ -143,7 +143,7 @@ static bool step_calls(struct ff__pipeline *pipeline) {
 
 /* Sleeps until there is work, or a delayed group is due. */
 static void sleep_until_work(struct ff__pipeline *pipeline) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     uint64_t next = pipeline->backend->now(pipeline->self) + FF__IDLE_NS, due = next_due(pipeline);
     if (due < next)
         next = due;
@@ -155,7 +155,7 @@ static void sleep_until_work(struct ff__pipeline *pipeline) {
         pipeline->migration_sleeps = false;
         ff__engine_press(pipeline->engine);
     }
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
 }
 
 void *ff__migration_thread(void *argument) {
@@ -171,12 +171,12 @@ void *ff__migration_thread(void *argument) {
 
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument) {
     struct ff__call call = {.run = run, .argument = argument};
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     __atomic_store_n(pipeline->calls_end, &call, __ATOMIC_RELAXED);
     pipeline->calls_end = &call.next;
     if (pipeline->migration_sleeps)
         pthread_cond_signal(&pipeline->work);
     while (!call.done) /* not for progress: a call may be a thousand jobs */
         ff__lock_wait(&pipeline->lock, &pipeline->called);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
 }

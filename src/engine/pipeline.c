@@ -15,9 +15,22 @@
     10000000u /* a thread that waits for jobs to finish looks again this often, in case */
 #define TROUBLE_NS 1000000u /* between tries of what has failed */
 
+/* ---- the lock ---- */
+
+void ff__pipeline_lock(struct ff__pipeline *pipeline) {
+    ff__lock_acquire(&pipeline->lock);
+    if (!ff__inbox_empty(&pipeline->inbox))
+        ff__inbox_take(&pipeline->inbox, pipeline->left_news.take, pipeline->left_news.user);
+}
+
+void ff__pipeline_unlock(struct ff__pipeline *pipeline) {
+    ff__lock_release(&pipeline->lock);
+}
+
 /* ---- carrying out jobs ---- */
 
 void ff__pipeline_notify(struct ff__pipeline *pipeline) {
+    ff__pipeline_judge_launches(pipeline);
     pthread_cond_broadcast(&pipeline->progress);
     if (pipeline->migration_sleeps && ff__pipeline_is_pressed(pipeline->engine))
         pthread_cond_signal(&pipeline->work);
@@ -92,9 +105,9 @@ void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advic
 }
 
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     bool queued = ff__pipeline_queue_advice(pipeline, advice);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return queued;
 }
 
@@ -169,16 +182,16 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
 
 int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                        bool stay) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     int status = ff__pipeline_serve_locked(pipeline, group, stay);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return status;
 }
 
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline) {
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     if (has_late)
         ff__pipeline_serve(pipeline, &late, false);
     return has_late;
@@ -207,7 +220,7 @@ static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, const st
 
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                         const struct ff_mask *dead) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     evict_locked(pipeline, block, pages, dead, false);
     if (dead)
         ff__engine_discard(pipeline->engine, block, dead);
@@ -216,7 +229,7 @@ void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const str
 
 void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
     const struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     evict_locked(pipeline, block, NULL, &all, true);
     ff__pipeline_wait_idle(pipeline, block);
     ff__engine_discard(pipeline->engine, block, &all);
@@ -228,7 +241,7 @@ void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
 void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
                              const struct ff_mask *pages) {
     struct ff_mask there;
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     do {
         evict_locked(pipeline, block, pages, pages, true);
         ff__pipeline_wait_idle(pipeline, block);
@@ -287,7 +300,7 @@ static void *first_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     if (pipeline->backend->enter)
         pipeline->backend->enter(pipeline->self);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     int status = start_thread(pipeline, ff__migration_thread, "ff-migrate");
     for (uint32_t i = 1; i < pipeline->fault_workers && !status; i++)
         status = start_thread(pipeline, ff__fault_worker, "ff-fault");
@@ -298,7 +311,7 @@ static void *first_thread(void *argument) {
     pipeline->start_status = status;
     pipeline->started = true;
     pthread_cond_broadcast(&pipeline->progress);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     if (!status)
         ff__fault_worker(pipeline);
     return NULL;
@@ -306,11 +319,11 @@ static void *first_thread(void *argument) {
 
 /* Starts the first thread and waits until it has started the others. */
 static int start_threads(struct ff__pipeline *pipeline) {
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     int status = start_thread(pipeline, first_thread, "ff-fault");
     while (!status && !pipeline->started)
         ff__lock_wait(&pipeline->lock, &pipeline->progress);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     return status ? status : pipeline->start_status;
 }
 
@@ -323,6 +336,8 @@ static int make_queues(struct ff__pipeline *pipeline) {
     if (!status)
         status =
             ff__queue_init(&pipeline->prefetches, FF__PREFETCH_QUEUE, sizeof(struct ff_advice));
+    if (!status && pipeline->left_news.size > 0)
+        status = ff__inbox_init(&pipeline->inbox, pipeline->left_news.size);
     if (!status)
         status = ff__fault_samples_open(&pipeline->samples, pipeline->engine);
     return status;
@@ -359,6 +374,8 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
     pipeline->self = config->self;
     pipeline->log = config->log;
     pipeline->observer = config->observer;
+    pipeline->left_news = config->left_news;
+    pipeline->is_urgent = true; /* the first launch shows what it is to the policy */
     pipeline->fault_workers = count_fault_workers(config->fault_workers);
     pipeline->calls_end = &pipeline->calls;
     pipeline->has_learner = config->engine->events.items != NULL;
@@ -375,7 +392,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
 void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     if (pipeline->backend->detach)
         pipeline->backend->detach(pipeline->self);
-    ff__lock_acquire(&pipeline->lock);
+    ff__pipeline_lock(pipeline);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
     ff__pipeline_abort(pipeline, true);
     pthread_cond_broadcast(&pipeline->progress);
@@ -384,9 +401,10 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     pthread_cond_broadcast(&pipeline->news);
     pthread_cond_broadcast(&pipeline->room);
     pthread_cond_broadcast(&pipeline->learned);
-    ff__lock_release(&pipeline->lock);
+    ff__pipeline_unlock(pipeline);
     for (uint32_t i = 0; i < pipeline->thread_count; i++)
         pthread_join(pipeline->threads[i], NULL);
+    ff__inbox_fini(&pipeline->inbox);
     ff__queue_fini(&pipeline->faults);
     ff__queue_fini(&pipeline->prefetches);
     ff__lazy_unmap(pipeline->delayed,

@@ -19,6 +19,7 @@
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H
 
+#include "base/inbox.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "engine/fault_samples.h"
@@ -68,6 +69,16 @@ struct ff__observer {
     void (*copies)(void *user, const struct ff__move *move, const struct ff_mask *pages);
 };
 
+/* News that the program's threads leave without the lock, which costs them system calls. Whoever takes the lock next takes
+ * them in before anything else, so that nobody can tell the difference, but for advice that a policy gives meanwhile. */
+struct ff__news {
+    void *user;
+    size_t size; /* of a piece; 0: there are none */
+
+    /* Called with the lock held, and does not give it up. */
+    void (*take)(void *user, const void *piece);
+};
+
 /* All is borrowed until the pipeline has stopped. */
 struct ff__pipeline_config {
     struct ff__engine *engine;
@@ -75,6 +86,7 @@ struct ff__pipeline_config {
     void *self; /* the backend's */
     struct ff__log log;
     struct ff__observer observer;
+    struct ff__news left_news;
     /* Threads; 0: as many as CPUs, at least 2. More than the most are the most */
     uint32_t fault_workers;
 };
@@ -85,6 +97,10 @@ struct ff__pipeline {
     void *self; /* the backend's */
     struct ff__log log;
     struct ff__observer observer;
+    struct ff__news left_news;
+    struct ff__inbox inbox; /* of such news */
+    bool is_urgent;         /* atomic: a launch has to be heard of at once */
+    bool launches_move;     /* a policy has had something moved when told of a launch */
     struct ff__lock lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
@@ -121,6 +137,10 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
 
 /* Stops and joins them. */
 void ff__pipeline_stop(struct ff__pipeline *pipeline);
+
+/* The lock. News that were left have been taken in. */
+void ff__pipeline_lock(struct ff__pipeline *pipeline);
+void ff__pipeline_unlock(struct ff__pipeline *pipeline);
 
 /* Serves one group of faults and whatever came late for the blocks it touched. Returns when the
  * pages are there; with `stay` false it may leave a throttled or busy group to others. -EFAULT:
@@ -190,6 +210,18 @@ void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
 /* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded);
+
+/* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for room for the event. */
+int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
+                               uint64_t demanded, uint64_t now_ns);
+
+/* A piece of news about a launch to fill in, and to put into pipeline->inbox; NULL: it has to be told at once, or there is no
+ * room for it. */
+static inline void *ff__pipeline_claim_news(struct ff__pipeline *pipeline) {
+    return __atomic_load_n(&pipeline->is_urgent, __ATOMIC_RELAXED)
+               ? NULL
+               : ff__inbox_claim(&pipeline->inbox);
+}
 
 struct ff_stats ff__pipeline_stats(struct ff__pipeline *pipeline);
 

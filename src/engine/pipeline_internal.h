@@ -29,6 +29,9 @@ void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advic
 /* Whether the calling thread is one of the pipeline's. */
 bool ff__pipeline_is_inside(const struct ff__pipeline *pipeline);
 
+/* Sets pipeline->is_urgent. The lock is held. */
+void ff__pipeline_judge_launches(struct ff__pipeline *pipeline);
+
 /* Wakes the threads to which a job has given something to do. The lock is held. */
 void ff__pipeline_notify(struct ff__pipeline *pipeline);
 

@@ -101,6 +101,7 @@ static int open_pipeline(struct ff_context *context, struct ff_error *error) {
         .self = context->self,
         .log = {context->config.log, context->config.log_user},
         .observer = ff__context_observer(context),
+        .left_news = ff__context_launch_news(context),
         .fault_workers = context->description.serves_here ? 1 : context->config.fault_workers,
     };
     int status = ff__pipeline_start(&context->pipeline, &pipeline, error);

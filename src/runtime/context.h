@@ -49,6 +49,11 @@ void ff__context_record_launch(struct ff_context *context, uint32_t device, uint
 void ff__context_record_host_write(struct ff_context *context, uint32_t block,
                                    const struct ff_mask *pages);
 
+/* ---- launch.c ---- */
+
+/* Launches that are left to the pipeline as news. */
+struct ff__news ff__context_launch_news(struct ff_context *context);
+
 /* ---- stream.c ---- */
 
 void ff__workers_destroy(struct ff__workers *workers);

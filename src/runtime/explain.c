@@ -28,13 +28,13 @@ bool ff_finding_read_sized(struct ff_context *context, uint32_t index, struct ff
         ff__sized_put(out, size, &named, sizeof named);
         return false;
     }
-    ff__lock_acquire(&context->pipeline.lock);
+    ff__pipeline_lock(&context->pipeline);
     bool found = ff__engine_finding(&context->engine, index, &finding);
     if (found) {
         put_names(context, &finding, &named);
         memcpy(named.text, finding.text, sizeof named.text);
     }
-    ff__lock_release(&context->pipeline.lock);
+    ff__pipeline_unlock(&context->pipeline);
     ff__sized_put(out, size, &named, sizeof named);
     return found;
 }

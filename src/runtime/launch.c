@@ -1,4 +1,7 @@
-/* Launches, as the runtime that starts kernels announces them. */
+/* Launches, as the runtime that starts kernels announces them.
+ *
+ * A launch is not worth system calls, which the lock costs (base/signals.h): unless policies have to hear of it at once, the
+ * pipeline is left news of it, which it takes in before the next fault. */
 #include "runtime/ranges.h"
 
 #include "base/signals.h"
@@ -7,59 +10,155 @@
 
 #define FEW 16u /* operands that need no allocation */
 
-/* The ranges of the kernel's pointers, each with its home on the tier; returns how many there are. The pipeline's lock
- * is held. */
-static uint32_t find_operands(struct ff_context *context, uint32_t tier, uint32_t kernel,
-                              const void *const *pointers, const uint8_t *strides, size_t count,
-                              struct ff_operand *operands, uint64_t *pages) {
+/* A launch as it was announced, copied from memory that may be managed: nothing of it faults any more. */
+struct announced {
+    struct ff__launch launch; /* without operands */
+    struct ff__moved_name name;
+    uint64_t now_ns;
+    size_t count; /* of pointers */
+    const void *pointers[FEW];
+    uint8_t strides[FEW];
+    struct more *more; /* NULL: all is above */
+};
+
+/* In their place, of a launch with more operands. */
+struct more {
+    const void **pointers;
+    uint8_t *strides;
+    struct ff_operand operands[];
+};
+
+static struct more *make_more(size_t count) {
+    size_t each = sizeof(struct ff_operand) + sizeof(void *) + sizeof(uint8_t);
+    struct more *more = malloc(sizeof *more + count * each);
+    if (!more)
+        return NULL;
+    more->pointers = (const void **)(void *)(more->operands + count);
+    more->strides = (uint8_t *)(more->pointers + count);
+    return more;
+}
+
+/* Without memory for all, only a few operands are told. */
+static void copy_operands(struct announced *it, const void *const *pointers, const uint8_t *strides,
+                          size_t count) {
+    it->more = count > FEW ? make_more(count) : NULL;
+    it->count = it->more || count <= FEW ? count : FEW;
+    const void **to = it->more ? it->more->pointers : it->pointers;
+    uint8_t *stride = it->more ? it->more->strides : it->strides;
+    for (size_t i = 0; i < it->count; i++) {
+        to[i] = pointers[i];
+        stride[i] = strides ? strides[i] : FF_STRIDE_UNKNOWN;
+    }
+}
+
+/* ---- taking in; the pipeline's lock is held ---- */
+
+/* The ranges of the kernel's pointers, each with its home on the tier; returns how many there are. */
+static uint32_t find_operands(struct ff_context *context, const struct announced *it,
+                              uint32_t kernel, struct ff_operand *operands, uint64_t *pages) {
+    const void *const *pointers = it->more ? it->more->pointers : it->pointers;
+    const uint8_t *strides = it->more ? it->more->strides : it->strides;
     struct ff__span range;
     uint32_t found = 0;
-    *pages = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < it->count; i++) {
         if (!ff__range_find_locked(context, pointers[i], &range))
             continue;
-        uint8_t stride = strides ? strides[i] : FF_STRIDE_UNKNOWN;
         *pages += range.page_count;
-        ff__moved_use(range.allocation, kernel, stride);
-        ff__context_set_home_locked(context, &range, tier);
-        if (operands) /* nobody has said what is read and what written */
-            operands[found++] = (struct ff_operand){
-                .range = range.range, .reads = true, .writes = true, .stride = stride};
+        ff__moved_use(range.allocation, kernel, strides[i]);
+        ff__context_set_home_locked(context, &range, it->launch.tier);
+        operands[found++] = (struct ff_operand){/* nobody has said what is read and what written */
+                                                .range = range.range,
+                                                .reads = true,
+                                                .writes = true,
+                                                .stride = strides[i]};
     }
     return found;
+}
+
+/* Returns the pages of the operands. Those of few lie in `few`. */
+static uint64_t describe(struct ff_context *context, const struct announced *it,
+                         struct ff_operand few[FEW], struct ff__launch *launch) {
+    struct ff_operand *operands = it->more ? it->more->operands : few;
+    uint64_t pages = 0;
+    *launch = it->launch;
+    if (!launch->begins)
+        return 0;
+    launch->kernel = ff__moved_kernel(context, &it->name);
+    launch->operands = operands;
+    launch->operand_count = find_operands(context, it, launch->kernel, operands, &pages);
+    ff__moved_launch(context, launch->kernel, pages * FF_PAGE_SIZE);
+    return pages;
+}
+
+static void take(void *user, const void *piece) {
+    struct ff_context *context = user;
+    const struct announced *it = piece;
+    struct ff_operand few[FEW];
+    struct ff__launch launch;
+    uint64_t pages = describe(context, it, few, &launch);
+    ff__pipeline_launch_locked(&context->pipeline, &launch, pages, it->now_ns);
+}
+
+struct ff__news ff__context_launch_news(struct ff_context *context) {
+    return (struct ff__news){context, sizeof(struct announced), take};
+}
+
+/* ---- announcing ---- */
+
+/* A launch that can be left as news; else NULL: with several devices the home of its operands may change, and recordings of
+ * touches clear the devices first. */
+static struct announced *claim(struct ff_context *context, size_t operand_count) {
+    bool can_wait = !context->recorder && context->config.devices == 1 && operand_count <= FEW;
+    struct announced *it = can_wait ? ff__pipeline_claim_news(&context->pipeline) : NULL;
+    if (it)
+        it->now_ns = context->backend->now(context->self);
+    return it;
+}
+
+/* With the lock, and one pair of system calls for all. */
+static void begin(struct ff_context *context, const struct announced *it, uint32_t device,
+                  const char *name) {
+    struct ff_operand few[FEW];
+    struct ff__launch launch;
+    ff__signals_hold();
+    ff__pipeline_lock(&context->pipeline);
+    uint64_t pages = describe(context, it, few, &launch);
+    ff__pipeline_unlock(&context->pipeline);
+    ff__context_record_launch(context, device, launch.identity, name, true);
+    ff__pipeline_launch(&context->pipeline, &launch, pages);
+    ff__signals_release();
 }
 
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                      const char *name, const void *const *operands, const uint8_t *strides,
                      size_t operand_count) {
+    struct announced own, *left, *it;
     if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
-    struct ff_operand few[FEW], *ranges = few;
-    if (operand_count > FEW)
-        ranges = calloc(operand_count, sizeof *ranges); /* NULL: not told */
-    struct ff__launch launch = {.tier = ff_tier_of_device(device),
-                                .begins = true,
-                                .identity = identity,
-                                .operands = ranges};
-    uint64_t demanded;
-    ff__signals_hold(); /* once, not for each lock */
-    ff__lock_acquire(&context->pipeline.lock);
-    launch.kernel = ff__moved_kernel(context, name);
-    launch.operand_count = find_operands(context, launch.tier, launch.kernel, operands, strides,
-                                         operand_count, ranges, &demanded);
-    ff__moved_launch(context, launch.kernel, demanded * FF_PAGE_SIZE);
-    ff__lock_release(&context->pipeline.lock);
-    ff__context_record_launch(context, device, identity, name, true);
-    ff__pipeline_launch(&context->pipeline, &launch, demanded);
-    ff__signals_release();
-    if (ranges != few)
-        free(ranges);
+    left = claim(context, operand_count);
+    it = left ? left : &own;
+    it->launch = (struct ff__launch){
+        .tier = ff_tier_of_device(device), .begins = true, .identity = identity};
+    ff__moved_name(&it->name, name);
+    copy_operands(it, operands, strides, operand_count);
+    if (left) {
+        ff__inbox_put(&context->pipeline.inbox, left);
+        return;
+    }
+    begin(context, it, device, name);
+    free(it->more);
 }
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
     const struct ff__launch launch = {.tier = ff_tier_of_device(device), .identity = identity};
     if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
+    struct announced *left = claim(context, 0);
+    if (left) {
+        left->launch = launch;
+        ff__inbox_put(&context->pipeline.inbox, left);
+        return;
+    }
     ff__pipeline_launch(&context->pipeline, &launch, 0);
     ff__context_record_launch(context, device, identity, NULL, false);
 }

@@ -6,7 +6,6 @@
 #include "runtime/context.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,8 @@ static size_t kernels_size(void) {
 
 int ff__moved_init(struct ff__moved *moved) {
     moved->kernels = ff__lazy_map(kernels_size());
-    return moved->kernels ? 0 : -ENOMEM;
+    int status = ff__map_reserve(&moved->kernel_numbers, FF__KERNELS_MAX);
+    return moved->kernels ? status : -ENOMEM;
 }
 
 void ff__moved_fini(struct ff__moved *moved) {
@@ -139,22 +139,30 @@ void ff__moved_end(struct ff_context *context, struct ff__allocation *allocation
 
 /* ---- launches ---- */
 
-/* Its number; 0 if there is no room for one more. */
-static uint32_t number_of(struct ff__moved *moved, const char *name) {
-    uint64_t hash = ff__hash_bytes(0, name, strlen(name));
-    uint32_t number;
-    if (ff__map_get(&moved->kernel_numbers, hash, &number))
-        return number;
-    number = moved->kernel_count + 1;
-    if (number == FF__KERNELS_MAX || ff__map_put(&moved->kernel_numbers, hash, number))
-        return 0;
-    snprintf(moved->kernels[number].name, sizeof moved->kernels[number].name, "%s", name);
-    moved->kernel_count = number;
-    return number;
+void ff__moved_name(struct ff__moved_name *to, const char *name) {
+    to->is_there = name != NULL;
+    if (!name)
+        return;
+    size_t size = strlen(name), most = sizeof to->text - 1;
+    size_t kept = size < most ? size : most;
+    to->hash = ff__hash_bytes(0, name, size);
+    memcpy(to->text, name, kept);
+    to->text[kept] = '\0';
 }
 
-uint32_t ff__moved_kernel(struct ff_context *context, const char *name) {
-    return name ? number_of(&context->moved, name) : 0;
+uint32_t ff__moved_kernel(struct ff_context *context, const struct ff__moved_name *name) {
+    struct ff__moved *moved = &context->moved;
+    uint32_t number;
+    if (!name->is_there)
+        return 0;
+    if (ff__map_get(&moved->kernel_numbers, name->hash, &number))
+        return number;
+    number = moved->kernel_count + 1;
+    if (number == FF__KERNELS_MAX || ff__map_put(&moved->kernel_numbers, name->hash, number))
+        return 0;
+    memcpy(moved->kernels[number].name, name->text, sizeof name->text);
+    moved->kernel_count = number;
+    return number;
 }
 
 void ff__moved_launch(struct ff_context *context, uint32_t kernel, uint64_t bytes) {
@@ -221,11 +229,11 @@ void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by, struct
         put_list(out, size, &list);
         return;
     }
-    ff__lock_acquire(&context->pipeline.lock);
+    ff__pipeline_lock(&context->pipeline);
     if (by == FF_MOVED_BY_KERNEL)
         list_kernels(context, &list);
     else
         list_allocations(context, &list);
-    ff__lock_release(&context->pipeline.lock);
+    ff__pipeline_unlock(&context->pipeline);
     put_list(out, size, &list);
 }

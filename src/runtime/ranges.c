@@ -6,11 +6,11 @@
 #include <errno.h>
 
 static void lock(struct ff_context *context) {
-    ff__lock_acquire(&context->pipeline.lock);
+    ff__pipeline_lock(&context->pipeline);
 }
 
 static void unlock(struct ff_context *context) {
-    ff__lock_release(&context->pipeline.lock);
+    ff__pipeline_unlock(&context->pipeline);
 }
 
 /* ---- finding ---- */
@@ -53,15 +53,16 @@ bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t 
 }
 
 bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base, size_t *size) {
-    if (ff__context_is_inherited(context))
-        return false;
-    struct ff__span range;
-    if (!ff__range_find(context, pointer, &range))
+    uint64_t offset = (uintptr_t)pointer - context->description.base;
+    struct ff__extent found;
+    if (ff__context_is_inherited(context) || (uintptr_t)pointer < context->description.base ||
+        offset >= context->config.address_space ||
+        !ff__allocation_find(&context->allocations, offset / FF_PAGE_SIZE, &found))
         return false;
     if (base)
-        *base = ff__span_address(context, &range);
+        *base = ff__window_address(context, 0) + found.first_page * FF_PAGE_SIZE;
     if (size)
-        *size = (size_t)range.page_count * FF_PAGE_SIZE;
+        *size = (size_t)found.page_count * FF_PAGE_SIZE;
     return true;
 }
 
@@ -147,8 +148,10 @@ void ff__range_unmake(struct ff_context *context, uint32_t id) {
     for (uint32_t i = 0; i < count; i++)
         ff__pipeline_close(&context->pipeline, first + i);
     lock(context);
-    if (context->allocations.alone[id].is_live) /* now that nothing of it is under way */
+    if (context->allocations.alone[id].is_live) { /* now that nothing of it is under way */
         ff__moved_end(context, &context->allocations.alone[id]);
+        ff__allocation_hide(&context->allocations, first, range.page_count);
+    }
     unlock(context);
     if (context->recorder) /* before the number can be used again */
         ff__record_free(context->recorder, (uint64_t)first << FF_BLOCK_SHIFT,
@@ -171,6 +174,7 @@ static int alloc_alone(struct ff_context *context, uint64_t page_count, void **o
     lock(context);
     *allocation = (struct ff__allocation){.page_count = page_count, .range = range.range};
     ff__allocation_begin(&context->allocations, allocation);
+    ff__allocation_show(&context->allocations, range.first_block, page_count);
     unlock(context);
     *out = ff__window_address(context, range.first_block);
     return 0;

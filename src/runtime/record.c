@@ -56,9 +56,9 @@ static void evict_all(void *argument) {
     struct ff_context *context = argument;
     const struct ff__space *space = &context->engine.space;
     for (uint32_t id = 0; id < __atomic_load_n(&space->range_limit, __ATOMIC_RELAXED); id++) {
-        ff__lock_acquire(&context->pipeline.lock);
+        ff__pipeline_lock(&context->pipeline);
         const struct ff_range range = space->ranges[id];
-        ff__lock_release(&context->pipeline.lock);
+        ff__pipeline_unlock(&context->pipeline);
         for (uint32_t i = 0; i < range.block_count; i++)
             ff__pipeline_evict(&context->pipeline, range.first_block + i, NULL, NULL);
     }

@@ -4,23 +4,43 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Ours: dead pages of a slab are given back once they are so many, or all that there are. */
 #define DEAD_MAX 32u
 
 static void lock(struct ff_context *context) {
-    ff__lock_acquire(&context->pipeline.lock);
+    ff__pipeline_lock(&context->pipeline);
 }
 
 static void unlock(struct ff_context *context) {
-    ff__lock_release(&context->pipeline.lock);
+    ff__pipeline_unlock(&context->pipeline);
+}
+
+/* ---- places ---- */
+
+/* What place[] has of each page of an allocation. */
+static uint16_t place_of(uint32_t first, uint64_t page_count) {
+    return (uint16_t)(first * FF_LEAF_PAGES + page_count);
+}
+
+static void set_place(struct ff__slab *slab, uint32_t first, uint64_t page_count, uint16_t place) {
+    for (uint32_t page = first; page < first + page_count; page++)
+        __atomic_store_n(&slab->place[page], place, __ATOMIC_RELAXED);
+}
+
+bool ff__slab_place(const struct ff__slab *slab, uint32_t page, uint32_t *first,
+                    uint64_t *page_count) {
+    uint16_t place = __atomic_load_n(&slab->place[page], __ATOMIC_RELAXED);
+    *first = (place - 1u) / FF_LEAF_PAGES;
+    *page_count = (place - 1u) % FF_LEAF_PAGES + 1;
+    return place != 0;
 }
 
 struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page) {
-    if (page >= slab->page_count || !ff_mask_test(&slab->taken, page) ||
-        ff_mask_test(&slab->dead, page))
-        return NULL;
-    return &slab->of[slab->first_of[page]];
+    uint64_t page_count;
+    uint32_t first;
+    return ff__slab_place(slab, page, &first, &page_count) ? &slab->of[first] : NULL;
 }
 
 /* ---- room ---- */
@@ -76,18 +96,41 @@ static uint32_t next_size(const struct ff__allocations *all) {
     return pages < FF_LEAF_PAGES ? FF_LEAF_PAGES : pages > FF_BLOCK_PAGES ? FF_BLOCK_PAGES : pages;
 }
 
+/* Empty, and with all of its places so. NULL: no memory. */
+static struct ff__slab *make_slab(struct ff_context *context) {
+    struct ff__allocations *all = &context->allocations;
+    lock(context);
+    struct ff__slab *slab = all->spare;
+    uint32_t page_count = next_size(all);
+    if (slab)
+        all->spare = slab->next;
+    unlock(context);
+    if (slab)
+        memset(slab, 0, offsetof(struct ff__slab, place));
+    else
+        slab = calloc(1, sizeof *slab);
+    if (slab)
+        slab->page_count = page_count;
+    return slab;
+}
+
+/* It may still be read. */
+static void forget_slab(struct ff_context *context, struct ff__slab *slab) {
+    lock(context);
+    slab->next = context->allocations.spare;
+    context->allocations.spare = slab;
+    unlock(context);
+}
+
 static int add_slab(struct ff_context *context) {
     struct ff__allocations *all = &context->allocations;
-    struct ff__slab *slab = calloc(1, sizeof *slab);
+    struct ff__slab *slab = make_slab(context);
     struct ff__span range;
     if (!slab)
         return -ENOMEM;
-    lock(context);
-    slab->page_count = next_size(all);
-    unlock(context);
     int status = ff__range_make(context, slab->page_count, true, &range);
     if (status) {
-        free(slab);
+        forget_slab(context, slab);
         return status;
     }
     slab->range = range.range;
@@ -96,7 +139,7 @@ static int add_slab(struct ff_context *context) {
     slab->launches = context->engine.space.stats.launches;
     slab->next = all->slabs;
     all->slabs = slab;
-    all->slab_of[slab->block] = slab;
+    __atomic_store_n(&all->slab_of[slab->block], slab, __ATOMIC_RELEASE);
     unlock(context);
     return 0;
 }
@@ -104,8 +147,7 @@ static int add_slab(struct ff_context *context) {
 static struct ff__allocation *cut(struct ff__slab *slab, uint32_t first, uint32_t count) {
     struct ff__allocation *allocation = &slab->of[first];
     ff_mask_set_run(&slab->taken, first, first + count);
-    for (uint32_t page = first; page < first + count; page++)
-        slab->first_of[page] = (uint16_t)first;
+    set_place(slab, first, count, place_of(first, count));
     slab->end = first + count;
     slab->phase_pages += count;
     slab->homed[0] += (uint16_t)count;
@@ -144,7 +186,7 @@ static void unlink_slab(struct ff__allocations *all, struct ff__slab *slab) {
     while (*link != slab)
         link = &(*link)->next;
     *link = slab->next;
-    all->slab_of[slab->block] = NULL;
+    __atomic_store_n(&all->slab_of[slab->block], NULL, __ATOMIC_RELAXED);
 }
 
 /* Returns the slab if nothing is left in it. The newest stays: there the next allocations are made. */
@@ -173,9 +215,10 @@ static void give_back(void *argument) {
         return;
     ff__pipeline_free_pages(&context->pipeline, it->block, &dead);
     slab = settle(context, slab, &dead);
-    if (slab)
+    if (slab) {
         ff__range_unmake(context, slab->range);
-    free(slab);
+        forget_slab(context, slab);
+    }
 }
 
 void ff__slab_free(struct ff_context *context, struct ff__slab *slab,
@@ -184,6 +227,7 @@ void ff__slab_free(struct ff_context *context, struct ff__slab *slab,
     uint32_t first = allocation->first_page;
     lock(context);
     ff__moved_end(context, allocation);
+    set_place(slab, first, allocation->page_count, 0);
     slab->homed[allocation->home_tier] -= (uint16_t)allocation->page_count;
     ff_mask_set_run(&slab->dead, first, first + (uint32_t)allocation->page_count);
     uint32_t dead = ff_mask_count(&slab->dead);

@@ -31,11 +31,15 @@ struct ff__slab {
     struct ff_mask taken; /* pages that are in use, or dead */
     struct ff_mask dead;  /* freed, and not given back yet: several at a time cost as much as one */
     uint16_t homed[FF_TIERS_MAX]; /* [tier] pages of allocations with that home; [0]: not said */
-    uint16_t first_of[FF_BLOCK_PAGES];        /* [page] the first one of its allocation */
     struct ff__allocation of[FF_BLOCK_PAGES]; /* [first page] */
+    uint16_t place[FF_BLOCK_PAGES];           /* [page] see slab.c; 0: in none; atomic */
 };
 
-/* Its allocation; NULL: the page is in none. */
+/* The allocation that the page is in, by its first page and their number. False: it is in none. Without the lock. */
+bool ff__slab_place(const struct ff__slab *slab, uint32_t page, uint32_t *first,
+                    uint64_t *page_count);
+
+/* The same allocation; NULL: the page is in none. */
 struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page);
 
 /* Allocates pages, fewer than FF_LEAF_PAGES + 1, that read as zeros. -ENOMEM, and errors of a new range. The

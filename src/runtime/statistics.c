@@ -11,10 +11,10 @@ const char *ff_context_describe(struct ff_context *context) {
 
 static struct ff_stats read_stats(struct ff_context *context) {
     struct ff_stats stats = ff__pipeline_stats(&context->pipeline);
-    ff__lock_acquire(&context->pipeline.lock);
+    ff__pipeline_lock(&context->pipeline);
     stats.allocated = context->allocations.pages * FF_PAGE_SIZE;
     stats.allocated_peak = context->allocations.peak * FF_PAGE_SIZE;
-    ff__lock_release(&context->pipeline.lock);
+    ff__pipeline_unlock(&context->pipeline);
     stats.host_held = context->backend->host_held(context->self);
     ff__share_stats(&context->share, &stats);
     return stats;
