@@ -183,11 +183,21 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* More than the budget, or there would be no point, but no more than the host tier can hold. Three
- * quarters of the RAM is ours. */
+/* Three quarters of the RAM, which is ours. Asked for once: each buffer wants to know. */
+static uint64_t ram_for_memory(void) {
+    static uint64_t known;
+    uint64_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (bytes == 0) {
+        bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+        __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+    }
+    return bytes;
+}
+
+/* More than the budget, or there would be no point, but no more than the host tier can hold. */
 uint64_t ff__memory_shown(void) {
     const struct ff_config *config = ff__config();
-    uint64_t room = (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t room = ram_for_memory();
     struct statvfs disk;
     if (config->host_file && statvfs(config->host_file, &disk) == 0)
         room = (uint64_t)disk.f_bavail * disk.f_frsize;

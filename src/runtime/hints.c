@@ -17,9 +17,8 @@ static void prefetch_piece(struct ff_context *context, uint32_t block, size_t fi
 int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size, uint32_t device) {
     if (ff__context_is_inherited(context))
         return -EPERM;
-    struct ff__span range;
     uint32_t tier = ff_tier_of_device(device);
-    if (device >= context->config.devices || !ff__range_find_all(context, pointer, size, &range))
+    if (device >= context->config.devices || !ff__range_covers(context, pointer, size))
         return -EINVAL;
     ff__for_each_piece(context, pointer, size, prefetch_piece, &tier);
     return 0;
@@ -74,7 +73,7 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
     if (ff__context_is_inherited(context))
         return -EPERM;
     struct ff__span range;
-    if (!ff__range_find_all(context, pointer, size, &range))
+    if (!ff__range_covers(context, pointer, size))
         return -EINVAL;
     bool inactive = advice == FF_ADVISE_INACTIVE;
     struct hint hint = {context, pointer, size, NULL};
@@ -92,7 +91,7 @@ int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
         ff__for_each_piece(context, pointer, size, overwrite_piece, NULL);
         return 0;
     case FF_ADVISE_HOME:
-        if (device >= context->config.devices)
+        if (device >= context->config.devices || !ff__range_find(context, pointer, &range))
             return -EINVAL;
         ff__context_set_home(context, &range, ff_tier_of_device(device));
         return 0;

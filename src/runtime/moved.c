@@ -160,7 +160,7 @@ uint32_t ff__moved_kernel(struct ff_context *context, const struct ff__moved_nam
     number = moved->kernel_count + 1;
     if (number == FF__KERNELS_MAX || ff__map_put(&moved->kernel_numbers, name->hash, number))
         return 0;
-    memcpy(moved->kernels[number].name, name->text, sizeof name->text);
+    memcpy(moved->kernels[number].name, name->text, strlen(name->text) + 1);
     moved->kernel_count = number;
     return number;
 }

@@ -44,25 +44,34 @@ bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__
     return found;
 }
 
-bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
-                        struct ff__span *out) {
-    if (!ff__range_find(context, pointer, out))
+/* By its address alone, without the lock. */
+static bool find_extent(const struct ff_context *context, const void *pointer,
+                        struct ff__extent *out) {
+    uint64_t address = (uintptr_t)pointer, offset = address - context->description.base;
+    return address >= context->description.base && offset < context->config.address_space &&
+           ff__allocation_find(&context->allocations, offset / FF_PAGE_SIZE, out);
+}
+
+static char *extent_address(const struct ff_context *context, const struct ff__extent *extent) {
+    return ff__window_address(context, 0) + (size_t)extent->first_page * FF_PAGE_SIZE;
+}
+
+bool ff__range_covers(const struct ff_context *context, const void *pointer, size_t size) {
+    struct ff__extent extent;
+    if (!find_extent(context, pointer, &extent))
         return false;
-    size_t offset = (size_t)((const char *)pointer - ff__span_address(context, out));
-    return size <= out->page_count * FF_PAGE_SIZE - offset;
+    size_t offset = (size_t)((const char *)pointer - extent_address(context, &extent));
+    return size <= extent.page_count * FF_PAGE_SIZE - offset;
 }
 
 bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base, size_t *size) {
-    uint64_t offset = (uintptr_t)pointer - context->description.base;
-    struct ff__extent found;
-    if (ff__context_is_inherited(context) || (uintptr_t)pointer < context->description.base ||
-        offset >= context->config.address_space ||
-        !ff__allocation_find(&context->allocations, offset / FF_PAGE_SIZE, &found))
+    struct ff__extent extent;
+    if (ff__context_is_inherited(context) || !find_extent(context, pointer, &extent))
         return false;
     if (base)
-        *base = ff__window_address(context, 0) + found.first_page * FF_PAGE_SIZE;
+        *base = extent_address(context, &extent);
     if (size)
-        *size = (size_t)found.page_count * FF_PAGE_SIZE;
+        *size = (size_t)extent.page_count * FF_PAGE_SIZE;
     return true;
 }
 
@@ -199,17 +208,23 @@ static void unmake_range(void *argument) {
 
 int ff_mem_free(struct ff_context *context, void *pointer) {
     struct errand errand = {.context = context};
+    struct ff__slab *slab = NULL;
     if (ff__context_is_inherited(context))
         return -EPERM;
     if (!pointer)
         return 0;
-    if (!ff__range_find(context, pointer, &errand.range) ||
-        ff__span_address(context, &errand.range) != pointer)
+    lock(context);
+    bool found = ff__range_find_locked(context, pointer, &errand.range) &&
+                 ff__span_address(context, &errand.range) == pointer;
+    if (found)
+        slab = context->allocations.slab_of[errand.range.first_block];
+    bool is_owed = slab && ff__slab_free_locked(context, slab, errand.range.allocation);
+    unlock(context);
+    if (!found)
         return -EINVAL;
-    struct ff__slab *slab = context->allocations.slab_of[errand.range.first_block];
-    if (slab)
-        ff__slab_free(context, slab, errand.range.allocation);
-    else
+    if (is_owed)
+        ff__slab_give_back(context, errand.range.first_block);
+    else if (!slab)
         ff__pipeline_call(&context->pipeline, unmake_range, &errand);
     return 0;
 }

@@ -19,9 +19,8 @@ bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__
 bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
                            struct ff__span *out);
 
-/* The allocation that [pointer, pointer + size) lies in. False: it is not in one. */
-bool ff__range_find_all(struct ff_context *context, const void *pointer, size_t size,
-                        struct ff__span *out);
+/* Whether [pointer, pointer + size) lies in one allocation. Without the lock. */
+bool ff__range_covers(const struct ff_context *context, const void *pointer, size_t size);
 
 /* Makes a range, with addresses that can be used and read as zeros, and fills in its place. `shared`: what moved is counted
  * by the page, for allocations that share it. -ENOMEM, -ENOSPC. */

@@ -221,20 +221,20 @@ static void give_back(void *argument) {
     }
 }
 
-void ff__slab_free(struct ff_context *context, struct ff__slab *slab,
-                   struct ff__allocation *allocation) {
-    struct errand errand = {context, slab->block};
+bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
+                          struct ff__allocation *allocation) {
     uint32_t first = allocation->first_page;
-    lock(context);
     ff__moved_end(context, allocation);
     set_place(slab, first, allocation->page_count, 0);
     slab->homed[allocation->home_tier] -= (uint16_t)allocation->page_count;
     ff_mask_set_run(&slab->dead, first, first + (uint32_t)allocation->page_count);
     uint32_t dead = ff_mask_count(&slab->dead);
-    bool is_worth_it = dead >= DEAD_MAX || dead == ff_mask_count(&slab->taken);
-    unlock(context);
-    if (is_worth_it)
-        ff__pipeline_call(&context->pipeline, give_back, &errand);
+    return dead >= DEAD_MAX || dead == ff_mask_count(&slab->taken);
+}
+
+void ff__slab_give_back(struct ff_context *context, uint32_t block) {
+    struct errand errand = {context, block};
+    ff__pipeline_call(&context->pipeline, give_back, &errand);
 }
 
 /* ---- homes ---- */

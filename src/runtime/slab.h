@@ -46,9 +46,10 @@ struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page);
  * lock is not held. */
 int ff__slab_alloc(struct ff_context *context, uint32_t page_count, void **out);
 
-/* The lock is not held. */
-void ff__slab_free(struct ff_context *context, struct ff__slab *slab,
-                   struct ff__allocation *allocation);
+/* The lock is held. Returns whether dead pages are to be given back once it is not. */
+bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
+                          struct ff__allocation *allocation);
+void ff__slab_give_back(struct ff_context *context, uint32_t block);
 
 /* Kernels use the allocation on this tier. Returns the home of most of the slab's pages. The lock is held. */
 uint32_t ff__slab_set_home(struct ff__slab *slab, struct ff__allocation *allocation, uint32_t tier);

@@ -56,8 +56,7 @@ static void write_piece(struct ff_context *context, uint32_t block, size_t first
 int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t size) {
     if (ff__context_is_inherited(context))
         return -EPERM;
-    struct ff__span range;
-    if (!ff__range_find_all(context, to, size, &range))
+    if (!ff__range_covers(context, to, size))
         return -EINVAL;
     ff__for_each_piece(context, to, size, write_piece, &from);
     return 0;
