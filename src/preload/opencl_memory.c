@@ -263,11 +263,21 @@ FF_HOOKED cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags flags
 
 /* ---- what the program sees of it ---- */
 
+/* The buffer itself, or the one that an image is made of, directly or through other images. */
+static bool find_source(cl_mem handle, struct ff__buffer *out) {
+    while (handle && !ff__buffer_find(handle, out)) {
+        cl_mem parent = NULL;
+        REAL(clGetMemObjectInfo)(handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
+        handle = parent;
+    }
+    return handle != NULL;
+}
+
 FF_HOOKED cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,
                                                 void *value, size_t *size_out) {
     struct ff__buffer buffer;
     cl_int status = REAL(clGetMemObjectInfo)(handle, what, size, value, size_out);
-    if (status != CL_SUCCESS || !value || !ff__buffer_find(handle, &buffer) || !buffer.memory)
+    if (status != CL_SUCCESS || !value || !find_source(handle, &buffer) || !buffer.memory)
         return status;
     if (what == CL_MEM_FLAGS)
         *(cl_mem_flags *)value = (*(cl_mem_flags *)value & ~HOST_FLAGS) | buffer.host_flags;

@@ -12,10 +12,12 @@
 
 #define KEEP_TYPES "-cl-kernel-arg-info"
 
-/* The program's options and ours; NULL: they are to stay as they are. The caller frees it. */
+/* The program's options and ours, which comes last even if it is among them, so that it can be told apart; NULL: they are
+ * to stay as they are. The caller frees it. */
 static char *with_types(const char *options) {
     options = options ? options : "";
-    if ((!ff__context() && ff__mode() != FF__PASSIVE) || strstr(options, KEEP_TYPES))
+    ff__context(); /* which may find that nothing can be managed */
+    if (ff__mode() == FF__UNMANAGED)
         return NULL;
     size_t length = strlen(options);
     char *both = malloc(length + sizeof " " KEEP_TYPES);
@@ -53,6 +55,43 @@ FF_HOOKED cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint count,
                                         names, notify, user);
     free(both);
     return status;
+}
+
+/* The options without ours, which the caller frees; NULL: ours is not among them. */
+static char *without_types(cl_program program, cl_device_id device) {
+    size_t size = 0, ours = strlen(KEEP_TYPES);
+    if (ff__mode() == FF__UNMANAGED ||
+        REAL(clGetProgramBuildInfo)(program, device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &size) !=
+            CL_SUCCESS)
+        return NULL;
+    char *options = calloc(1, size + 1), *end = options;
+    if (options && REAL(clGetProgramBuildInfo)(program, device, CL_PROGRAM_BUILD_OPTIONS, size,
+                                               options, NULL) == CL_SUCCESS)
+        end += strlen(options);
+    if (end < options + ours || strcmp(end - ours, KEEP_TYPES) != 0) {
+        free(options);
+        return NULL;
+    }
+    for (end -= ours; end > options && end[-1] == ' ';)
+        end--;
+    *end = '\0';
+    return options;
+}
+
+FF_HOOKED cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device,
+                                                   cl_program_build_info what, size_t size,
+                                                   void *value, size_t *size_out) {
+    char *options = what == CL_PROGRAM_BUILD_OPTIONS ? without_types(program, device) : NULL;
+    if (!options)
+        return REAL(clGetProgramBuildInfo)(program, device, what, size, value, size_out);
+    size_t needed = strlen(options) + 1;
+    bool fits = !value || size >= needed;
+    if (value && fits)
+        memcpy(value, options, needed);
+    if (size_out && fits)
+        *size_out = needed;
+    free(options);
+    return fits ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 /* ---- sources ---- */

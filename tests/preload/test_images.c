@@ -150,6 +150,50 @@ static void test_host_pointers(const struct client *client, const struct shape *
     free(back);
 }
 
+/* ---- what they say of the buffer that they are made of ---- */
+
+static const cl_mem_flags host_flags =
+    CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+
+static void check_seen(cl_mem seen, cl_mem_flags flags, const void *host) {
+    cl_mem_flags seen_flags = 0;
+    void *seen_host = NULL;
+    size_t size = 0;
+    OK(clGetMemObjectInfo(seen, CL_MEM_FLAGS, sizeof seen_flags, &seen_flags, &size));
+    CHECK(size == sizeof seen_flags && seen_flags == flags);
+    OK(clGetMemObjectInfo(seen, CL_MEM_HOST_PTR, sizeof seen_host, &seen_host, NULL));
+    CHECK(seen_host == host);
+}
+
+/* Flags and address are those that the program gave, not those of the memory that it is in. */
+static void test_seen_flags(const struct client *client) {
+    static const cl_mem_flags given[] = {0, CL_MEM_USE_HOST_PTR, CL_MEM_ALLOC_HOST_PTR,
+                                         CL_MEM_COPY_HOST_PTR};
+    const cl_buffer_region half = {MIB, MIB};
+    cl_int *host = client_numbers(2 * MIB / sizeof(cl_int), 0, 1), status;
+    for (int i = 0; i < 4; i++) {
+        bool named = given[i] & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+        char *seen = given[i] & CL_MEM_USE_HOST_PTR ? (char *)host : NULL;
+        cl_mem whole =
+            client_buffer(client, CL_MEM_READ_WRITE | given[i], 2 * MIB, named ? host : NULL);
+        cl_mem part = clCreateSubBuffer(whole, CL_MEM_READ_ONLY, CL_BUFFER_CREATE_TYPE_REGION,
+                                        &half, &status);
+        OK(status);
+        cl_image_desc shape = {
+            .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 64, .mem_object = whole};
+        cl_mem made =
+            clCreateImage(client->context, CL_MEM_READ_ONLY, &words, &shape, NULL, &status);
+        OK(status);
+        check_seen(whole, CL_MEM_READ_WRITE | (given[i] & host_flags), seen);
+        check_seen(part, CL_MEM_READ_ONLY | (given[i] & host_flags), seen ? seen + MIB : NULL);
+        check_seen(made, CL_MEM_READ_ONLY | (given[i] & host_flags), seen);
+        OK(clReleaseMemObject(made));
+        OK(clReleaseMemObject(part));
+        OK(clReleaseMemObject(whole));
+    }
+    free(host);
+}
+
 int main(void) {
     struct client client;
     client_open(&client, 0);
@@ -159,6 +203,7 @@ int main(void) {
     }
     test_kernels(&client, &shapes[2]);
     test_host_pointers(&client, &shapes[2]);
+    test_seen_flags(&client);
     client_close(&client);
     return 0;
 }

@@ -104,6 +104,40 @@ static void test_mistakes(void) {
     OK(clReleaseProgram(program));
 }
 
+static void check_options(cl_program program, const char *expected) {
+    char options[128] = "";
+    size_t size = 0, needed = strlen(expected) + 1;
+    OK(clGetProgramBuildInfo(program, client.device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &size));
+    CHECK(size == needed);
+    OK(clGetProgramBuildInfo(program, client.device, CL_PROGRAM_BUILD_OPTIONS, size, options,
+                             NULL));
+    CHECK(strcmp(options, expected) == 0);
+    EXPECT(CL_INVALID_VALUE, clGetProgramBuildInfo(program, client.device, CL_PROGRAM_BUILD_OPTIONS,
+                                                   size - 1, options, NULL));
+}
+
+/* They are the program's own. */
+static void test_options(void) {
+    static const char *const given[] = {NULL, "-cl-mad-enable", "-cl-kernel-arg-info",
+                                        "-cl-kernel-arg-info -DBY=7"};
+    for (int i = 0; i < 4; i++) {
+        cl_program program = program_of("");
+        check_options(program, "");
+        if (i % 2)
+            OK(clCompileProgram(program, 0, NULL, given[i], 0, NULL, NULL, NULL, NULL));
+        else
+            OK(clBuildProgram(program, 0, NULL, given[i], NULL, NULL));
+        check_options(program, given[i] ? given[i] : "");
+        OK(clReleaseProgram(program));
+    }
+    cl_program wrong = program_of("kernel void work(global int *a, int v) { nonsense }");
+    EXPECT(CL_BUILD_PROGRAM_FAILURE, clBuildProgram(wrong, 0, NULL, "-cl-mad-enable", NULL, NULL));
+    check_options(wrong, "-cl-mad-enable");
+    EXPECT(CL_INVALID_DEVICE,
+           clGetProgramBuildInfo(wrong, NULL, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, NULL));
+    OK(clReleaseProgram(wrong));
+}
+
 /* What standard output gets meanwhile, as a file. */
 static FILE *capture(void (*function)(cl_program program), cl_program program) {
     FILE *file = tmpfile();
@@ -150,6 +184,7 @@ int main(void) {
     test_compile_and_link();
     test_threads();
     test_mistakes();
+    test_options();
     test_print();
     client_close(&client);
     return 0;
