@@ -104,7 +104,7 @@ has err 'farfault: the environment has FARFAULT_MEMROY, which is not a setting; 
 # ---- too little of something
 
 for limit in '-v 4000000' '-n 6'; do
-    printf '#!/bin/sh\nulimit %s\nexec %s "$@"\n' "$limit" "$scratch/farfault" >"limited$limit"
+    printf '#!/bin/sh\nexec 3>&- 4>&- 5>&-\nulimit %s\nexec %s "$@"\n' "$limit" "$scratch/farfault" >"limited$limit"
     chmod +x "limited$limit"
 done
 farfault="$scratch/limited-v 4000000"
@@ -213,13 +213,13 @@ json bound.json 0 bounds 0 bytes_in
 
 # ---- kernels are compiled once: what a run without management has PoCL compile serves managed ones
 
-export POCL_CACHE_DIR="$scratch/cache"
-mkdir cache
+export POCL_CACHE_DIR="$scratch/kernels"
+mkdir kernels
 FARFAULT_MODE=passive LD_PRELOAD=$preload ./client buffer 2>err
-find cache -name '*.so' | sort >compiled
+find kernels -name '*.so' | sort >compiled
 [ -s compiled ] || fail 'no compiled kernel in the cache'
 status 0 run --memory 16M -- ./client buffer
-find cache -name '*.so' | sort | cmp - compiled || fail 'compiled again'
+find kernels -name '*.so' | sort | cmp - compiled || fail 'compiled again'
 
 # ---- not only at the end
 
