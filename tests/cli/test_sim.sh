@@ -107,7 +107,7 @@ bound() { # FILE, whose runs are in-memory, demand, nvidia, oracle
         for what in bytes_in faults time_ns; do at_most $what "$1" 3 $line; done
     done
 }
-for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=16M,v100-16g; do
+for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=8M,v100-16g; do
     status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json=bound.json
     bound bound.json
 done

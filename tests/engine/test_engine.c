@@ -76,7 +76,7 @@ static void test_rogues_cost_time_only(void **state) {
 
 static void test_seeds(void **state) {
     (void)state;
-    for (uint64_t seed = 100; seed < 100 + scaled_cases(20, 4); seed++) {
+    for (uint64_t seed = 100; seed < 100 + scaled_cases(8, 2); seed++) {
         struct world_shape shape = {seed % 2 ? "nvidia" : "nvidia:prefetch=next,evict=rogue-liar",
                                     1 + (uint32_t)(seed % 3), 1 + (uint32_t)(seed % 5), seed,
                                     seed % 7 < 3   ? FF_LEAF_PAGES

@@ -49,17 +49,20 @@ static inline void set_config(struct ff_config *config, unsigned number, unsigne
     config->handler = (enum ff_handler)(number / (2 * systems) % 3);
 }
 
-/* Whether a configuration runs in `make test`: every system with either mechanism, and the other handlers with one
- * system; under sanitizers, where all is slow, fewer. Long runs have all. */
+static inline bool runs(const struct ff_config *config, const char *system) {
+    return strcmp(config->system, system) == 0;
+}
+
+/* Whether a configuration runs in `make test`: the system that moves single pages with either mechanism, others with one
+ * each, and one of them with the other handlers; under sanitizers, where all is slow, fewer. Long runs have all. */
 static inline bool is_everyday(const struct ff_config *config) {
-    bool copies = config->mechanism == FF_MECHANISM_COPY,
-         adaptive = config->handler == FF_HANDLER_ADAPTIVE,
-         nvidia_1 = strcmp(config->system, "nvidia-1") == 0;
+    bool copies = config->mechanism == FF_MECHANISM_COPY;
+    if (config->handler != FF_HANDLER_ADAPTIVE)
+        return runs(config, "nvidia-1") && !copies &&
+               (!SANITIZED || config->handler == FF_HANDLER_SIGBUS);
     if (SANITIZED)
-        return config->handler == FF_HANDLER_SIGBUS
-                   ? nvidia_1 && !copies
-                   : adaptive && strcmp(config->system, "nvidia") == 0;
-    return adaptive || (nvidia_1 && !copies);
+        return runs(config, "nvidia");
+    return runs(config, "demand") || copies == (runs(config, "nvidia-1") || runs(config, "deepum"));
 }
 
 /* Steps through three systems, every mechanism and handler. False when all have been seen. */

@@ -50,7 +50,7 @@ struct writer {
     pthread_t thread;
 };
 
-#define ROUNDS 40
+#define ROUNDS (long_run_repeats() ? 40 : 15)
 
 static void *write_and_evict(void *argument) {
     const struct writer *writer = argument;

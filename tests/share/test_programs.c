@@ -258,7 +258,7 @@ static void test_kills(void **state) {
     (void)state;
     struct ff__random dice = ff__random_seeded((uint64_t)getpid());
     struct ff_config config = child_config(DEVICE);
-    unsigned repeats = long_run_repeats() > 0 ? long_run_repeats() : 4;
+    unsigned repeats = long_run_repeats() > 0 ? long_run_repeats() : SANITIZED ? 2 : ROLES;
     char ours[64];
     snprintf(ours, sizeof ours, "/tmp/farfault-test-%d-", getpid());
     const struct held before = held_by(getpid());

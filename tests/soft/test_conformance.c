@@ -78,7 +78,7 @@ static void test_policies(void **state) {
     for (int slot = 0; slot < FF__SLOTS; slot++) {
         for (unsigned i = 0; (policy = ff__policy_at((enum ff__slot)slot, i)); i++) {
             char system[96];
-            if (need_not_run(policy))
+            if (need_not_run(policy) || (SANITIZED && i % 2 == 0))
                 continue;
             snprintf(system, sizeof system, "nvidia:%s=%s", ff__slot_name((enum ff__slot)slot),
                      policy->name);

@@ -122,21 +122,18 @@ static void run_once(const struct ff_config *config, const struct program *progr
     ff_close(context);
 }
 
-/* In `make test` five configurations share the calls: each tries every fifth, another than the others. */
-#define EVERYDAY_CONFIGS 5
+/* In `make test` four configurations each try every eleventh call, others than each other. */
+#define EVERYDAY_STEP 11
 
-static long share_of(const struct ff_config *config) {
-    if (config->handler == FF_HANDLER_SIGBUS)
-        return 4;
-    return (config->mechanism == FF_MECHANISM_COPY ? 2 : 0) +
-           (strcmp(config->system, "nvidia-1") == 0 ? 1 : 0);
+static long first_call(const struct ff_config *config) {
+    return (config->mechanism == FF_MECHANISM_COPY ? 3 : 0) + (runs(config, "nvidia-1") ? 6 : 0);
 }
 
 static void fail_every_call(const struct ff_config *config, const void *argument) {
     const struct program *program = argument;
-    const long step = long_run_repeats() ? 1 : SANITIZED ? 11 : EVERYDAY_CONFIGS;
+    const long step = long_run_repeats() ? 1 : EVERYDAY_STEP;
     bool hit = true;
-    for (long at = share_of(config) % step; hit; at += step) {
+    for (long at = first_call(config) % step; hit; at += step) {
         hit = false;
         CHECK(at < CALLS_MAX);
         for (unsigned way = 0; way < SHIM_WAYS; way++) {
@@ -150,10 +147,8 @@ static void fail_every_call(const struct ff_config *config, const void *argument
 
 /* The others move as those do. */
 static bool is_for_long_runs(const struct ff_config *config) {
-    bool by_page = strcmp(config->system, "demand") == 0,
-         by_block = strcmp(config->system, "nvidia-1") == 0;
-    return !(by_page || by_block) || config->handler == FF_HANDLER_SLEEP ||
-           (config->handler == FF_HANDLER_SIGBUS && by_page);
+    bool by_page = runs(config, "demand"), by_block = runs(config, "nvidia-1");
+    return !(by_page || by_block) || config->handler == FF_HANDLER_SLEEP;
 }
 
 static void check_program(const struct program *program) {

@@ -87,7 +87,7 @@ static void use_mixed(const struct ff_config *config, const void *argument) {
 static void test_mixed(void **state) {
     (void)state;
     FOR_EACH_VARIANT(config, BUDGET) {
-        if (strcmp(config.system, "demand") != 0 && strcmp(config.system, "nvidia-1") != 0)
+        if (!runs(&config, "demand") && !runs(&config, "nvidia-1"))
             continue;
         config.system = "demand:prefetch=mixed-granules";
         expect_ok(use_mixed, &config, NULL);

@@ -111,7 +111,7 @@ static void test_read_larger_than_budget(void **state) {
 #define GENERATIONS 4u
 
 static unsigned rounds(void) {
-    return long_run_repeats() ? 60 : 20;
+    return long_run_repeats() ? 60 : 10;
 }
 
 struct evictor {

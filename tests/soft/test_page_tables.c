@@ -140,7 +140,7 @@ static void drop_meanwhile(const struct ff_config *config, const void *argument)
 
 static void run_variants(scenario_fn *scenario, bool copies_too) {
     FOR_EACH_VARIANT(config, BUDGET) {
-        if (strcmp(config.system, "demand") != 0 && strcmp(config.system, "nvidia-1") != 0)
+        if (!runs(&config, "demand") && !runs(&config, "nvidia-1"))
             continue;
         config.system = "demand:prefetch=pieces-or-whole";
         if (copies_too || moves(&config))

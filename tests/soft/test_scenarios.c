@@ -43,7 +43,7 @@ static void see_from_outside(const struct ff_config *config, const void *argumen
 static void test_residency(void **state) {
     (void)state;
     FOR_EACH_VARIANT(config, BUDGET) {
-        if (strcmp(config.system, "demand") == 0)
+        if (runs(&config, "demand"))
             expect_ok(see_from_outside, &config, NULL);
     }
 }
@@ -159,7 +159,7 @@ static void open_and_close_another(const struct ff_config *config, const void *a
 static void test_in_flight(void **state) {
     (void)state;
     FOR_EACH_VARIANT(config, BUDGET) {
-        if (strcmp(config.system, "nvidia-1") != 0 && !long_run_repeats())
+        if (!runs(&config, "nvidia-1") && !long_run_repeats())
             continue;
         expect_ok(fork_in_flight, &config, NULL);
         expect_ok(exit_in_flight, &config, NULL);
