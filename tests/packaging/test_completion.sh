@@ -33,6 +33,10 @@ offers farfault sim --gpu v100 -- v100-16g
 offers farfault sim hots -- hotspot
 offers farfault compare jac -- jacobi
 offers farfault list sys -- systems
+offers farfault list policies lru -- lru-2m
+offers farfault repro hu -- huvm
+offers farfault import acc -- accel-sim
+offers farfault import --output = some auto so -- some.trace
 offers farfault help tra -- train
 offers farfault replay some -- some.trace
 offers farfault run --mechanism '' -- auto move copy
@@ -58,6 +62,8 @@ offers 'farfault run --system=deepum-pl' 'deepum-plus'
 offers 'farfault sim --systems demand,specforest-p' 'demand,specforest-plus'
 offers 'farfault help tra' 'train'
 offers 'farfault list progr' 'programs'
+offers 'farfault list policies random-2' 'random-2m'
+offers 'farfault repro uvms' 'uvmsmart'
 offers 'farfault replay some.t' 'some.trace'
 END
 timeout 60 zsh -f "$folder/drive.zsh"

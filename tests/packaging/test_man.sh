@@ -34,6 +34,7 @@ while IFS="$(printf '\t')" read -r kind command short long rest; do
         done
         continue
     fi
+    [ "$kind" = option ] || continue
     name="--$long"
     [ "$short" = - ] || name="-$short, --$long"
     grep -qE -- "^ +$(echo "$name" | sed 's/[?]/[?]/')(\[|=| |$)" "$text-$command" ||
