@@ -7,8 +7,8 @@ _farfault_reply() {
 }
 
 _farfault_files() {
-    compopt -o filenames
-    COMPREPLY=($(compgen -f -- "$cur"))
+    compopt -o filenames -o default # the default knows quotes
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
 _farfault_complete_value() {
@@ -36,7 +36,7 @@ _farfault_complete_words() {
         ;;
     compare) _farfault_reply "$(_farfault_names programs)" ;;
     sim | train) _farfault_reply "$(_farfault_names workloads)" ;;
-    predict) _farfault_reply "$(_farfault_names workloads)" && COMPREPLY+=($(compgen -f -- "$cur")) ;;
+    predict) if [[ -n $2 ]]; then _farfault_reply "$(_farfault_names workloads)"; else _farfault_files; fi ;;
     list) _farfault_reply "$([[ -n $2 ]] && _farfault_names "$2" || _farfault_words list)" ;;
     help) _farfault_reply "$_farfault_commands" ;;
     *)

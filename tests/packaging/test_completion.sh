@@ -7,7 +7,7 @@ mkdir -p "$folder/files"
 PATH=$(dirname "$2"):$PATH
 export PATH
 cd "$folder/files"
-touch some.trace
+touch some.trace 'another one.trace'
 
 bash --norc <<END
 . "$bash_file"
@@ -39,6 +39,10 @@ offers farfault import acc -- accel-sim
 offers farfault import --output = some auto so -- some.trace
 offers farfault help tra -- train
 offers farfault replay some -- some.trace
+offers farfault replay ano -- 'another one.trace'
+[[ \${#COMPREPLY[@]} = 1 ]] || { echo "bash: a name with a space is several"; exit 1; }
+offers farfault predict some -- some.trace
+offers farfault predict some.trace hots -- hotspot
 offers farfault run --mechanism '' -- auto move copy
 offers farfault train --split = t -- time
 END
