@@ -17,7 +17,7 @@ setup:
 # Builds without the tests and what only they need. DESTDIR is put in front of every path that is written to.
 PREFIX ?= /usr/local
 install:
-	cmake --preset install -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --preset install -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
 	cmake --build --preset install
 	cmake --install build/install
 

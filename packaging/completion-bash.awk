@@ -1,5 +1,6 @@
 # The functions of a bash completion, from the lines of options.sh.
 $1 == "command" { commands = commands (commands == "" ? "" : " ") $2 }
+$1 == "words" { words[$2] = $3 }
 $1 == "option" {
     options[$2] = options[$2] " --" $4 ($6 == "required" ? "=" : "")
     if ($3 != "-" && $6 == "required")
@@ -16,6 +17,9 @@ END {
         split(key, part, SUBSEP)
         printf "    %s%s) echo '%s' ;;\n", part[1], part[2], value[key]
     }
+    print "    esac\n}\n\n# What the first argument of a command may be.\n_farfault_words() {\n    case $1 in"
+    for (command in words)
+        printf "    %s) echo \"%s\" ;;\n", command, words[command]
     print "    esac\n}"
     print "\n_farfault_commands='" commands "'"
     while ((getline line < (FOLDER "completion.bash")) > 0)

@@ -19,6 +19,7 @@ function action(name, value) {
 $1 == "command" {
     commands = commands sprintf("        '%s:%s'\n", $2, quoted($3))
 }
+$1 == "words" { first[$2] = $3 }
 $1 == "option" {
     mark = $6 == "required" ? "=" : $6 == "optional" ? "=-" : ""
     about = "[" quoted($7) "]"
@@ -34,7 +35,8 @@ function words(command) {
     if (command == "compare") return "'*:program:{ _sequence compadd -- $(_farfault_names programs) }'"
     if (command == "sim" || command == "train") return "'*:workload:{ _sequence compadd -- $(_farfault_names workloads) }'"
     if (command == "predict") return "'1:model:_files' '*:workload:{ _sequence compadd -- $(_farfault_names workloads) }'"
-    if (command == "list") return "'*:list:(systems policies programs workloads gpus)'"
+    if (command == "list") return "'1:list:(" first[command] ")' '*:name:{ compadd -- $(_farfault_names $line[1]) }'"
+    if (command in first) return "'1: :(" first[command] ")' '*:file:_files'"
     return "'*:file:_files'"
 }
 

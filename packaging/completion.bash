@@ -7,8 +7,8 @@ _farfault_reply() {
 }
 
 _farfault_files() {
-    compopt -o filenames
-    COMPREPLY=($(compgen -f -- "$cur"))
+    compopt -o filenames -o default # the default knows quotes
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
 _farfault_complete_value() {
@@ -27,16 +27,36 @@ _farfault_complete_value() {
     esac
 }
 
+# _farfault_complete_words COMMAND FIRST
 _farfault_complete_words() {
     case $1 in
-    run | record) compopt -o default && COMPREPLY=($(compgen -c -- "$cur")) ;;
+    run | record)
+        compopt -o default # after the program, its files
+        [[ -n $2 ]] || COMPREPLY=($(compgen -c -- "$cur"))
+        ;;
     compare) _farfault_reply "$(_farfault_names programs)" ;;
     sim | train) _farfault_reply "$(_farfault_names workloads)" ;;
-    predict) _farfault_reply "$(_farfault_names workloads)" && COMPREPLY+=($(compgen -f -- "$cur")) ;;
-    list) _farfault_reply "systems policies programs workloads gpus" ;;
+    predict) if [[ -n $2 ]]; then _farfault_reply "$(_farfault_names workloads)"; else _farfault_files; fi ;;
+    list) _farfault_reply "$([[ -n $2 ]] && _farfault_names "$2" || _farfault_words list)" ;;
     help) _farfault_reply "$_farfault_commands" ;;
-    *) _farfault_files ;;
+    *)
+        local words
+        words=$(_farfault_words "$1")
+        if [[ -n $words && -z $2 ]]; then _farfault_reply "$words"; else _farfault_files; fi
+        ;;
     esac
+}
+
+# The first argument of the command before the word that is completed, if it has one already.
+_farfault_first() {
+    local i
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -*) [[ ${COMP_WORDS[i]} == *=* || -z $(_farfault_value "${COMP_WORDS[1]}" "${COMP_WORDS[i]}") ]] || ((i++)) ;;
+        =) ((i++)) ;;
+        *) echo "${COMP_WORDS[i]}" && return ;;
+        esac
+    done
 }
 
 _farfault() {
@@ -63,7 +83,7 @@ _farfault() {
         COMPREPLY=($(compgen -W "$(_farfault_options "$command")" -- "$cur"))
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     else
-        _farfault_complete_words "$command"
+        _farfault_complete_words "$command" "$(_farfault_first)"
     fi
 }
 complete -F _farfault farfault

@@ -8,48 +8,62 @@ here=$(dirname "$0")
 rm -rf "$folder"
 mkdir -p "$folder/man1" "$folder/man3" "$folder/man5"
 
+# page_of HEADER: the name of its page
+page_of() {
+    case $1 in */farfault.h) echo farfault.h ;; *) echo "farfault_${1##*/}" ;; esac
+}
+
 # page NAME SUMMARY COMMAND...
 page() {
     name=$1 summary=$2
     shift 2
-    { echo '[SEE ALSO]'; see_also "$name"; } >"$folder/also"
-    help2man --no-info --version-string="farfault $version" --name="$summary" --include="$folder/also" \
-        "$here/help.sh $*" |
-        sed -e "s/^\\.TH [^\"]*\"/.TH $(echo "$name" | tr a-z A-Z) \"/" \
-            -e "/^\\.SH NAME/,/^\\.SH SYNOPSIS/s/^.* \\\\- /$(echo "$name" | sed 's/-/\\\\-/') \\\\- /" >"$folder/man1/$name.1"
+    "$here/help.sh" "$@" --help |
+        also=$(see_also "$name") awk -v name="$name" -v summary="$summary" -v version="$version" \
+            -f "$here/page.awk" -f "$here/command.awk" >"$folder/man1/$name.1"
 }
 
+# see_also NAME: other pages; those of all commands only in farfault(1), of all headers only in those of headers
 see_also() {
-    [ "$1" = farfault ] || echo '.BR farfault (1),'
-    if [ "$1" = farfault ]; then
-        "$here/options.sh" "$farfault" | sed -n 's/^command\t\([a-z]*\)\t.*/.BR farfault-\1 (1),/p' | grep -v 'farfault-help '
-    fi
-    echo '.BR farfaultd (1),'
-    echo '.BR farfault.h (3),'
-    echo '.BR farfault-trace (5)'
+    {
+        echo 'farfault (1)'
+        [ "$1" != farfault ] || sed -n 's/^command\t\([a-z]*\)\t.*/farfault-\1 (1)/p' "$folder/options" | grep -v 'farfault-help '
+        echo 'farfaultd (1)'
+        case $1 in *.h) pages=$headers ;; *) pages=farfault.h ;; esac
+        for header in $pages; do echo "$header (3)"; done
+        echo 'farfault-trace (5)'
+    } | grep -v "^$1 " | sed -e 's/-/\\-/g' -e 's/^/.BR /' -e '$!s/$/,/'
 }
 
+# a heading begins a paragraph
+without_empty() {
+    awk '/^\.[LP]P$/ && last ~ /^\.(S[HS]|PP)/ { next } { print; last = $0 }'
+}
+
+headers=
+for header in "$@"; do headers="$headers $(page_of "$header")"; done
+"$here/options.sh" "$farfault" >"$folder/options"
 page farfault 'manages GPU unified virtual memory in user space' "$farfault"
 page farfaultd 'lends idle memory of devices to programs under farfault' "$farfaultd"
-"$here/options.sh" "$farfault" >"$folder/options"
 while IFS="$(printf '\t')" read -r kind name summary; do
     [ "$kind" != command ] || [ "$name" = help ] || page "farfault-$name" "$summary" "$farfault" "$name"
 done <"$folder/options"
 
 for header in "$@"; do
-    file=${header##*/}
-    name=$file
-    [ "$file" = farfault.h ] || name=farfault_$file
-    awk -v header="$file" -v page="$name" -v version="$version" -f "$here/header.awk" "$header" >"$folder/man3/$name.3"
+    name=$(page_of "$header")
+    also=$(see_also "$name") awk -v header="${header##*/}" -v page="$name" -v version="$version" \
+        -f "$here/page.awk" -f "$here/header.awk" "$header" | without_empty >"$folder/man3/$name.3"
 done
 
-lowdown -s -Tman -M title=FARFAULT-TRACE -M section=5 -M source="farfault $version" -M volume='File Formats Manual' "$format" |
+sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g' "$format" | # names of documents, not links
+    lowdown -s -Tman -M title=FARFAULT-TRACE -M section=5 -M source="farfault $version" -M volume='File Formats Manual' |
     awk 'NR == 1 { print "\047\\\" t" } # there are tables
          /^\.SH/ && !named { print ".SH NAME\nfarfault\\-trace \\- the format of recordings that farfault reads and writes\n.SH DESCRIPTION"; named = NR; next }
          NR == named + 1 { next } # the title, which is now the name
-         /^\.TH/ { $0 = $0 "\n.ad l" } # narrow cells cannot be adjusted
+         /^\.TH/ { $0 = $0 "\n.nh\n.nr HY 0\n.ad l" } # narrow cells cannot be adjusted
          /^\.TS/, /^\.TE/ { gsub(/_/, "_\\:"); gsub(/\\e/, "\\:\\e") } # where a long word may be broken
          /^l l l l\.$/ { $0 = "lw(14n) lw(13n) lw(16n) lw(14n)." } # 80 columns in all
-         { sub(/^\.SS/, ".SH"); sub(/^tab\(\|\) expand/, "tab(|)"); print }' >"$folder/man5/farfault-trace.5"
-rm "$folder/also" "$folder/options"
+         { gsub(/\\fC/, "\\fB"); sub(/^\.SS/, ".SH"); sub(/^tab\(\|\) expand/, "tab(|)"); print }' |
+    without_empty >"$folder/man5/farfault-trace.5"
+printf '.SH SEE ALSO\n%s\n' "$(see_also farfault-trace)" >>"$folder/man5/farfault-trace.5"
+rm "$folder/options"
 : >"$folder/made"

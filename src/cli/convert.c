@@ -26,7 +26,7 @@ static const char import_help[] =
     "Examples:\n"
     "  farfault import auto run.sqlite --output run.trace\n"
     "  farfault import accel-sim kernelslist.g --output bfs.trace\v"
-    "FORMAT auto detects the format from the file.";
+    "auto detects the format from the file.";
 
 static const char export_help[] =
     "Converts a trace to a file for another tool.\n"
@@ -87,8 +87,13 @@ static int convert(const struct argp *argp, int (*act)(const struct ff__options 
 }
 
 int ff__import(int argc, char **argv) {
-    const struct argp argp = {
-        import_options, ff__options_take, "FORMAT|auto FILE", import_help, NULL, NULL, NULL};
+    const struct argp argp = {import_options,
+                              ff__options_take,
+                              "auto|accel-sim|uvm-eval|nsys FILE",
+                              import_help,
+                              NULL,
+                              NULL,
+                              NULL};
     return convert(&argp, import, argc, argv);
 }
 

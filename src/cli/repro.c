@@ -265,7 +265,13 @@ static int reproduce(const struct ff__options *options) {
 }
 
 int ff__repro(int argc, char **argv) {
-    const struct argp argp = {repro_options, ff__options_take, "PAPER", help, NULL, NULL, NULL};
+    const struct argp argp = {repro_options,
+                              ff__options_take,
+                              "uvmsmart|deepum|hlsh|huvm|forest|batches",
+                              help,
+                              NULL,
+                              NULL,
+                              NULL};
     struct ff__options options;
     int status = ff__options_parse(&argp, argc, argv, 0, &options);
     if (status)

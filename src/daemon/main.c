@@ -90,7 +90,7 @@ static error_t take(int key, char *argument, struct argp_state *state) {
 static const struct argp argp = {
     options,
     take,
-    NULL,
+    "--socket=PATH --device=NAME:SIZE...",
     "Lends idle memory of devices to programs that run under farfault run --share.\v"
     "Who may connect is a matter of the socket's permissions. A program gets a device; what it "
     "does not need of it, "
@@ -112,6 +112,7 @@ int main(int argc, char **argv) {
     const struct sigaction ends = {.sa_handler = end};
     broker.limit_ns = LIMIT_NS;
     argp_err_exit_status = EXIT_USAGE;
+    argp_program_version = "farfaultd " FARFAULT_VERSION;
     ff__file_limit_is_error();
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     sigaction(SIGINT, &ends, NULL);

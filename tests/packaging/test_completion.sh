@@ -7,7 +7,7 @@ mkdir -p "$folder/files"
 PATH=$(dirname "$2"):$PATH
 export PATH
 cd "$folder/files"
-touch some.trace
+touch some.trace 'another one.trace'
 
 bash --norc <<END
 . "$bash_file"
@@ -33,8 +33,16 @@ offers farfault sim --gpu v100 -- v100-16g
 offers farfault sim hots -- hotspot
 offers farfault compare jac -- jacobi
 offers farfault list sys -- systems
+offers farfault list policies lru -- lru-2m
+offers farfault repro hu -- huvm
+offers farfault import acc -- accel-sim
+offers farfault import --output = some auto so -- some.trace
 offers farfault help tra -- train
 offers farfault replay some -- some.trace
+offers farfault replay ano -- 'another one.trace'
+[[ \${#COMPREPLY[@]} = 1 ]] || { echo "bash: a name with a space is several"; exit 1; }
+offers farfault predict some -- some.trace
+offers farfault predict some.trace hots -- hotspot
 offers farfault run --mechanism '' -- auto move copy
 offers farfault train --split = t -- time
 END
@@ -58,6 +66,8 @@ offers 'farfault run --system=deepum-pl' 'deepum-plus'
 offers 'farfault sim --systems demand,specforest-p' 'demand,specforest-plus'
 offers 'farfault help tra' 'train'
 offers 'farfault list progr' 'programs'
+offers 'farfault list policies random-2' 'random-2m'
+offers 'farfault repro uvms' 'uvmsmart'
 offers 'farfault replay some.t' 'some.trace'
 END
 timeout 60 zsh -f "$folder/drive.zsh"

@@ -6,11 +6,14 @@ farfault=$1 farfaultd=$2 man=$3 options=$4
 shift 4
 export LC_ALL=C.UTF-8 MANWIDTH=80 MANPAGER=cat
 
-# page FILE: writes it as text; fails if man warns.
+# page FILE: writes it as text; fails if man warns, a line is too long, or it names no other page.
 page() {
     warnings=$(man --warnings --local-file "$1" 2>&1 >"$man/../page.raw") || true
     [ -z "$warnings" ] || { echo "$1: $warnings" >&2; exit 1; }
-    col -bx <"$man/../page.raw" | tr -s ' '
+    col -bx <"$man/../page.raw" >"$man/../page.plain"
+    grep -qE "^.{$((MANWIDTH + 1))}" "$man/../page.plain" && { echo "$1: too wide" >&2; exit 1; }
+    grep -q '^SEE ALSO' "$man/../page.plain" || { echo "$1: no SEE ALSO" >&2; exit 1; }
+    tr -s ' ' <"$man/../page.plain"
 }
 
 # has NAME TEXT FILE
@@ -26,9 +29,12 @@ while IFS="$(printf '\t')" read -r kind command short long rest; do
     if [ "$kind" = command ]; then
         page "$man/man1/farfault-$command.1" >"$text-$command"
         has "farfault-$command(1)" "farfault-$command - " "$text-$command"
-        has "farfault-$command(1)" 'SEE ALSO' "$text-$command"
+        for section in SYNOPSIS DESCRIPTION OPTIONS EXAMPLES; do
+            grep -q "^$section" "$text-$command" || { echo "farfault-$command(1): no $section" >&2; exit 1; }
+        done
         continue
     fi
+    [ "$kind" = option ] || continue
     name="--$long"
     [ "$short" = - ] || name="-$short, --$long"
     grep -qE -- "^ +$(echo "$name" | sed 's/[?]/[?]/')(\[|=| |$)" "$text-$command" ||
