@@ -3,23 +3,33 @@
  * and without farfault. */
 #include "opencl.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#define PIECE ((size_t)16 << 20) /* of a buffer: what the program has of it */
+
+/* Calls for each piece of a buffer: where it begins and how long it is, in bytes. */
+#define FOR_EACH_PIECE(begin, length, bytes)                                                       \
+    for (size_t begin = 0, length;                                                                 \
+         begin < (bytes) && (length = (bytes)-begin < PIECE ? (bytes)-begin : PIECE, true);        \
+         begin += length)
+
 /* One after the other, so that a buffer is not in the cache any more when its turn comes again. */
 static void write_all(const struct opencl *opencl, cl_mem *buffers, int count, int *data,
-                      size_t ints) {
+                      size_t bytes) {
     for (int i = 0; i < count; i++) {
         cl_int status = CL_SUCCESS;
-        buffers[i] =
-            clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, ints * sizeof *data, NULL, &status);
+        buffers[i] = clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
         require(status, "clCreateBuffer");
-        for (size_t j = 0; j < ints; j++)
-            data[j] = i;
-        require(clEnqueueWriteBuffer(opencl->queue, buffers[i], CL_TRUE, 0, ints * sizeof *data,
-                                     data, 0, NULL, NULL),
-                "clEnqueueWriteBuffer");
+        FOR_EACH_PIECE(begin, length, bytes) {
+            for (size_t j = 0; j < length / sizeof *data; j++)
+                data[j] = i + (int)(begin / PIECE);
+            require(clEnqueueWriteBuffer(opencl->queue, buffers[i], CL_TRUE, begin, length, data, 0,
+                                         NULL, NULL),
+                    "clEnqueueWriteBuffer");
+        }
     }
 }
 
@@ -36,21 +46,23 @@ static void launch_all(const struct opencl *opencl, const cl_mem *buffers, int c
 
 /* Returns how many ints are wrong. */
 static size_t check_all(const struct opencl *opencl, const cl_mem *buffers, int count, int *data,
-                        size_t ints) {
+                        size_t bytes) {
     size_t wrong = 0;
-    for (int i = 0; i < count; i++) {
-        require(clEnqueueReadBuffer(opencl->queue, buffers[i], CL_TRUE, 0, ints * sizeof *data,
-                                    data, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
-        for (size_t j = 0; j < ints; j++)
-            wrong += data[j] != i + 1;
-    }
+    for (int i = 0; i < count; i++)
+        FOR_EACH_PIECE(begin, length, bytes) {
+            require(clEnqueueReadBuffer(opencl->queue, buffers[i], CL_TRUE, begin, length, data, 0,
+                                        NULL, NULL),
+                    "clEnqueueReadBuffer");
+            for (size_t j = 0; j < length / sizeof *data; j++)
+                wrong += data[j] != i + (int)(begin / PIECE) + 1;
+        }
     return wrong;
 }
 
 int main(int argc, char **argv) {
     int count = argc > 1 ? atoi(argv[1]) : 0;
-    size_t bytes = argc > 2 ? strtoull(argv[2], NULL, 10) : 4096, ints = bytes / sizeof(int);
+    size_t ints = (argc > 2 ? strtoull(argv[2], NULL, 10) : 4096) / sizeof(int);
+    size_t bytes = ints * sizeof(int);
     struct rusage usage;
     struct opencl opencl;
     if (count <= 0 || ints == 0) {
@@ -59,14 +71,14 @@ int main(int argc, char **argv) {
     }
     opencl_open(&opencl);
     cl_mem *buffers = calloc((size_t)count, sizeof *buffers);
-    int *data = malloc(ints * sizeof *data);
+    int *data = malloc(bytes < PIECE ? bytes : PIECE);
     if (!buffers || !data)
         return 1;
 
     double start = seconds();
-    write_all(&opencl, buffers, count, data, ints);
+    write_all(&opencl, buffers, count, data, bytes);
     launch_all(&opencl, buffers, count, ints);
-    size_t wrong = check_all(&opencl, buffers, count, data, ints);
+    size_t wrong = check_all(&opencl, buffers, count, data, bytes);
     double taken = seconds() - start;
     getrusage(RUSAGE_SELF, &usage);
     printf("%.3f %ld\n", taken, usage.ru_maxrss / 1024);
