@@ -52,7 +52,7 @@ stress: all
 	scripts/setup.sh scripts/packages-stress.txt
 	FARFAULT_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xger xgemv xtrsv xgemm
-	for script in clfft clpeak gegl hashcat openmm pocl pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
+	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
 	for what in move huge_pages io_uring; do \
 	    FARFAULT_TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what -R '^(soft|runtime|preload)\.' || exit 1; done
 	FARFAULT_STRESS_FAULTS=1000000 build/tests/test_soft_counters
