@@ -216,8 +216,9 @@ int ff__options_seed(const struct ff__options *options, enum ff__option option, 
     int64_t value = 0;
     if (!options->text[option])
         return 0;
-    if (ff__parse_int(options->text[option], &value))
-        return ff__options_complain(options, option, "must be a number");
+    if (ff__parse_int(options->text[option], &value) || value < 0)
+        return ff__options_complain(options, option,
+                                    "must be a whole number, 0 to 9223372036854775807");
     *out = (uint64_t)value;
     return 0;
 }

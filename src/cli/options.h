@@ -132,7 +132,7 @@ int ff__options_flag(const struct ff__options *options, enum ff__option option, 
 int ff__options_number(const struct ff__options *options, enum ff__option option, unsigned min,
                        unsigned max, unsigned *out);
 
-/* The same for a number of 64 bits, such as a seed. */
+/* The same for a seed: 0 to INT64_MAX, which is what JSON holds. */
 int ff__options_seed(const struct ff__options *options, enum ff__option option, uint64_t *out);
 
 /* The name of an option on the command line, without the dashes. */

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STANDARD_GPU "v100-16g" /* the device of DeepUM's and HUVM's measurements */
+#define MEMORY_MAX   (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
+#define STANDARD_GPU "v100-16g"          /* the device of DeepUM's and HUVM's measurements */
 
 static const struct argp_option options_of_sweeps[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
@@ -196,6 +197,24 @@ static int add_memory(const struct ff__options *options, const char *text,
     return 0;
 }
 
+/* Less than a device allocates at once is none: that shows before anything is run. */
+static int check_budgets(const struct ff__options *options, const struct ff__sweep *sweep) {
+    for (unsigned i = 0; i < sweep->budget_count; i++)
+        for (unsigned j = 0; j < sweep->gpu_count; j++) {
+            uint64_t bytes = sweep->budgets[i].amount.bytes,
+                     least = ff__gpu_least_memory(&sweep->gpus[j]);
+            if (bytes == 0 || (bytes >= least && bytes <= MEMORY_MAX))
+                continue;
+            char *expected = ff__text("%s: must be %llu to %llu bytes for %s",
+                                      sweep->budgets[i].text, (unsigned long long)least,
+                                      (unsigned long long)MEMORY_MAX, sweep->gpus[j].name);
+            int status = ff__options_complain(options, FF__OPTION_MEMORY, expected);
+            free(expected);
+            return status;
+        }
+    return 0;
+}
+
 static int add_oversubscription(const struct ff__options *options, const char *text,
                                 struct ff__sweep *sweep) {
     struct ff__amount amount;
@@ -224,7 +243,9 @@ static int read_budgets(const struct ff__options *options, const char *standard,
     const char *memory = options->text[FF__OPTION_MEMORY];
     const char *over = options->text[FF__OPTION_OVERSUBSCRIBE];
     int status = add_all(options, memory || over ? memory : standard, sweep, add_memory);
-    return status ? status : add_all(options, over, sweep, add_oversubscription);
+    if (!status)
+        status = add_all(options, over, sweep, add_oversubscription);
+    return status ? status : check_budgets(options, sweep);
 }
 
 /* ---- workloads ---- */
