@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include "cli/compare.h"
 #include "cli/find.h"
-#include "cli/pool.h"
 #include "cli/specs.h"
 
 #include <errno.h>
@@ -48,16 +47,14 @@ static const struct argp_option options_of_sweeps[] = {
            "it ends; idle is a device without a program; devices lend each other what they do not "
            "need"),
     GROUP("How it is simulated:"),
-    SHORT_OPTION("jobs", 'j', "N",
-                 "how many simulations run at the same time (default: one per processor); results "
-                 "do not depend on it"),
+    JOBS_OPTION,
     OPTION("untimed", UNTIMED, NULL,
            "count hits, misses and evictions only, without times; many times faster"),
     OPTION("settle", SETTLE, NULL,
            "extrapolate training iterations that are in steady state instead of simulating them"),
     OPTION("anyway", ANYWAY, NULL,
            "compare systems also on a trace that has only the faults of a run under one of them"),
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    SEED_OPTION,
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -347,14 +344,10 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
 /* ---- all of it ---- */
 
 static int read_quantities(const struct ff__options *options, struct ff__sweep *sweep) {
-    sweep->seed = 1;
     sweep->devices = 1;
-    sweep->jobs = ff__pool_threads();
-    int status = ff__options_seed(options, FF__OPTION_SEED, &sweep->seed);
+    int status = ff__options_simulations(options, &sweep->seed, &sweep->jobs);
     if (!status)
         status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &sweep->jobs);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
     if (!status)
