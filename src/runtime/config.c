@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/sized.h"
 #include "engine/pipeline.h"
+#include "runtime/context.h"
 
 #include <errno.h>
 #include <farfault/mask.h>
@@ -20,11 +21,14 @@
 #define ADDRESS_DEFAULT (UINT64_C(512) << 30)
 #define SPIN_DEFAULT_NS 50000u /* ours: about what waking an idle virtual CPU costs */
 
+#define LONGEST_NS      UINT64_C(1000000000)
+#define THREADS_MAX     4096
+
 /* Ours: beyond these no link is real, a slip of the finger (a forgotten unit) is likely, and programs would not end. */
-#define RATE_MIN    1e6
-#define RATE_MAX    1e15
-#define LONGEST_NS  UINT64_C(1000000000)
-#define THREADS_MAX 4096
+bool ff__link_is_possible(const struct ff_link *link) {
+    return link->bytes_per_second >= 1e6 && link->bytes_per_second <= 1e15 &&
+           link->latency_ns <= LONGEST_NS;
+}
 
 void ff_config_init_sized(struct ff_config *config, size_t size) {
     const struct ff_config initial = {
@@ -139,8 +143,8 @@ static int read_speed(const char *text, void *field) {
     memcpy(rate, text, length);
     rate[length] = '\0';
     struct ff_link link = {0};
-    if (ff__parse_rate(rate, &link.bytes_per_second) || link.bytes_per_second < RATE_MIN ||
-        link.bytes_per_second > RATE_MAX || (comma && read_ns(comma + 1, &link.latency_ns)))
+    if (ff__parse_rate(rate, &link.bytes_per_second) ||
+        (comma && read_ns(comma + 1, &link.latency_ns)) || !ff__link_is_possible(&link))
         return -EINVAL;
     *(struct ff_link *)field = link;
     return 0;
