@@ -36,7 +36,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 14u /* must match exactly until 1.0 */
+#define FF_POLICY_API 15u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {

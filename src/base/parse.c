@@ -4,6 +4,7 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +16,17 @@ struct unit {
     const char *name;
     long double factor;
 };
+
+static bool is_digit(char character) {
+    return character >= '0' && character <= '9';
+}
+
+/* Whether a decimal number begins here. strtold(3) would also take white space, a plus sign, hexadecimal digits and
+ * words such as inf, of which nobody means the value that comes out. */
+static bool begins_number(const char *text) {
+    const char *digits = text + (*text == '.');
+    return is_digit(*digits) && text[1] != 'x' && text[1] != 'X';
+}
 
 /* strtold(3) with a decimal point, whatever locale the program has set. */
 static long double read_number(const char *text, char **end) {
@@ -29,8 +41,10 @@ static long double read_number(const char *text, char **end) {
  * the factor 1. */
 static int parse_with_unit(const char *text, const struct unit *units, long double *out) {
     char *end;
+    if (!begins_number(text))
+        return -EINVAL;
     long double number = read_number(text, &end);
-    if (end == text || errno || !isfinite(number) || number < 0)
+    if (errno || !isfinite(number))
         return -EINVAL;
     if (*end == '\0') {
         *out = number;
@@ -47,7 +61,7 @@ static int parse_with_unit(const char *text, const struct unit *units, long doub
 
 static int parse_whole(const char *text, const struct unit *units, uint64_t *out) {
     long double value;
-    if (parse_with_unit(text, units, &value) || value > 9.0e18L)
+    if (parse_with_unit(text, units, &value) || value > 9.0e18L || (value > 0 && value < 0.5L))
         return -EINVAL;
     *out = (uint64_t)(value + 0.5L);
     return 0;
@@ -55,11 +69,32 @@ static int parse_whole(const char *text, const struct unit *units, uint64_t *out
 
 int ff__parse_int(const char *text, int64_t *out) {
     char *end;
+    if (!is_digit(text[*text == '-']))
+        return -EINVAL;
     errno = 0;
-    long long value = strtoll(text, &end, 0);
-    if (end == text || *end || errno)
+    long long value = strtoll(text, &end, 10);
+    if (*end || errno)
         return -EINVAL;
     *out = value;
+    return 0;
+}
+
+int ff__parse_real(const char *text, double *out) {
+    static const struct unit units[] = {{NULL, 0}};
+    long double value;
+    if (parse_with_unit(text, units, &value) || value > DBL_MAX)
+        return -EINVAL;
+    *out = (double)value;
+    return 0;
+}
+
+int ff__parse_share(const char *text, double *out) {
+    static const struct unit units[] = {{"%", 0.01L}, {NULL, 0}};
+    long double value;
+    if (!strchr(text, '%') || parse_with_unit(text, units, &value) || value < DBL_MIN ||
+        value > DBL_MAX)
+        return -EINVAL;
+    *out = (double)value;
     return 0;
 }
 

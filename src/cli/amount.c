@@ -12,14 +12,12 @@
 
 int ff__amount_parse(const char *text, struct ff__amount *out) {
     *out = (struct ff__amount){0};
-    const char *percent = strchr(text, '%');
-    if (!percent)
+    double share = 0;
+    if (!strchr(text, '%'))
         return ff__parse_size(text, &out->bytes);
-    char *end;
-    double value = strtod(text, &end) / 100;
-    if (end != percent || percent[1] || !(value > 0) || value > LARGEST_SHARE)
+    if (ff__parse_share(text, &share) || share > LARGEST_SHARE)
         return -EINVAL;
-    out->share = value;
+    out->share = share;
     return 0;
 }
 

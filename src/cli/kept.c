@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHECKSUM 9u /* characters of a line before what it guards: eight digits and a space */
@@ -131,6 +132,14 @@ static int write_all(int fd, const char *text) {
     return (size_t)written == length ? 0 : -ENOSPC;
 }
 
+/* Whether what was written last, by whomever, was cut off: the next line would be a part of it. */
+static bool is_torn(int fd) {
+    struct stat about;
+    char last = '\n';
+    return fstat(fd, &about) == 0 && about.st_size > 0 &&
+           pread(fd, &last, 1, about.st_size - 1) == 1 && last != '\n';
+}
+
 static int print(FILE *stream, const void *self) {
     const struct ff__kept *kept = self;
     for (size_t i = 0; i < kept->count; i++) {
@@ -153,7 +162,7 @@ int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff_
     else if (!parse(kept) || fresh) /* our results alone in the place of the old ones */
         status = ff__file_write(path, print, kept);
     if (!status)
-        kept->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        kept->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (!status && kept->fd < 0)
         status = -errno;
     *out = kept;
@@ -190,7 +199,9 @@ int ff__kept_add(struct ff__kept *kept, const char *key, const void *bytes, size
     if (!kept)
         return 0;
     char *line = line_of(kept, key, bytes, size);
-    int status = write_all(kept->fd, line);
+    char *text = ff__text("%s%s", is_torn(kept->fd) ? "\n" : "", line);
+    int status = write_all(kept->fd, text);
+    free(text);
     free(line);
     return status;
 }

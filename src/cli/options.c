@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/outputs.h"
+#include "cli/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -216,10 +217,18 @@ int ff__options_seed(const struct ff__options *options, enum ff__option option, 
     int64_t value = 0;
     if (!options->text[option])
         return 0;
-    if (ff__parse_int(options->text[option], &value))
-        return ff__options_complain(options, option, "must be a number");
+    if (ff__parse_int(options->text[option], &value) || value < 0)
+        return ff__options_complain(options, option,
+                                    "must be a whole number, 0 to 9223372036854775807");
     *out = (uint64_t)value;
     return 0;
+}
+
+int ff__options_simulations(const struct ff__options *options, uint64_t *seed, unsigned *jobs) {
+    *seed = 1;
+    *jobs = ff__pool_threads();
+    int status = ff__options_seed(options, FF__OPTION_SEED, seed);
+    return status ? status : ff__options_number(options, FF__OPTION_JOBS, 1, 1024, jobs);
 }
 
 const char *ff__option_name(enum ff__option option) {

@@ -84,6 +84,14 @@ enum ff__option {
 #define GROUP(title)                                                                               \
     { NULL, 0, NULL, 0, title, 0 }
 
+/* What all that simulates has. */
+#define SEED_OPTION OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)")
+#define JOBS_OPTION                                                                                \
+    SHORT_OPTION(                                                                                  \
+        "jobs", 'j', "N",                                                                          \
+        "how many simulations run at the same time (default: one per processor); results "         \
+        "do not depend on it")
+
 /* Where results go besides tables. */
 #define JSON_OPTION(help)                                                                          \
     { "json", FF__OPTION_KEY(FF__OPTION_JSON), "FILE", OPTION_ARG_OPTIONAL, help, 0 }
@@ -132,8 +140,11 @@ int ff__options_flag(const struct ff__options *options, enum ff__option option, 
 int ff__options_number(const struct ff__options *options, enum ff__option option, unsigned min,
                        unsigned max, unsigned *out);
 
-/* The same for a number of 64 bits, such as a seed. */
+/* The same for a seed: 0 to INT64_MAX, which is what JSON holds. */
 int ff__options_seed(const struct ff__options *options, enum ff__option option, uint64_t *out);
+
+/* --seed and --jobs of what simulates: 1, and one per processor, if they were not given. */
+int ff__options_simulations(const struct ff__options *options, uint64_t *seed, unsigned *jobs);
 
 /* The name of an option on the command line, without the dashes. */
 const char *ff__option_name(enum ff__option option);

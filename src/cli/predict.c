@@ -18,7 +18,7 @@
 static const struct argp_option predict_options[] = {
     OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    SEED_OPTION,
     OUTPUT_OPTIONS,
     {0},
 };

@@ -6,7 +6,6 @@
 #include "cli/find.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
-#include "cli/pool.h"
 #include "cli/repro_runs.h"
 #include "report/json.h"
 #include "report/table.h"
@@ -24,9 +23,8 @@ static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro
 
 static const struct argp_option repro_options[] = {
     OUTPUT_OPTIONS,
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
-    SHORT_OPTION("jobs", 'j', "N",
-                 "how many simulations run at the same time (default: one per processor)"),
+    SEED_OPTION,
+    JOBS_OPTION,
     OPTION("models", MODELS, "FOLDER",
            "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
     OPTION("parts", PARTS, "NAME[,..]",
@@ -226,9 +224,7 @@ static int present(const struct ff__repro *repro, json_t *tables,
 static int read_plan(const struct ff__options *options, const char *paper, json_t **published,
                      struct ff__repro_plan *plan) {
     bool fresh = false;
-    int status = ff__options_seed(options, FF__OPTION_SEED, &plan->seed);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &plan->jobs);
+    int status = ff__options_simulations(options, &plan->seed, &plan->jobs);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_FRESH, &fresh);
     if (!status)
@@ -243,7 +239,7 @@ static int read_plan(const struct ff__options *options, const char *paper, json_
 
 static int reproduce(const struct ff__options *options) {
     const struct ff__repro *repro = options->word_count == 1 ? find_repro(options->words[0]) : NULL;
-    struct ff__repro_plan plan = {.seed = 1, .jobs = ff__pool_threads()};
+    struct ff__repro_plan plan = {0};
     struct ff__outputs outputs;
     json_t *published = NULL;
     if (!repro)

@@ -6,6 +6,7 @@
  *
  * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number of instructions that
  * its Table 10 prints. A program that ends before that is run to its end. */
+#include "base/new_file.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro_hlsh.h"
@@ -151,12 +152,21 @@ static void *read_model(const struct work *work, size_t *size) {
     return bytes;
 }
 
-static int write_model(const struct work *work, const void *bytes, size_t size) {
-    FILE *file = fopen(work->model, "we");
-    bool good = file && fwrite(bytes, 1, size, file) == size;
-    if ((file && fclose(file)) || !good)
-        return ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
+struct bytes {
+    const void *start;
+    size_t size;
+};
+
+static int print_bytes(FILE *stream, const void *self) {
+    const struct bytes *bytes = self;
+    fwrite(bytes->start, 1, bytes->size, stream);
     return 0;
+}
+
+static int write_model(const struct work *work, const void *start, size_t size) {
+    const struct bytes bytes = {start, size};
+    int status = ff__file_write(work->model, print_bytes, &bytes);
+    return status ? ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(-status)) : 0;
 }
 
 /* Training takes minutes: the model is kept as runs are. */

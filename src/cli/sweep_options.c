@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include "cli/compare.h"
 #include "cli/find.h"
-#include "cli/pool.h"
 #include "cli/specs.h"
 
 #include <errno.h>
@@ -15,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STANDARD_GPU "v100-16g" /* the device of DeepUM's and HUVM's measurements */
+#define MEMORY_MAX   (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
+#define STANDARD_GPU "v100-16g"          /* the device of DeepUM's and HUVM's measurements */
 
 static const struct argp_option options_of_sweeps[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
@@ -47,16 +47,14 @@ static const struct argp_option options_of_sweeps[] = {
            "it ends; idle is a device without a program; devices lend each other what they do not "
            "need"),
     GROUP("How it is simulated:"),
-    SHORT_OPTION("jobs", 'j', "N",
-                 "how many simulations run at the same time (default: one per processor); results "
-                 "do not depend on it"),
+    JOBS_OPTION,
     OPTION("untimed", UNTIMED, NULL,
            "count hits, misses and evictions only, without times; many times faster"),
     OPTION("settle", SETTLE, NULL,
            "extrapolate training iterations that are in steady state instead of simulating them"),
     OPTION("anyway", ANYWAY, NULL,
            "compare systems also on a trace that has only the faults of a run under one of them"),
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    SEED_OPTION,
     OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
     OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
     {0},
@@ -196,6 +194,24 @@ static int add_memory(const struct ff__options *options, const char *text,
     return 0;
 }
 
+/* Less than a device allocates at once is none: that shows before anything is run. */
+static int check_budgets(const struct ff__options *options, const struct ff__sweep *sweep) {
+    for (unsigned i = 0; i < sweep->budget_count; i++)
+        for (unsigned j = 0; j < sweep->gpu_count; j++) {
+            uint64_t bytes = sweep->budgets[i].amount.bytes,
+                     least = ff__gpu_least_memory(&sweep->gpus[j]);
+            if (bytes == 0 || (bytes >= least && bytes <= MEMORY_MAX))
+                continue;
+            char *expected = ff__text("%s: must be %llu to %llu bytes for %s",
+                                      sweep->budgets[i].text, (unsigned long long)least,
+                                      (unsigned long long)MEMORY_MAX, sweep->gpus[j].name);
+            int status = ff__options_complain(options, FF__OPTION_MEMORY, expected);
+            free(expected);
+            return status;
+        }
+    return 0;
+}
+
 static int add_oversubscription(const struct ff__options *options, const char *text,
                                 struct ff__sweep *sweep) {
     struct ff__amount amount;
@@ -224,7 +240,9 @@ static int read_budgets(const struct ff__options *options, const char *standard,
     const char *memory = options->text[FF__OPTION_MEMORY];
     const char *over = options->text[FF__OPTION_OVERSUBSCRIBE];
     int status = add_all(options, memory || over ? memory : standard, sweep, add_memory);
-    return status ? status : add_all(options, over, sweep, add_oversubscription);
+    if (!status)
+        status = add_all(options, over, sweep, add_oversubscription);
+    return status ? status : check_budgets(options, sweep);
 }
 
 /* ---- workloads ---- */
@@ -326,14 +344,10 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
 /* ---- all of it ---- */
 
 static int read_quantities(const struct ff__options *options, struct ff__sweep *sweep) {
-    sweep->seed = 1;
     sweep->devices = 1;
-    sweep->jobs = ff__pool_threads();
-    int status = ff__options_seed(options, FF__OPTION_SEED, &sweep->seed);
+    int status = ff__options_simulations(options, &sweep->seed, &sweep->jobs);
     if (!status)
         status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_JOBS, 1, 1024, &sweep->jobs);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
     if (!status)

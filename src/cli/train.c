@@ -39,7 +39,7 @@ static const struct argp_option train_options[] = {
     SHORT_OPTION("output", 'o', "FILE",
                  "the model's file, for one predictor; training of an unfinished model continues"),
     SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    OPTION("seed", SEED, "N", "seed of all random numbers (default: 1)"),
+    SEED_OPTION,
     OUTPUT_OPTIONS,
     {0},
 };

@@ -43,9 +43,10 @@ struct ff__description {
     struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint32_t shows;                                  /* enum ff_visibility, or-ed */
     uint32_t controls;                               /* enum ff_control, or-ed */
-    uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
-    bool separate;         /* a device does not reach what another one has */
-    bool peer_links;       /* pages go straight from a device to another one */
+    uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
+    bool copies_on_processors; /* as in struct ff_view */
+    bool separate;             /* a device does not reach what another one has */
+    bool peer_links;           /* pages go straight from a device to another one */
     /* What lies in memory that a device lends is absent for all threads, and is never written to there */
     bool guests_apart;
     bool reserves_host; /* a new range needs reserve_host, too */

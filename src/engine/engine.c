@@ -67,6 +67,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->granule = backend->tier[1].granule;
     config->in_chunks = true;
     config->whole_leaves = backend->whole_leaves;
+    config->copies_on_processors = backend->copies_on_processors;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
     config->guests_apart = config->writes_back = backend->guests_apart;
@@ -117,6 +118,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->late_head = FF_NONE;
     status = set_capacities(engine, config);
     set_view(engine);
+    engine->view.copies_on_processors = config->copies_on_processors;
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);

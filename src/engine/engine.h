@@ -63,9 +63,10 @@ struct ff__engine_config {
      * it is all chunks, of which blocks get leaves for single pages */
     uint32_t granule;
     bool in_chunks;
-    uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
-    bool separate;         /* a device does not reach what another one has */
-    bool peer_links;       /* pages go straight from a device to another one */
+    uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
+    bool copies_on_processors; /* as in struct ff_view */
+    bool separate;             /* a device does not reach what another one has */
+    bool peer_links;           /* pages go straight from a device to another one */
     bool
         guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
     /* What leaves a device is copied even if the host had the same before it came there */

@@ -1,4 +1,5 @@
 /* What the preload is set to do, and its one context. */
+#include "base/parse.h"
 #include "opencl_internal.h"
 
 #include <errno.h>
@@ -51,12 +52,20 @@ static void read_mode(void) {
         fail("FARFAULT_MODE must be managed or passive");
 }
 
+/* What is neither on nor off is taken for on: whoever sets it does not want to go on unmanaged. */
+static void read_require(void) {
+    const char *text = getenv("FARFAULT_REQUIRE");
+    int64_t value = 1;
+    if (text && ff__parse_bool(text, &value))
+        fail("FARFAULT_REQUIRE must be on or off");
+    required = text && value != 0;
+}
+
 static void configure(void) {
-    const char *require = getenv("FARFAULT_REQUIRE");
     struct ff_error error;
-    required = require && strcmp(require, "1") == 0;
     ff__watch_forks();
     ff__summary_start();
+    read_require();
     read_mode();
     ff_config_init(&config);
     if (ff_config_from_environment(&config, &error))

@@ -3,6 +3,8 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "base/sized.h"
+#include "engine/pipeline.h"
+#include "runtime/context.h"
 
 #include <errno.h>
 #include <farfault/mask.h>
@@ -18,6 +20,15 @@
 #define MEMORY_DEFAULT  (UINT64_C(256) << 20)
 #define ADDRESS_DEFAULT (UINT64_C(512) << 30)
 #define SPIN_DEFAULT_NS 50000u /* ours: about what waking an idle virtual CPU costs */
+
+#define LONGEST_NS      UINT64_C(1000000000)
+#define THREADS_MAX     4096
+
+/* Ours: beyond these no link is real, a slip of the finger (a forgotten unit) is likely, and programs would not end. */
+bool ff__link_is_possible(const struct ff_link *link) {
+    return link->bytes_per_second >= 1e6 && link->bytes_per_second <= 1e15 &&
+           link->latency_ns <= LONGEST_NS;
+}
 
 void ff_config_init_sized(struct ff_config *config, size_t size) {
     const struct ff_config initial = {
@@ -53,23 +64,39 @@ static int read_granule(const char *text, void *field) {
 }
 
 static int read_ns(const char *text, void *field) {
-    return ff__parse_ns(text, field);
-}
-
-static int read_count(const char *text, void *field) {
-    int64_t value;
-    if (ff__parse_int(text, &value) || value < 0 || value > 4096)
+    uint64_t ns;
+    if (ff__parse_ns(text, &ns) || ns > LONGEST_NS)
         return -EINVAL;
-    *(uint32_t *)field = (uint32_t)value;
+    *(uint64_t *)field = ns;
     return 0;
 }
 
-static int read_number(const char *text, void *field) {
+static int read_count(const char *text, int64_t min, int64_t max, uint32_t *out) {
     int64_t value;
-    int status = ff__parse_int(text, &value);
-    if (status == 0)
-        *(uint64_t *)field = (uint64_t)value;
-    return status;
+    if (ff__parse_int(text, &value) || value < min || value > max)
+        return -EINVAL;
+    *out = (uint32_t)value;
+    return 0;
+}
+
+static int read_devices(const char *text, void *field) {
+    return read_count(text, 1, FF_TIERS_MAX - 1, field);
+}
+
+static int read_workers(const char *text, void *field) {
+    return read_count(text, 0, THREADS_MAX, field);
+}
+
+static int read_fault_workers(const char *text, void *field) {
+    return read_count(text, 0, FF__FAULT_WORKERS_MAX, field);
+}
+
+static int read_seed(const char *text, void *field) {
+    int64_t value;
+    if (ff__parse_int(text, &value) || value < 0)
+        return -EINVAL;
+    *(uint64_t *)field = (uint64_t)value;
+    return 0;
 }
 
 static int read_flag(const char *text, void *field) {
@@ -117,7 +144,7 @@ static int read_speed(const char *text, void *field) {
     rate[length] = '\0';
     struct ff_link link = {0};
     if (ff__parse_rate(rate, &link.bytes_per_second) ||
-        (comma && ff__parse_ns(comma + 1, &link.latency_ns)))
+        (comma && read_ns(comma + 1, &link.latency_ns)) || !ff__link_is_possible(&link))
         return -EINVAL;
     *(struct ff_link *)field = link;
     return 0;
@@ -149,20 +176,22 @@ static const struct entry entries[] = {
     ENTRY("policy", policy_file, read_text, "a shared object"),
     ENTRY("memory", memory, read_size, "a size, such as 256M"),
     ENTRY("granule", granule, read_granule, "4K, 64K or 2M"),
-    ENTRY("devices", devices, read_count, "a number, 1 to 8"),
-    ENTRY("workers", workers, read_count, "a number of threads, 0 for one a CPU"),
-    ENTRY("fault_workers", fault_workers, read_count,
+    ENTRY("devices", devices, read_devices, "a number, 1 to 8"),
+    ENTRY("workers", workers, read_workers, "a number of threads, at most 4096, 0 for one a CPU"),
+    ENTRY("fault_workers", fault_workers, read_fault_workers,
           "a number of threads, at most 8, 0 for as many as CPUs"),
     ENTRY("mechanism", mechanism, read_mechanism, "auto, move or copy"),
     ENTRY("handler", handler, read_handler, "adaptive, sleep or sigbus"),
-    ENTRY("spin", spin_ns, read_ns, "a time, such as 50us"),
+    ENTRY("spin", spin_ns, read_ns, "a time up to 1s, such as 50us"),
     ENTRY("host_file", host_file, read_text, "a path that does not exist yet"),
     ENTRY("address_space", address_space, read_size, "a size, such as 512G"),
-    ENTRY("link", link, read_link, "a rate and a latency, such as 12.3GB/s,16.7us"),
-    ENTRY("peer_link", peer_link, read_peer_link, "a rate and a latency, such as 40.1GB/s,5.1us"),
+    ENTRY("link", link, read_link,
+          "a rate and a latency, such as 12.3GB/s,16.7us (1MB/s to 1000TB/s, up to 1s)"),
+    ENTRY("peer_link", peer_link, read_peer_link,
+          "a rate and a latency, such as 40.1GB/s,5.1us (1MB/s to 1000TB/s, up to 1s)"),
     ENTRY("share", share, read_text, "the socket of a broker"),
     ENTRY("share_device", share_device, read_text, "the name of a device of the broker"),
-    ENTRY("seed", seed, read_number, "a number"),
+    ENTRY("seed", seed, read_seed, "a whole number, 0 to 9223372036854775807"),
     ENTRY("record", record, read_text, "a path to write a trace to"),
     ENTRY("touches", touches, read_flag, "on or off"),
     ENTRY("check", check, read_flag, "on or off"),

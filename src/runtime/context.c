@@ -24,6 +24,12 @@ static int take_config(struct ff_config *to, const struct ff_config *from, struc
     return 0;
 }
 
+/* All zero: as fast as memory copies. */
+static bool is_link(const struct ff_link *link) {
+    bool is_none = link->bytes_per_second == 0 && link->latency_ns == 0;
+    return is_none || ff__link_is_possible(link);
+}
+
 static int check_config(const struct ff_config *config, struct ff_error *error) {
     if (config->memory < MEMORY_MIN)
         return ff__fail(
@@ -48,6 +54,10 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
     if (config->address_space < FF_BLOCK_SIZE || config->address_space > UINT64_C(1) << 44)
         return ff__fail(error, -EINVAL, "address_space=%llu: must be 2M to 16T",
                         (unsigned long long)config->address_space);
+    if (!is_link(&config->link) || !is_link(&config->peer_link))
+        return ff__fail(error, -EINVAL,
+                        "%s: must be 1 MB/s to 1000 TB/s with a latency of up to 1 s, or all zero",
+                        is_link(&config->link) ? "peer_link" : "link");
     return 0;
 }
 

@@ -138,9 +138,9 @@ void ff__workload_close(struct ff__workload *workload) {
 
 uint64_t ff__workload_footprint(const struct ff__workload *workload) {
     /* Most programs allocate everything once; only the actions know of the others. */
-    uint64_t now = 0, most = 0;
+    uint64_t now = 0, most = 0, end = workload->peak_by ? workload->peak_by : UINT64_MAX;
     struct ff__action action;
-    for (uint64_t i = 0; workload->type->action(workload, i, &action); i++) {
+    for (uint64_t i = 0; i < end && workload->type->action(workload, i, &action); i++) {
         if (action.kind == FF__ACTION_ALLOCATE)
             now += workload->arrays[action.array].bytes;
         else if (action.kind == FF__ACTION_FREE)

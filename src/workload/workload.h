@@ -140,7 +140,9 @@ struct ff__workload {
     uint64_t seed;
     struct ff__array *arrays;
     uint32_t array_count;
-    void *data; /* the model's own */
+    uint64_t
+        peak_by; /* actions: those behind them never have more allocated than these; 0: not known */
+    void *data;  /* the model's own */
 };
 
 /* "NAME[:key=value,...]". Every model has a size parameter in its own terms and takes `size=BYTES`

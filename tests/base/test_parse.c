@@ -42,10 +42,10 @@ static void check_bad(parse_fn parse, const char *const *rows, size_t count) {
 #define COUNT(rows) (sizeof rows / sizeof rows[0])
 
 /* Bad whatever is read. */
-static const char *const never[] = {"",     " ",   "x",    "-",     "+",        ".",     "-1",
-                                    "--1",  "1x",  "1 x",  "1.2.3", "1,5",      "1;",    "1=1",
-                                    "nan",  "inf", "-inf", "NaN",   "infinity", "1e999", "0x",
-                                    "1\n1", "\n",  "1e+",  "1ee3",  "\xff",     "1\xff"};
+static const char *const never[] = {
+    "",    " ",    "x",   "-",   "+",     ".",    "-1",  "--1",      "1x",    "1 x",  "1.2.3",
+    "1,5", "1;",   "1=1", "nan", "inf",   "-inf", "NaN", "infinity", "1e999", "0x",   "1\n1",
+    "\n",  "0x10", " 5",  "+5",  "0x1p4", "-0",   "1e+", "1ee3",     "\xff",  "1\xff"};
 
 static void test_sizes(void **state) {
     (void)state;
@@ -93,7 +93,6 @@ static void test_times(void **state) {
         {"1.5ms", 1500000},
         {"2s", 2000000000},
         {"0.5us", 500},
-        {"0.4", 0},
         {"0.6", 1},
         {"0.0000005s", 500},
         {"16.7us", 16700},
@@ -175,27 +174,19 @@ static void test_integers(void **state) {
     } good[] = {{"0", 0},
                 {"-0", 0},
                 {"7", 7},
-                {"+7", 7},
                 {"-5", -5},
-                {"0x1f", 31},
-                {"-0x10", -16},
+                {"010", 10},
                 {"9223372036854775807", INT64_MAX},
                 {"-9223372036854775808", INT64_MIN}};
-    static const char *const bad[] = {"",
-                                      " ",
-                                      "x",
-                                      "-",
-                                      "1.5",
-                                      "12a",
-                                      "1 ",
-                                      "--1",
-                                      "0xg",
-                                      "1e3",
-                                      "9223372036854775808",
-                                      "1,0",
-                                      "-9223372036854775809",
-                                      "on",
-                                      "\xff"};
+    static const char *const bad[] = {"",    " ",
+                                      "x",   "-",
+                                      "1.5", "12a",
+                                      "1 ",  "--1",
+                                      "0xg", "0x10",
+                                      "+7",  " 5",
+                                      "1e3", "9223372036854775808",
+                                      "1,0", "-9223372036854775809",
+                                      "on",  "\xff"};
     for (size_t i = 0; i < COUNT(good); i++) {
         int64_t value = 99;
         assert_int_equal(ff__parse_int(good[i].text, &value), 0);

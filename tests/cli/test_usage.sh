@@ -61,21 +61,76 @@ done
 mistake 2 'farfault run: --memory 0: *at least 4M, *' run --memory 0 -- true
 mistake 2 'farfault run: --memory 1M: *at least 4M, *' run --memory 1M -- true
 mistake 1 'farfault run: --memory 4096T: *this machine has*' run --memory 4096T -- true
-mistake 2 'farfault run: --devices 0: must be 1 to 8' run --devices 0 -- true
-mistake 2 'farfault run: --devices 9: must be 1 to 8' run --devices 9 -- true
+mistake 2 'farfault run: --devices 0: must be a number, 1 to 8' run --devices 0 -- true
+mistake 2 'farfault run: --devices 9: must be a number, 1 to 8' run --devices 9 -- true
 mistake 2 'farfault run: --devices two: must be a number, 1 to 8' run --devices two -- true
 mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
 mistake 2 'farfault run: --granule 8K: must be 4K, 64K or 2M' run --granule 8K -- true
 mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --handler x -- true
 mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
-mistake 2 'farfault run: --spin x: must be a time, such as 50us' run --spin x -- true
-mistake 2 'farfault run: --seed x: must be a number' run --seed x -- true
+mistake 2 'farfault run: --spin x: must be a time up to 1s, such as 50us' run --spin x -- true
+mistake 2 'farfault run: --seed x: must be a whole number, 0 to 9223372036854775807' run --seed x -- true
 mistake 2 'farfault run: --csv missing/x: No such file or directory' run --csv=missing/x -- true
 mistake 2 'farfault run: --memory 12Q: must be *' run -m 12Q -- true
 mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run -s x -- true
 mistake 2 "farfault sim: there is no system 'x'; see farfault list systems" sim -s x bfs
 mistake 2 'farfault compare: --runs 0: *' compare -n 0 atax
 mistake 2 'farfault run: --json missing/x: No such file or directory' run --json=missing/x -- true
+
+# Whatever option of a command takes a number refuses these, in one line, before anything is run. They come to all
+# options that the help has; the commands share readers, so that one value is enough where the option was met before.
+nonsense() { # COMMAND NAME ARGUMENT...
+    command=$1 name=$2
+    shift 2
+    values='-1 12x nan 0x10 18446744073709551615'
+    case $met in
+    *" $name "*) values= ;;
+    esac
+    met="$met $name "
+    for value in $values ' 5'; do
+        mistake 2 "farfault $command: --$name*: *" "$command" "--$name=$value" "$@"
+    done
+}
+met=
+numeric() { # COMMAND ARGUMENT...
+    command=$1
+    shift
+    "$farfault" "$command" --help | sed -n 's/^ *\(-., *\)\{0,1\}--\([a-z-]*\)=\([^ ]*\).*/\2 \3/p' >options
+    while read -r name kind; do
+        case $kind in
+        N | TIME | *SIZE* | *SHARE%* | *RATE* | *64K*) nonsense "$command" "$name" "$@" ;;
+        esac
+    done <options
+}
+numeric run -- false
+numeric record --output t -- false
+numeric sim bfs
+numeric compare atax
+numeric replay missing.trace
+numeric probe --output p.json
+numeric train bfs
+numeric predict missing.model bfs
+numeric repro batches
+for name in devices memory size timeout link spin jobs distance steps oversubscribe granule; do
+    case $met in
+    *" $name "*) ;;
+    *) fail "the help did not show that --$name takes a number" ;;
+    esac
+done
+# beyond what can be
+for value in 1 1e-300GB/s 999KB/s 1e300B/s 12GB/s,2s; do
+    mistake 2 "farfault run: --link $value: must be a rate and a latency, *" run --link "$value" -- false
+    mistake 2 "farfault run: --peer-link $value: must be a rate and a latency, *" run --peer-link "$value" -- false
+done
+mistake 2 'farfault run: --spin 2s: must be a time up to 1s, *' run --spin 2s -- false
+mistake 2 'farfault run: --memory 0.0000001: must be a size, *' run --memory 0.0000001 -- false
+for value in 0 9 010x; do
+    mistake 2 "farfault probe: --devices $value: must be a number, 1 to 8" probe --devices $value --output p.json
+done
+mistake 2 'farfault sim: --memory 1M: 1M: must be 2097152 to * bytes for v100-16g' sim --memory 1M bfs
+mistake 2 'farfault sim: --memory 50%,17T: 17T: must be *' sim --memory 50%,17T bfs
+mistake 2 'farfault sim: --memory 4095: 4095: must be 4096 to *' sim --gpu gtx1080ti --memory 4095 bfs
+mistake 2 'farfault sim: v100-16g:clock_hz=*: clock_hz: must be *' sim --gpu v100-16g:clock_hz=nan bfs
 
 # ---- systems and policies
 
@@ -125,6 +180,16 @@ FARFAULT_WORKERS=x
 export FARFAULT_WORKERS
 mistake 2 'farfault run: in the environment: workers=x: must be a number of threads, *' run -- true
 unset FARFAULT_WORKERS
+for name in $(sed -n 's/^    ENTRY("\([a-z_]*\)", [a-z_]*, read_\(size\|granule\|ns\|devices\|[a-z_]*workers\|seed\|[a-z_]*link\),.*/\1/p' \
+    "$source/src/runtime/config.c" | tr a-z A-Z); do
+    for value in -1 ' 5'; do
+        export "FARFAULT_$name=$value"
+        mistake 2 "farfault run: *: must be *" run -- false
+        unset "FARFAULT_$name"
+    done
+    met_variables="${met_variables:-} $name"
+done
+[ "$(echo $met_variables | wc -w)" -eq 10 ] || fail "the settings that are numbers: $met_variables"
 
 # ---- compare
 
@@ -207,7 +272,7 @@ for value in 0% 5M x; do
 done
 mistake 2 'farfault sim: --devices 9: must be a whole number, 1 to 8' sim --devices 9 bfs
 mistake 2 'farfault sim: --jobs 0: must be a whole number, 1 to 1024' sim --jobs 0 bfs
-mistake 2 'farfault sim: --seed x: must be a number' sim --seed x bfs
+mistake 2 'farfault sim: --seed x: must be a whole number, 0 to 9223372036854775807' sim --seed x bfs
 mistake 2 'farfault sim: --trace t: a trace is of one run: *' sim --trace t --systems demand,nvidia bfs
 mistake 2 'farfault sim: --json missing/x: *' sim --json=missing/x bfs
 mistake 2 'farfault sim: a name is missing at a comma' sim bfs,

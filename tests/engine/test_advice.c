@@ -408,6 +408,7 @@ static void test_costs(void **state) {
                                      .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS};
     device.tier[1].memory = 4 * (uint64_t)FF_BLOCK_SIZE;
     device.link[0][1] = (struct ff_link){.bytes_per_second = 12e9, .latency_ns = 700};
+    device.copies_on_processors = true;
     (void)state;
     struct ff__engine_config config = config_for("demand", 4);
     ff__engine_configure(&config, &device);
@@ -417,6 +418,7 @@ static void test_costs(void **state) {
     assert_int_equal(engine.view.links[0 * 2 + 1].latency_ns, 700);
     assert_int_equal(engine.view.links[0 * 2 + 1].bytes_per_second, 12000000000);
     assert_int_equal(engine.view.links[1 * 2 + 0].bytes_per_second, 0);
+    assert_true(engine.view.copies_on_processors);
     ff__engine_fini(&engine);
 }
 

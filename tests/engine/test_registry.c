@@ -122,7 +122,7 @@ static void test_good_specs(void **state) {
     assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), 25);
     system = parsed("nvidia:threshold=25,threshold=26"); /* the last one counts */
     assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), 26);
-    system = parsed("nvidia:thrash_lapse=2ms,thrashing=off,threshold=0x10");
+    system = parsed("nvidia:thrash_lapse=2ms,thrashing=off,threshold=16");
     assert_int_equal(param_of(&system, FF__PREFETCH, "thrash_lapse"), 2000000);
     assert_int_equal(param_of(&system, FF__PREFETCH, "thrashing"), 0);
     assert_int_equal(param_of(&system, FF__PREFETCH, "threshold"), 16);

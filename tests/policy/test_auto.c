@@ -114,7 +114,7 @@ static void test_circle_of_copies(void **state) {
     struct bench bench;
     struct ff_finding finding;
     bench_open(&bench, &evict->base, TIER);
-    bench.fake.view.links = unknown;
+    bench.fake.view.copies_on_processors = true; /* though the link's bandwidth is known */
     pass(&bench, 0, 24, 2);
     assert_true(evict->base.report(bench.instance.state, 1, &finding));
     assert_string_equal(finding.text, "forest-plus evicted 31 times (23 came back)");
@@ -179,6 +179,7 @@ static void dead_come_back(uint32_t others, const char *text) {
     struct ff_finding finding;
     bench_open(&bench, &evict->base, TIER);
     bench.fake.view.links = unknown;
+    bench.fake.view.copies_on_processors = true;
     pass(&bench, 0, ROOM, 1);
     for (uint32_t round = 0; round < 40; round++)
         reuse(&bench, round, others);
@@ -257,13 +258,13 @@ static void launch(struct bench *bench, uint32_t id, uint64_t reacting_ns, uint6
 }
 
 /* So many iterations of so many kernels; returns how many launches were prefetched ahead for. */
-static uint32_t iterate(uint32_t kernels, uint32_t times, const struct ff_link_cost *links,
-                        uint64_t reacting_ns, uint64_t ahead_ns) {
+static uint32_t iterate(uint32_t kernels, uint32_t times, bool copies, uint64_t reacting_ns,
+                        uint64_t ahead_ns) {
     struct bench bench;
     struct ff_finding finding;
     uint32_t ahead = 0;
     bench_open(&bench, &prefetch->base, FF_NONE);
-    bench.fake.view.links = links;
+    bench.fake.view.copies_on_processors = copies;
     assert_false(prefetch->base.report(bench.instance.state, 0, &finding));
     for (uint32_t i = 0; i < times * kernels; i++) {
         launch(&bench, i % kernels, reacting_ns, ahead_ns);
@@ -276,15 +277,15 @@ static uint32_t iterate(uint32_t kernels, uint32_t times, const struct ff_link_c
 
 static void test_ways(void **state) {
     (void)state;
-    assert_int_equal(iterate(1, 10, known, 1000, 500), 2);    /* too few to be sure */
-    assert_int_equal(iterate(40, 10, known, 1000, 500), 345); /* ahead from its trial on */
-    assert_int_equal(iterate(40, 10, known, 1000, 1100),
+    assert_int_equal(iterate(1, 10, false, 1000, 500), 2);    /* too few to be sure */
+    assert_int_equal(iterate(40, 10, false, 1000, 500), 345); /* ahead from its trial on */
+    assert_int_equal(iterate(40, 10, false, 1000, 1100),
                      40); /* one trial of an iteration, and ... */
-    assert_int_equal(iterate(40, 10, known, 1000, 1900),
+    assert_int_equal(iterate(40, 10, false, 1000, 1900),
                      33); /* one that is given up when kernels recur */
     /* the first trial is late */
-    assert_int_equal(iterate(40, 16, unknown, 1000, 500), 0);
-    assert_int_equal(iterate(40, 20, unknown, 1000, 500), 153);
+    assert_int_equal(iterate(40, 16, true, 1000, 500), 0);
+    assert_int_equal(iterate(40, 20, true, 1000, 500), 153);
 }
 
 /* There is no forecast for a launch that nothing has been learned of. */

@@ -1,6 +1,7 @@
 /* What a program meets through farfault.h alone, on the software device: both mechanisms, every
  * handler. */
 #include <farfault/farfault.h>
+#include <math.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -343,6 +344,14 @@ static void test_bad_configuration(void **state) {
     fails_with(bad, -ENOMEM, "this machine has");
     bad = config, bad.fault_workers = 9;
     fails_with(bad, -EINVAL, "at most 8");
+    bad = config, bad.link.bytes_per_second = (double)NAN;
+    fails_with(bad, -EINVAL, "link: must be 1 MB/s to 1000 TB/s");
+    bad = config, bad.link.bytes_per_second = 1;
+    fails_with(bad, -EINVAL, "link: must be");
+    bad = config, bad.peer_link = (struct ff_link){1e300, 0};
+    fails_with(bad, -EINVAL, "peer_link: must be");
+    bad = config, bad.peer_link = (struct ff_link){1e9, 2000000000};
+    fails_with(bad, -EINVAL, "peer_link: must be");
     bad = config, bad.devices = 0;
     fails_with(bad, -EINVAL, "1 to 8");
     bad = config, bad.system = "nvidai";

@@ -4,6 +4,9 @@
 
 #include "backend/sim/future.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define LENGTH     2500u
 #define PAGES_MAX  1100u
 #define BLOCKS_MAX 24u
@@ -189,11 +192,20 @@ static void test_blocks(void **state) {
     }
 }
 
+/* So that a run of any length cannot use up the machine's memory. */
+static void test_longest_future(void **state) {
+    struct recording recording = {.count = FF__RECORDING_MAX};
+    (void)state;
+    assert_int_equal(ff__recording_add(&recording, 1), -EOVERFLOW);
+    recording.count = 0;
+    assert_int_equal(ff__recording_add(&recording, 1), 0);
+    free(recording.order);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evictors),
-        cmocka_unit_test(test_systems),
-        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_longest_future), cmocka_unit_test(test_evictors),
+        cmocka_unit_test(test_systems),        cmocka_unit_test(test_oracle),
         cmocka_unit_test(test_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

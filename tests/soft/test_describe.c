@@ -54,6 +54,7 @@ static void test_links(void **state) {
     for (uint32_t tier = 1; tier < 3; tier++)
         assert_true(device.link[FF_TIER_HOST][tier].bytes_per_second <= 0);
     assert_null(strstr(device.text, "paced"));
+    assert_true(device.copies_on_processors);
     ff__soft_backend.close(self);
     config.link = (struct ff_link){12.5e9, 16700};
     self = open_device(&config, &device);
@@ -64,6 +65,7 @@ static void test_links(void **state) {
     }
     assert_true(device.link[1][2].bytes_per_second <= 0);
     assert_non_null(strstr(device.text, "paced"));
+    assert_false(device.copies_on_processors);
     ff__soft_backend.close(self);
 }
 

@@ -123,10 +123,16 @@ static void test_rounds(void **state) {
         assert_int_equal(live, 0);
         assert_true(ff__dnn_placement(workload)->iteration_count < 10);
         struct ff__action action;
-        uint64_t iterations = 0;
-        for (uint64_t j = 0; workload->type->action(workload, j, &action); j++)
+        uint64_t iterations = 0, now = 0, most = 0;
+        for (uint64_t j = 0; workload->type->action(workload, j, &action); j++) {
             iterations += action.kind == FF__ACTION_ITERATION;
+            now += action.kind == FF__ACTION_ALLOCATE ? workload->arrays[action.array].bytes : 0;
+            now -= action.kind == FF__ACTION_FREE ? workload->arrays[action.array].bytes : 0;
+            most = now > most ? now : most;
+        }
         assert_int_equal(iterations, 100);
+        assert_int_equal(ff__workload_footprint(workload), most);
+        assert_true(workload->peak_by > 0); /* or the footprint of 2^20 iterations takes minutes */
         ff__workload_close(workload);
     }
 }

@@ -56,8 +56,9 @@ static void test_refused(void **state) {
 
 /* ---- every parameter of every workload ---- */
 
-static const char *const no_numbers[] = {
-    "", "x", "12x", "-1", "18446744073709551616", "1e300", "inf", "nan", "-", "0x", "--1"};
+static const char *const no_numbers[] = {"",      "x",   "12x",  "-1", "18446744073709551616",
+                                         "1e300", "inf", "nan",  "-",  "0x",
+                                         "--1",   " 5",  "0x10", "+5"};
 
 static void expect_refusal(const struct ff__workload_type *type, const struct ff_param *param,
                            const char *value) {
@@ -130,7 +131,7 @@ static void test_long(void **state) {
 }
 
 static void test_accepted(void **state) {
-    static const char *const specs[] = {"stream:", "stream:,", "stream:pages=0x10,,writes=0,",
+    static const char *const specs[] = {"stream:", "stream:,", "stream:pages=16,,writes=0,",
                                         "bfs:nodes=20", "sssp:nodes=4"};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 int ff__recording_add(struct recording *recording, uint64_t page) {
+    if (recording->count == FF__RECORDING_MAX)
+        return -EOVERFLOW;
     int status = ff__grow(&recording->order, recording->count, sizeof *recording->order);
     if (status)
         return status;

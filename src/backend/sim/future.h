@@ -10,7 +10,10 @@ struct recording {
     uint64_t count;
 };
 
-/* -ENOMEM. */
+/* Ours: 2 GiB of order, and as much of index. */
+#define FF__RECORDING_MAX (UINT64_C(1) << 28)
+
+/* -ENOMEM; -EOVERFLOW: the run has more accesses. */
 int ff__recording_add(struct recording *recording, uint64_t page);
 
 /* Indexes a recording; the future borrows its order. -ENOMEM. */

@@ -241,7 +241,6 @@ static int read_all(const char *file, const json_t *all, struct ff__gpu *gpu,
 /* The text as the JSON value that a preset would have; NULL: it is none. */
 static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
     uint64_t number;
-    char *end;
     switch (field->type) {
     case FF__FIELD_WORD:
         return json_string(text);
@@ -250,8 +249,8 @@ static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
                : strcmp(text, "false") == 0 ? json_false()
                                             : json_null();
     case FF__FIELD_REAL: {
-        double real = strtod(text, &end);
-        return *end || !*text ? json_null() : json_real(real);
+        double real;
+        return ff__parse_real(text, &real) ? json_null() : json_real(real);
     }
     case FF__FIELD_COUNT:
     case FF__FIELD_WHOLE:

@@ -93,6 +93,9 @@ void ff__explain_findings(const struct sim *sim);
 /* Remembers the first failure. */
 void ff__sim_fail(struct sim *sim, int status, const char *what);
 
+/* Adds an access to the recording, which there must be. */
+void ff__sim_record(struct sim *sim, uint64_t page);
+
 /* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not of
  * the SM that may be ahead of it or of the event that may be behind: the order of what is told is that
  * in which it was decided. */

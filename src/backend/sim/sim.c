@@ -15,6 +15,14 @@ void ff__sim_fail(struct sim *sim, int status, const char *what) {
     ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
 }
 
+void ff__sim_record(struct sim *sim, uint64_t page) {
+    int status = ff__recording_add(sim->recording, page);
+    if (status == -EOVERFLOW)
+        ff__sim_fail(sim, status, "no system can see so long a future");
+    else if (status)
+        ff__sim_fail(sim, status, "the recording of the future");
+}
+
 void ff__sim_observe_access(struct sim *sim, const struct ff_trace_event *event,
                             const struct ff_access *seen) {
     if (!sim->config->observe)

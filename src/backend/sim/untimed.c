@@ -159,9 +159,7 @@ static void use_present(const struct turn *turn, uint32_t index, uint32_t end) {
 
 static void record(struct sim *sim, const struct ff_access *accesses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (ff__recording_add(sim->recording,
-                              (uint64_t)accesses[i].block * FF_BLOCK_PAGES + accesses[i].page))
-            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
+        ff__sim_record(sim, (uint64_t)accesses[i].block * FF_BLOCK_PAGES + accesses[i].page);
 }
 
 /* Answers all accesses that have been gathered. */

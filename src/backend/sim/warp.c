@@ -62,8 +62,8 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__tracker_use(sim, device, page, 1, 1, time);
         else if (device->tracker)
             ff__tracker_use_range(sim, device, page, time);
-        if (sim->recording && ff__recording_add(sim->recording, page))
-            ff__sim_fail(sim, -ENOMEM, "the recording of the future");
+        if (sim->recording)
+            ff__sim_record(sim, page);
         if (touch.remote ? sim->shows_accesses : sim->shows_local)
             ff__access_show(sim, device, sm, &touch);
         if (sim->config->observe)

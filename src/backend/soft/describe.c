@@ -37,6 +37,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .whole_leaves = soft->use_move ? WHOLE_LEAVES : 0,
+        .copies_on_processors = soft->links[FF_TIER_HOST][1].speed.bytes_per_second <= 0,
         .peer_links = memory->tier_count > 2,
         .guests_apart = memory->tier_count > 2,
         .reserves_host = soft->host.fd >= 0,

@@ -151,13 +151,13 @@ static bool knows_costs(const struct ff_view *view, uint32_t tier) {
     return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
 }
 
-/* A link whose costs nobody knows is no link but memory copies. There, forest-plus begins, and only lasting regret takes victims
- * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer faults for the same bytes. */
-static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
-    if (knows_costs(view, tier))
-        ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
-    else
+/* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims from it: it evicts neighbours one
+ * after the other, so that they come back in pairs, with fewer faults for the same bytes. */
+static void start_shares(struct auto_evict *self, const struct ff_view *view) {
+    if (view->copies_on_processors)
         ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
+    else
+        ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
 }
 
 /* Of a dead block's coming back, which is a fault, as a part of a living one's. */
@@ -211,7 +211,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
     if (self->regret.step == 0) { /* the first victims */
-        start_shares(self, view, request->tier);
+        start_shares(self, view);
         self->dead.cost = dead_cost(view, request->tier);
     }
     enum evictor evictor = choose(self, view, request);

@@ -111,10 +111,9 @@ static void change(struct device *device) {
     device->since = 0;
 }
 
-/* Turns until the first trial. A link whose costs nobody knows is no link but memory copies (the software device, unless its
- * link is paced): prefetching takes the time that it saves from the kernels. */
-static uint32_t first_wait(const struct ff_view *view, uint32_t tier) {
-    return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0 ? 1 : LATE;
+/* Turns until the first trial. Where the kernels' processors copy, prefetching takes the time that it saves from the kernels. */
+static uint32_t first_wait(const struct ff_view *view) {
+    return view->copies_on_processors ? LATE : 1;
 }
 
 /* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */
@@ -189,7 +188,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     ff__sparse_launch(&self->sparse, event);
     if (event->begins) {
         if (device->ids == 0)
-            device->wait = first_wait(view, event->tier);
+            device->wait = first_wait(view);
         device->launch = event->launch;
         device->begun_ns = view->now_ns;
         device->recurs = timing_of(self, device, event->launch)->id == event->launch + 1;

@@ -21,8 +21,7 @@ void ff__reserve_arrival(struct ff__reserve *reserve, const struct ff_view *view
     if (arrival->kind != FF_ARRIVAL_ALLOCATED || arrival->tier != reserve->tier)
         return;
     const struct ff_mask *remote = &ff_view_facts(view, arrival->block)->tier[arrival->tier].remote;
-    bool is_link = ff_view_link(view, FF_TIER_HOST, arrival->tier)->bytes_per_second > 0;
-    double latest = is_link && ff_mask_empty(remote) ? 1 : 0;
+    double latest = !view->copies_on_processors && ff_mask_empty(remote) ? 1 : 0;
     reserve->waited_for += WEIGHT * (latest - reserve->waited_for);
 }
 

@@ -41,7 +41,10 @@ static int open_model(struct ff__workload *workload, const struct ff__network *n
                                   &model->program, error);
     if (!status)
         status = ff__placement_make(&model->program, model->iterations, &model->placement, error);
-    return status ? status : make_arrays(workload, error);
+    if (status)
+        return status;
+    workload->peak_by = model->placement.iteration_end[model->placement.iteration_count - 1];
+    return make_arrays(workload, error);
 }
 
 /* ---- actions ---- */

@@ -350,6 +350,7 @@ static int open_program(struct ff__workload *workload, const int64_t *params, en
     const struct ff__array_spec pool = {"pool", program->call.pool.peak};
     if (!status)
         status = ff__model_arrays(workload, &pool, 1, error);
+    workload->peak_by = 1; /* the pool */
     if (!status)
         status = ff__model_keep(workload, program, sizeof *program, error);
     free(program);
