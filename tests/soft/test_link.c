@@ -117,12 +117,12 @@ static void test_device(void **state) {
     }
 }
 
-/* A prefetch that the link needs 20 seconds for is aborted. */
+/* A prefetch that the link needs 3 seconds for is aborted. */
 static void test_close_does_not_wait_for_prefetches(void **state) {
     (void)state;
     FOR_EACH_CONFIG(config, 4 * MB) {
         struct ff_error error;
-        assert_int_equal(ff_config_set(&config, "link", "host=100KB/s", &error), 0);
+        assert_int_equal(ff_config_set(&config, "link", "host=1MB/s,1s", &error), 0);
         struct ff_context *context = open_or_skip(&config);
         unsigned char *data = alloc(context, 2 * MB), content[PAGE] = {1};
         for (size_t i = 0; i < 2 * MB; i += PAGE)
