@@ -149,6 +149,7 @@ void ff__simulate(const struct ff__simulation *simulation, struct ff__simulated 
         ff__workload_close(workload);
     }
     out->good = status == 0;
+    out->cannot = status == -ENOTSUP;
     if (status)
         snprintf(out->reason, sizeof out->reason, "%s",
                  error.message[0] ? error.message : strerror(-status));

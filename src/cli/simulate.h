@@ -39,7 +39,7 @@ struct ff__finding_text {
 };
 
 struct ff__simulated {
-    bool good;
+    bool good, cannot; /* cannot: the system can run no such program; then it is not good */
     char reason[sizeof((struct ff_error *)0)->message]; /* why not */
     struct ff__sim_result result;
     struct ff__sim_result *beside;     /* of each program beside the subject; to be freed */

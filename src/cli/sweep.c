@@ -90,6 +90,11 @@ static void add(double ratio, double *logs, unsigned *count) {
     ++*count;
 }
 
+bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    return !simulated->good && !(simulated->cannot && sweep->by_default);
+}
+
 struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
                                      unsigned budget) {
     double faster = 0, slower = 0;
@@ -154,7 +159,7 @@ static int finish(const struct ff__sweep *sweep, unsigned count) {
     if (status)
         return status;
     for (unsigned i = 0; i < count; i++)
-        failed = failed || !sweep->cells[i].good;
+        failed = failed || ff__sweep_failed(sweep, i);
     return failed ? FF__EXIT_FAILURE : 0;
 }
 

@@ -25,6 +25,7 @@ struct ff__sweep {
     struct ff_trace_info *infos; /* [workload] of traces */
     uint64_t *footprints;        /* [workload] */
     struct ff__words system_names;
+    bool by_default; /* the systems: nobody has asked for those that cannot run a workload */
     struct ff__system *systems, in_memory;
     struct ff__gpu *gpus;
     unsigned gpu_count;
@@ -87,6 +88,9 @@ struct ff__sweep_mean {
 };
 struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
                                      unsigned budget);
+
+/* Whether it should have come to an end. */
+bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell);
 
 /* Time as a multiple of in-memory; NaN if either is missing. */
 double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);

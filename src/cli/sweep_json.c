@@ -112,6 +112,8 @@ static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
         measures = measures_of(sweep, cell);
     json_t *run =
         ff__run_new(&subject, simulated->good ? &measures : NULL, simulated->reason, json_null());
+    if (!simulated->good && !ff__sweep_failed(sweep, cell))
+        ff__json_set(run, "good", json_null());
     if (simulated->good)
         set_counters(run, sweep, cell);
     if (sweep->beside.count > 0 && simulated->good)

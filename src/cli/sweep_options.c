@@ -104,6 +104,7 @@ static int read_systems(const struct ff__options *options, const char *standard,
     struct ff_error error;
     if (policy && ff__policy_load(policy, &error))
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    sweep->by_default = !list;
     if (!list)
         sweep->system_names = existing(standard);
     else if (ff__specs_split(list, &sweep->system_names, &error))

@@ -58,7 +58,8 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
     ff__table_cells(table, place.system_name,
                     place.memory ? ff__size_text(size, place.memory) : "-", NULL);
     if (!simulated->good) {
-        ff__table_cells(table, "failed", "", "", "", "", "", "", sweep->untimed ? NULL : "", NULL);
+        ff__table_cells(table, simulated->cannot ? "cannot run" : "failed", "", "", "", "", "", "",
+                        sweep->untimed ? NULL : "", NULL);
         ff__table_cell(table, "%s", simulated->reason);
         return;
     }

@@ -111,6 +111,19 @@ for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:s
     status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json=bound.json
     bound bound.json
 done
+
+# ---- what a system cannot run is no failure of those who did not ask for it
+
+bulk=pagerank:size=4M,iterations=1,chunk=1024
+status 0 sim $bulk --gpu v100-16g
+has out 'cannot run'
+has out 'analytical kernels have no accesses to record'
+status 1 sim $bulk --gpu v100-16g --systems demand,oracle
+status 0 sim $bulk --gpu v100-16g --json=cannot.json
+json cannot.json true good
+json cannot.json null runs 6 good
+json cannot.json 'analytical kernels have no accesses to record' runs 6 reason
+
 status 0 compare --modelled hotspot:n=256
 for system in in-memory demand nvidia nvidia-1 oracle; do has out "  $system "; done
 

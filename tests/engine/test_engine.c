@@ -5,7 +5,7 @@
 /* ---- conformance ---- */
 
 static unsigned long steps(void) {
-    return scaled_cases(6000, 600);
+    return scaled_cases(4000, 400);
 }
 
 /* Tight memory, several devices, ample memory, memory by leaf; the first two twice, for the same decisions. */

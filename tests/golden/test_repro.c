@@ -144,8 +144,8 @@ static void test_hlsh(void **state) {
     assert_int_equal(ff__repro_published("hlsh", &published), 0);
     cut(published, "programs", "program", programs);
     json_t *program = json_array_get(json_object_get(published, "programs"), 0);
-    json_object_set_new(program, "workload", json_string("streamtriad:size=3M"));
-    json_object_set_new(program, "instructions", json_integer(4718592));
+    json_object_set_new(program, "workload", json_string("streamtriad:size=2M"));
+    json_object_set_new(program, "instructions", json_integer(3145728));
     json_decref(check("hlsh", ff__repro_hlsh_sim, published));
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/child.h"
 
 #define BUDGET (8 * MB)
-#define ROUNDS 3u /* of each scenario in each configuration */
+#define ROUNDS (long_run_repeats() ? 3u : 1u) /* of each scenario in each configuration */
 
 static void wait_for_prefetches(struct ff_context *context, uint64_t pages) {
     uint64_t end = ff__clock_ns() + 100000000u; /* advice need not be followed */

@@ -12,7 +12,10 @@ void ff__sim_fail(struct sim *sim, int status, const char *what) {
     if (sim->failure)
         return;
     sim->failure = status;
-    ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
+    if (status == -ENOTSUP)
+        ff__fail(sim->error, status, "%s", what);
+    else
+        ff__fail(sim->error, status, "the simulation failed: %s: %s", what, strerror(-status));
 }
 
 void ff__sim_record(struct sim *sim, uint64_t page) {
