@@ -1,6 +1,6 @@
-/* buffers COUNT [BYTES]: makes so many buffers of so many bytes (default: 4096), writes each, has a kernel change each, reads each
- * back and checks it. Prints the seconds that it took and the peak of resident memory in MiB. buffers.sh compares it with
- * and without farfault. */
+/* buffers COUNT [BYTES]: makes so many buffers of so many bytes (default: 4096), writes each, has
+ * a kernel change each, reads each back and checks it. Prints the seconds that it took and the
+ * peak of resident memory in MiB. buffers.sh compares it with and without farfault. */
 #include "opencl.h"
 
 #include <stdbool.h>

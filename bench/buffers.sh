@@ -1,6 +1,7 @@
 #!/bin/sh
-# buffers.sh [BUILD [ROUNDS [COUNT MEMORY BYTES..]]]: an OpenCL program with many small buffers, or few large ones, with and without
-# farfault: seconds, their ratio, peak resident memory in MiB. In turns; medians, and the median of the ratios of each turn.
+# buffers.sh [BUILD [ROUNDS [COUNT MEMORY BYTES..]]]: an OpenCL program with many small buffers, or
+# few large ones, with and without farfault: seconds, their ratio, peak resident memory in MiB. In
+# turns; medians, and the median of the ratios of each turn.
 set -eu
 build=$(cd "${1:-build}" && pwd)
 rounds=${2:-9}

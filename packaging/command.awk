@@ -1,4 +1,5 @@
-# The manual page of a command, on standard output, from what its --help says, with no line of that broken.
+# The manual page of a command, on standard output, from what its --help says, with no line of that
+# broken.
 #   also=MACROS awk -v name=PAGE -v summary=TEXT -v version=V -f page.awk -f command.awk
 
 # Literal words in bold, what stands for something in italics.

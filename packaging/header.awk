@@ -1,5 +1,6 @@
-# A manual page of a public header, on standard output: comments become text, declarations stay as they are, the bodies of inline
-# functions are left out.  also=MACROS awk -v header=NAME -v page=NAME -v version=V -f page.awk -f header.awk FILE
+# A manual page of a public header, on standard output: comments become text, declarations stay as
+# they are, the bodies of inline functions are left out.  also=MACROS awk -v header=NAME -v
+# page=NAME -v version=V -f page.awk -f header.awk FILE
 
 # Words of a comment in lines of the page, indented by spaces.
 function say(text, spaces,    n, words, i, line) {
@@ -42,8 +43,9 @@ function trimmed(text) {
     return text
 }
 
-# Prints lines of code so that they fit on the page: each declaration in one line if it can be, and what a line is too short for,
-# a comment after it, above it. Of the variants for several compilers the first stands for all.
+# Prints lines of code so that they fit on the page: each declaration in one line if it can be, and
+# what a line is too short for, a comment after it, above it. Of the variants for several compilers
+# the first stands for all.
 function end_code(    i, text, at, about, name) {
     for (i = 1; i <= lines; i++) {
         text = line[i]

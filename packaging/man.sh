@@ -22,7 +22,8 @@ page() {
             -f "$here/page.awk" -f "$here/command.awk" >"$folder/man1/$name.1"
 }
 
-# see_also NAME: other pages; those of all commands only in farfault(1), of all headers only in those of headers
+# see_also NAME: other pages; those of all commands only in farfault(1), of all headers only in
+# those of headers
 see_also() {
     {
         echo 'farfault (1)'

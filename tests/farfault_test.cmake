@@ -46,8 +46,8 @@ endfunction()
 #               [TIMEOUT seconds] [COST seconds])
 #
 # A word of the command that is the name of a target stands for its file. Labels say what a test needs and is good for:
-#   threads      runs several threads of ours, and if they are those of every managed program, several of the program's, too: these
-#                are what the TSan build builds and runs
+#   threads      runs several threads of ours, and of OpenCL programs those with several threads or
+#                queues of their own: these are what the TSan build builds and runs
 #   userfaultfd  is skipped where this machine does not permit it
 #   move         is skipped where its userfaultfd has no UFFDIO_MOVE
 #   io_uring     is skipped where this machine does not permit it

@@ -1,6 +1,7 @@
-/* needs [userfaultfd] [move] [io_uring] [opencl] -- COMMAND [ARGUMENT...]: becomes the command; or exits with 77 and one line where this
- * machine lacks one of these. It asks the system and not farfault, whose own mistake would look the same; but not for what
- * TEST_HAS names, because scripts/test.sh has asked. */
+/* needs [userfaultfd] [move] [io_uring] [opencl] -- COMMAND [ARGUMENT...]: becomes the command; or
+ * exits with 77 and one line where this machine lacks one of these. It asks the system and not
+ * farfault, whose own mistake would look the same; but not for what TEST_HAS names, because
+ * scripts/test.sh has asked. */
 #include <CL/cl.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>

@@ -64,7 +64,8 @@ enum ff_handler {
                             but system calls that access an absent page fail with EFAULT */
 };
 
-/* One direction of a paced link, 1 MB/s to 1000 TB/s and up to 1 s; all zero: as fast as this machine copies. */
+/* One direction of a paced link, 1 MB/s to 1000 TB/s and up to 1 s; all zero: as fast as this
+ * machine copies. */
 struct ff_link {
     double bytes_per_second;
     uint64_t latency_ns;

@@ -178,8 +178,9 @@ struct ff_view {
     uint64_t allocated;              /* pages of all ranges, wherever they are */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
     uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
-    /* The processors that run the program's kernels also copy what is migrated, as on a software device whose link is not
-     * paced: what a transfer takes, the kernels lack, and nothing is gained by overlapping the two. */
+    /* The processors that run the program's kernels also copy what is migrated, as on a software
+     * device whose link is not paced: what a transfer takes, the kernels lack, and nothing is
+     * gained by overlapping the two. */
     bool copies_on_processors;
     const struct ff_link_cost *links;      /* [from * tier_count + to] */
     const struct ff_lending *lending;      /* [tier] */

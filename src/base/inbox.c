@@ -30,7 +30,8 @@ static uint32_t number_of(const struct ff__inbox *inbox, const void *item) {
     return (uint32_t)((size_t)((const unsigned char *)item - inbox->items) / inbox->item_size);
 }
 
-/* Items leave all at once, so that a newest one that is the same as before has the same ones before it. */
+/* Items leave all at once, so that a newest one that is the same as before has the same ones
+ * before it. */
 void ff__inbox_put(struct ff__inbox *inbox, const void *item) {
     uint32_t number = number_of(inbox, item);
     uint8_t before = __atomic_load_n(&inbox->newest, __ATOMIC_RELAXED);

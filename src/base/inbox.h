@@ -1,7 +1,8 @@
 /* A box for items of several producers, which one consumer at a time empties at once.
  *
- * Nobody ever waits for a producer. One that is interrupted, by a signal or for good, holds nothing but the item
- * that it has claimed. Items are taken in the order in which they were put in. */
+ * Nobody ever waits for a producer. One that is interrupted, by a signal or for good, holds
+ * nothing but the item that it has claimed. Items are taken in the order in which they were put
+ * in. */
 #ifndef FF_BASE_INBOX_H
 #define FF_BASE_INBOX_H
 

@@ -8,7 +8,8 @@
 
 #define CAPACITY_FIRST 64u
 
-/* Room for tables of all capacities up to `capacity`: each is as far from the start as it is large. */
+/* Room for tables of all capacities up to `capacity`: each is as far from the start as it is
+ * large. */
 static size_t room_for(uint32_t capacity, size_t item_size) {
     return 2 * (size_t)capacity * item_size;
 }

@@ -18,9 +18,9 @@ struct ff__map {
     uint32_t room;
 };
 
-/* Before its first use: so many keys at least have room, and nothing is allocated for them later, so
- * that a caller may hold a lock that others need to allocate. It takes no memory before it is used. 0 or -ENOMEM, then
- * the map is to be finished. */
+/* Before its first use: so many keys at least have room, and nothing is allocated for them later,
+ * so that a caller may hold a lock that others need to allocate. It takes no memory before it is
+ * used. 0 or -ENOMEM, then the map is to be finished. */
 int ff__map_reserve(struct ff__map *map, uint32_t limit);
 
 void ff__map_fini(struct ff__map *map);

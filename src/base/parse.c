@@ -21,8 +21,8 @@ static bool is_digit(char character) {
     return character >= '0' && character <= '9';
 }
 
-/* Whether a decimal number begins here. strtold(3) would also take white space, a plus sign, hexadecimal digits and
- * words such as inf, of which nobody means the value that comes out. */
+/* Whether a decimal number begins here. strtold(3) would also take white space, a plus sign,
+ * hexadecimal digits and words such as inf, of which nobody means the value that comes out. */
 static bool begins_number(const char *text) {
     const char *digits = text + (*text == '.');
     return is_digit(*digits) && text[1] != 'x' && text[1] != 'X';

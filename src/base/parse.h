@@ -1,5 +1,6 @@
-/* Reading quantities that people write: decimal numbers, without white space or a plus sign. All return 0 or -EINVAL
- * and leave *out alone on error; what is too small for one unit of the result is an error, too. */
+/* Reading quantities that people write: decimal numbers, without white space or a plus sign. All
+ * return 0 or -EINVAL and leave *out alone on error; what is too small for one unit of the result
+ * is an error, too. */
 #ifndef FF_BASE_PARSE_H
 #define FF_BASE_PARSE_H
 

@@ -1,9 +1,9 @@
 /* Results in a file, so that a long command that was interrupted goes on where it was.
  *
- * A line a result: a checksum, the identity of what made it, its bytes, its key. A line is written at once and
- * believed if its checksum is right, so that one that was cut off by a crash, or by a full disk, counts for nothing, and the next
- * one begins behind it. Several processes may add
- * to one file. */
+ * A line a result: a checksum, the identity of what made it, its bytes, its key. A line is written
+ * at once and believed if its checksum is right, so that one that was cut off by a crash, or by a
+ * full disk, counts for nothing, and the next one begins behind it. Several processes may add to
+ * one file. */
 #ifndef FF_CLI_KEPT_H
 #define FF_CLI_KEPT_H
 

@@ -69,8 +69,9 @@ struct ff__observer {
     void (*copies)(void *user, const struct ff__move *move, const struct ff_mask *pages);
 };
 
-/* News that the program's threads leave without the lock, which costs them system calls. Whoever takes the lock next takes
- * them in before anything else, so that nobody can tell the difference, but for advice that a policy gives meanwhile. */
+/* News that the program's threads leave without the lock, which costs them system calls. Whoever
+ * takes the lock next takes them in before anything else, so that nobody can tell the difference,
+ * but for advice that a policy gives meanwhile. */
 struct ff__news {
     void *user;
     size_t size; /* of a piece; 0: there are none */
@@ -211,12 +212,13 @@ void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                         uint64_t demanded);
 
-/* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for room for the event. */
+/* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for
+ * room for the event. */
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                                uint64_t demanded, uint64_t now_ns);
 
-/* A piece of news about a launch to fill in, and to put into pipeline->inbox; NULL: it has to be told at once, or there is no
- * room for it. */
+/* A piece of news about a launch to fill in, and to put into pipeline->inbox; NULL: it has to be
+ * told at once, or there is no room for it. */
 static inline void *ff__pipeline_claim_news(struct ff__pipeline *pipeline) {
     return __atomic_load_n(&pipeline->is_urgent, __ATOMIC_RELAXED)
                ? NULL

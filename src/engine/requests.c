@@ -108,7 +108,8 @@ static bool is_urgent(const struct ff__engine *engine) {
            ff__queue_room(&engine->events) < engine->events.capacity / 2;
 }
 
-/* The same holds for a policy that has never had anything moved when it was told of one. Samples are of faults. */
+/* The same holds for a policy that has never had anything moved when it was told of one. Samples
+ * are of faults. */
 static bool moves(const struct ff_advice_list *advice) {
     for (uint32_t i = 0; i < advice->count; i++)
         if (advice->items[i].action != FF_SAMPLE)

@@ -42,8 +42,8 @@ static bool apart(const struct span *span, const void *other, size_t size) {
     return !from || from + size <= span->memory || from >= span->memory + span->size;
 }
 
-/* Then nothing that is overwritten has content that would come to the device; and a gate costs more than a small
- * command. */
+/* Then nothing that is overwritten has content that would come to the device; and a gate costs
+ * more than a small command. */
 static bool host_is_empty(struct ff_context *context) {
     struct ff_stats stats;
     ff_stats_read(context, &stats);

@@ -12,8 +12,8 @@
 
 #define KEEP_TYPES "-cl-kernel-arg-info"
 
-/* The program's options and ours, which comes last even if it is among them, so that it can be told apart; NULL: they are
- * to stay as they are. The caller frees it. */
+/* The program's options and ours, which comes last even if it is among them, so that it can be
+ * told apart; NULL: they are to stay as they are. The caller frees it. */
 static char *with_types(const char *options) {
     options = options ? options : "";
     ff__context(); /* which may find that nothing can be managed */

@@ -3,9 +3,9 @@
  * An allocation of 64 KiB or more is a range of the engine, and its first page is the first of a
  * block. Smaller ones share ranges (slab.h). The pipeline's lock guards all of it.
  *
- * To find an allocation takes no lock, which would cost system calls (base/signals.h): what that reads is atomic, and the
- * memory of slabs stays memory of slabs. Of a pointer that another thread frees meanwhile it may say what was or will
- * be there. */
+ * To find an allocation takes no lock, which would cost system calls (base/signals.h): what that
+ * reads is atomic, and the memory of slabs stays memory of slabs. Of a pointer that another thread
+ * frees meanwhile it may say what was or will be there. */
 #ifndef FF_RUNTIME_ALLOCATIONS_H
 #define FF_RUNTIME_ALLOCATIONS_H
 

@@ -24,7 +24,8 @@
 #define LONGEST_NS      UINT64_C(1000000000)
 #define THREADS_MAX     4096
 
-/* Ours: beyond these no link is real, a slip of the finger (a forgotten unit) is likely, and programs would not end. */
+/* Ours: beyond these no link is real, a slip of the finger (a forgotten unit) is likely, and
+ * programs would not end. */
 bool ff__link_is_possible(const struct ff_link *link) {
     return link->bytes_per_second >= 1e6 && link->bytes_per_second <= 1e15 &&
            link->latency_ns <= LONGEST_NS;

@@ -1,7 +1,8 @@
 /* Launches, as the runtime that starts kernels announces them.
  *
- * A launch is not worth system calls, which the lock costs (base/signals.h): unless policies have to hear of it at once, the
- * pipeline is left news of it, which it takes in before the next fault. */
+ * A launch is not worth system calls, which the lock costs (base/signals.h): unless policies have
+ * to hear of it at once, the pipeline is left news of it, which it takes in before the next
+ * fault. */
 #include "runtime/ranges.h"
 
 #include "base/signals.h"
@@ -10,7 +11,8 @@
 
 #define FEW 16u /* operands that need no allocation */
 
-/* A launch as it was announced, copied from memory that may be managed: nothing of it faults any more. */
+/* A launch as it was announced, copied from memory that may be managed: nothing of it faults any
+ * more. */
 struct announced {
     struct ff__launch launch; /* without operands */
     struct ff__moved_name name;
@@ -53,7 +55,8 @@ static void copy_operands(struct announced *it, const void *const *pointers, con
 
 /* ---- taking in; the pipeline's lock is held ---- */
 
-/* The ranges of the kernel's pointers, each with its home on the tier; returns how many there are. */
+/* The ranges of the kernel's pointers, each with its home on the tier; returns how many there
+ * are. */
 static uint32_t find_operands(struct ff_context *context, const struct announced *it,
                               uint32_t kernel, struct ff_operand *operands, uint64_t *pages) {
     const void *const *pointers = it->more ? it->more->pointers : it->pointers;
@@ -105,8 +108,8 @@ struct ff__news ff__context_launch_news(struct ff_context *context) {
 
 /* ---- announcing ---- */
 
-/* A launch that can be left as news; else NULL: with several devices the home of its operands may change, and recordings of
- * touches clear the devices first. */
+/* A launch that can be left as news; else NULL: with several devices the home of its operands may
+ * change, and recordings of touches clear the devices first. */
 static struct announced *claim(struct ff_context *context, size_t operand_count) {
     bool can_wait = !context->recorder && context->config.devices == 1 && operand_count <= FEW;
     struct announced *it = can_wait ? ff__pipeline_claim_news(&context->pipeline) : NULL;

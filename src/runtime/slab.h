@@ -35,7 +35,8 @@ struct ff__slab {
     uint16_t place[FF_BLOCK_PAGES];           /* [page] see slab.c; 0: in none; atomic */
 };
 
-/* The allocation that the page is in, by its first page and their number. False: it is in none. Without the lock. */
+/* The allocation that the page is in, by its first page and their number. False: it is in none.
+ * Without the lock. */
 bool ff__slab_place(const struct ff__slab *slab, uint32_t page, uint32_t *first,
                     uint64_t *page_count);
 

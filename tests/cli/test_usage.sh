@@ -77,8 +77,9 @@ mistake 2 "farfault sim: there is no system 'x'; see farfault list systems" sim 
 mistake 2 'farfault compare: --runs 0: *' compare -n 0 atax
 mistake 2 'farfault run: --json missing/x: No such file or directory' run --json=missing/x -- true
 
-# Whatever option of a command takes a number refuses these, in one line, before anything is run. They come to all
-# options that the help has; the commands share readers, so that one value is enough where the option was met before.
+# Whatever option of a command takes a number refuses these, in one line, before anything is run.
+# They come to all options that the help has; the commands share readers, so that one value is
+# enough where the option was met before.
 nonsense() { # COMMAND NAME ARGUMENT...
     command=$1 name=$2
     shift 2

@@ -5,7 +5,8 @@ set -euo pipefail
 packages=$(cd "$1" && pwd) source=$(cd "$(dirname "$0")/../.." && pwd)
 root=$(mktemp -d)
 
-# Whatever ends this script, nothing stays: first everything of the trial ends, since it would write on.
+# Whatever ends this script, nothing stays: first everything of the trial ends, since it would write
+# on.
 clean() {
     set +e
     trap '' HUP INT PIPE TERM

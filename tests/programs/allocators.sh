@@ -1,5 +1,6 @@
 #!/bin/sh
-# Programs whose malloc() is another than the C library's: jemalloc, mimalloc. Usage: allocators.sh FARFAULT
+# Programs whose malloc() is another than the C library's: jemalloc, mimalloc. Usage: allocators.sh
+# FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 programs=$(dirname "$farfault")/programs

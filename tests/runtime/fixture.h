@@ -53,8 +53,9 @@ static inline bool runs(const struct ff_config *config, const char *system) {
     return strcmp(config->system, system) == 0;
 }
 
-/* Whether a configuration runs in `make test`: the system that moves single pages with either mechanism, others with one
- * each, and one of them with the other handlers; under sanitizers, where all is slow, fewer. Long runs have all. */
+/* Whether a configuration runs in `make test`: the system that moves single pages with either
+ * mechanism, others with one each, and one of them with the other handlers; under sanitizers,
+ * where all is slow, fewer. Long runs have all. */
 static inline bool is_everyday(const struct ff_config *config) {
     bool copies = config->mechanism == FF_MECHANISM_COPY;
     if (config->handler != FF_HANDLER_ADAPTIVE)

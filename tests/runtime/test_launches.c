@@ -1,5 +1,6 @@
-/* Launches and look-ups take locks, and with them system calls, only where they must; what they say is true at
- * once; and nothing is allocated where a lock is held: malloc() may be the program's, and wait for a fault. */
+/* Launches and look-ups take locks, and with them system calls, only where they must; what they
+ * say is true at once; and nothing is allocated where a lock is held: malloc() may be the
+ * program's, and wait for a fault. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -107,7 +108,8 @@ static void test_are_told_at_once(void **state) {
 
 /* ---- what they cost ---- */
 
-/* While nothing has been evicted: later each launch is told at once, so that what it needs comes in time. */
+/* While nothing has been evicted: later each launch is told at once, so that what it needs comes
+ * in time. */
 static void test_need_no_lock(void **state) {
     (void)state;
     static const char *const systems[] = {"demand", "nvidia-1", "keep", "forest"};
@@ -176,7 +178,8 @@ struct named {
     uint8_t strides[FEW + 4];
 };
 
-/* It is read with no lock held: it comes by faults, from the host, where it was written or has been evicted to. */
+/* It is read with no lock held: it comes by faults, from the host, where it was written or has
+ * been evicted to. */
 static void name_from_managed_memory(const struct ff_config *config, const void *argument) {
     struct ff_context *context = child_open(config);
     static const size_t counts[] = {1, FEW, 3, FEW + 4};

@@ -151,8 +151,9 @@ static bool knows_costs(const struct ff_view *view, uint32_t tier) {
     return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
 }
 
-/* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims from it: it evicts neighbours one
- * after the other, so that they come back in pairs, with fewer faults for the same bytes. */
+/* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims
+ * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer
+ * faults for the same bytes. */
 static void start_shares(struct auto_evict *self, const struct ff_view *view) {
     if (view->copies_on_processors)
         ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);

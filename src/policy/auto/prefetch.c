@@ -111,7 +111,8 @@ static void change(struct device *device) {
     device->since = 0;
 }
 
-/* Turns until the first trial. Where the kernels' processors copy, prefetching takes the time that it saves from the kernels. */
+/* Turns until the first trial. Where the kernels' processors copy, prefetching takes the time that
+ * it saves from the kernels. */
 static uint32_t first_wait(const struct ff_view *view) {
     return view->copies_on_processors ? LATE : 1;
 }
