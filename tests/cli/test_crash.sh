@@ -144,13 +144,14 @@ crash '' 'a.json a.csv' "$farfault" sim stream:size=1M --systems nvidia --gpu gt
 
 follow='' # the program is killed with farfault, but not counted
 crash '' run.json "$farfault" run --quiet --json=run.json -- ../programs/atax
-follow=-f
 
 # A comparison is the same but for its times.
 is_json() {
     "$json_get" "$1" farfault
 }
-[ -z "$repeats" ] || crash is_json a.json "$farfault" compare --runs 1 --systems demand --memory 64M --json=a.json atax
+crash is_json a.json "$farfault" compare --runs 1 --systems demand --memory 64M --json=a.json atax
+
+follow=-f
 
 "$farfault" train nw:n=256 --steps 5 --output earlier/m.model >out
 crash '' m.model "$farfault" train nw:n=256 --steps 10 --output m.model
