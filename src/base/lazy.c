@@ -28,6 +28,13 @@ void *ff__lazy_map(size_t size) {
     return array;
 }
 
+void *ff__lazy_map_dense(size_t size) {
+    void *array = ff__lazy_map(size);
+    if (array)
+        madvise(array, size, MADV_HUGEPAGE);
+    return array;
+}
+
 void ff__lazy_unmap(void *array, size_t size) {
     if (array)
         munmap(array, size ? size : 1);

@@ -37,7 +37,7 @@ struct sm {
     uint64_t *heap; /* ready << 8 | slot, smallest first */
     uint32_t heap_count;
     struct warp *warps;               /* [slot] */
-    uint64_t *tlb;                    /* [set][way], most recent first */
+    uint64_t *tlb;                    /* [set][way], most recent first; of the device's tlbs */
     uint32_t *cta_warps;              /* [cta slot] warps that have not ended; 0: free */
     uint16_t *free_slots;             /* stack */
     uint32_t free_count, ctas, ended; /* warps that have ended and keep their places */
@@ -99,6 +99,7 @@ struct device {
     /* faults */
     uint32_t *waiters;  /* [block] first wait + 1 */
     struct wait *waits; /* [WARP_WAITS][SM * warps + slot] */
+    uint64_t *tlbs;     /* [SM][TLB set][way]; 0: empty */
     struct fault_buffer buffer;
     struct batch batch;
     struct ff__queue advice; /* struct ff_advice: prefetches to come */

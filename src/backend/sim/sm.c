@@ -10,20 +10,31 @@
 
 /* ---- making ---- */
 
-static int sm_init(const struct sim *sim, struct sm *sm) {
+/* `tlb` is the device's to free. */
+static int sm_init(const struct sim *sim, struct sm *sm, uint64_t *tlb) {
     uint32_t warps = sim->warps_per_sm;
     sm->warps = calloc(warps, sizeof *sm->warps);
     sm->heap = calloc(warps, sizeof *sm->heap);
     sm->free_slots = calloc(warps, sizeof *sm->free_slots);
     sm->cta_warps = calloc(sim->ctas_per_sm, sizeof *sm->cta_warps);
-    size_t ways = (size_t)sim->tlb_sets * TLB_WAYS;
-    sm->tlb = aligned_alloc(64, ways * sizeof *sm->tlb);
-    if (!sm->warps || !sm->heap || !sm->free_slots || !sm->cta_warps || !sm->tlb)
+    sm->tlb = tlb;
+    if (!sm->warps || !sm->heap || !sm->free_slots || !sm->cta_warps)
         return -ENOMEM;
     for (uint32_t slot = warps; slot > 0; slot--)
         sm->free_slots[sm->free_count++] = (uint16_t)(slot - 1);
-    memset(sm->tlb, 0xFF, ways * sizeof *sm->tlb);
     return 0;
+}
+
+static size_t waits_size(const struct sim *sim) {
+    return (size_t)sim->gpu->sms * sim->warps_per_sm * WARP_WAITS * sizeof(struct wait);
+}
+
+static size_t tlb_entries(const struct sim *sim) {
+    return (size_t)sim->tlb_sets * TLB_WAYS;
+}
+
+static size_t tlbs_size(const struct sim *sim) {
+    return sim->gpu->sms * tlb_entries(sim) * sizeof(uint64_t);
 }
 
 int ff__sms_init(struct sim *sim, struct device *device) {
@@ -31,15 +42,15 @@ int ff__sms_init(struct sim *sim, struct device *device) {
     device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
     device->buffer.pending = ff__lazy_map(blocks * sizeof *device->buffer.pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
-    device->waits =
-        calloc((size_t)sim->gpu->sms * sim->warps_per_sm * WARP_WAITS, sizeof *device->waits);
+    device->waits = ff__lazy_map_dense(waits_size(sim));
+    device->tlbs = ff__lazy_map_dense(tlbs_size(sim));
     device->accesses = calloc(FF__ACCESSES_MAX, sizeof *device->accesses);
     int status = device->sms && device->buffer.pending && device->waiters && device->waits &&
-                         device->accesses
+                         device->tlbs && device->accesses
                      ? 0
                      : -ENOMEM;
     for (uint32_t i = 0; i < sim->gpu->sms && !status; i++)
-        status = sm_init(sim, &device->sms[i]);
+        status = sm_init(sim, &device->sms[i], device->tlbs + i * tlb_entries(sim));
     return status;
 }
 
@@ -50,11 +61,11 @@ void ff__sms_fini(struct sim *sim, struct device *device) {
         free(device->sms[i].heap);
         free(device->sms[i].free_slots);
         free(device->sms[i].cta_warps);
-        free(device->sms[i].tlb);
     }
     free(device->sms);
     free(device->accesses);
-    free(device->waits);
+    ff__lazy_unmap(device->waits, waits_size(sim));
+    ff__lazy_unmap(device->tlbs, tlbs_size(sim));
     ff__lazy_unmap(device->buffer.pending, blocks * sizeof *device->buffer.pending);
     ff__lazy_unmap(device->waiters, blocks * sizeof *device->waiters);
 }

@@ -4,7 +4,8 @@
 
 #include "backend/sim/internal.h"
 
-/* An entry: page << 35 | generation << 1 | may be written without further ado */
+/* An entry: page << 35 | generation << 1 | may be written without further ado. Never 0, as launches are
+ * counted from 1. */
 #define TLB_GENERATION_BITS 34u
 #define TLB_WRITABLE        UINT64_C(1)
 
