@@ -11,9 +11,16 @@
  * zeros are soon written. */
 #define GIVE_BACK ((size_t)256 << 10)
 
+/* A multiple of large pages is mapped where such pages start. */
+#define LARGE ((size_t)2 << 20)
+
+static size_t mapped(size_t size) {
+    size_t unit = size < LARGE / 4 || size > SIZE_MAX - LARGE ? 1 : LARGE;
+    return size == 0 ? 1 : (size + unit - 1) / unit * unit;
+}
+
 void *ff__lazy_map(size_t size) {
-    if (size == 0)
-        size = 1;
+    size = mapped(size);
     /* without access at first: a program that locks all memory it will ever have (mlockall) would have
      * the whole of it allocated */
     void *array = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -31,13 +38,13 @@ void *ff__lazy_map(size_t size) {
 void *ff__lazy_map_dense(size_t size) {
     void *array = ff__lazy_map(size);
     if (array)
-        madvise(array, size, MADV_HUGEPAGE);
+        madvise(array, mapped(size), MADV_HUGEPAGE);
     return array;
 }
 
 void ff__lazy_unmap(void *array, size_t size) {
     if (array)
-        munmap(array, size ? size : 1);
+        munmap(array, mapped(size));
 }
 
 void ff__lazy_clear(void *part, size_t size) {
