@@ -1,8 +1,8 @@
 #!/bin/sh
-# share.sh [BUILD [ROUNDS [PART..]]]: programs that share devices through a broker; the tables of docs/results/huvm.md,
-# "Live". Parts: one (a program with an idle neighbour), yielder, two (harvesters); all of them if none is named. Links are
-# paced, or as fast as memory copies with PACED=no. Kinds of runs take turns, so that a busy machine slows all of them;
-# medians of ROUNDS.
+# share.sh [BUILD [ROUNDS [PART..]]]: programs that share devices through a broker; the tables of
+# docs/results/huvm-live.md. Parts: one (a program with an idle neighbour), yielder, two
+# (harvesters); all of them if none is named. Links are paced, or as fast as memory copies with
+# PACED=no. Kinds of runs take turns, so that a busy machine slows all of them; medians of ROUNDS.
 set -eu
 build=$(cd "${1:-build}" && pwd)
 rounds=${2:-5}

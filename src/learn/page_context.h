@@ -6,7 +6,7 @@
  *   - the PCs of the last 16, or 30, and the last 8, or 16, distances in the array that will be accessed: other arrays that a
  *     program walks over at another speed do not disturb these. Which array that will be is itself predicted, from the PCs;
  *   - the last 2, or 8, tokens and the page.
- * Measured on streams of the paper's programs: docs/results/hlsh.md. */
+ * Measured on streams of the paper's programs: docs/results/context.md. */
 #ifndef FF_LEARN_PAGE_CONTEXT_H
 #define FF_LEARN_PAGE_CONTEXT_H
 
