@@ -3,8 +3,7 @@
 #define FF_CLI_RESULT_H
 
 #include "cli/trial.h"
-
-#define FF__RUNS_MAX 99u
+#include "runtime/options.h"
 
 struct ff__result {
     unsigned count;                        /* runs that were good */
