@@ -68,7 +68,6 @@ static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16"};
 struct run {
     char *workload, *system;
     enum kind kind;
-    struct ff__system parsed;
     struct ff__simulated simulated;
 };
 
@@ -125,15 +124,12 @@ static void run_job(void *self, unsigned index) {
     const struct ff__simulation simulation = {
         .subject = {run->workload, false, work->seed},
         .gpu = is_on_host_gpu(run->kind) ? &work->host_gpu : &work->gpu,
-        .system = &run->parsed,
+        .system = run->system,
         .memory = FF__DEEPUM_MEMORY,
         .devices = 1,
     };
-    struct ff_error error;
     if (!kinds[run->kind].system)
         run_lms(work, run);
-    else if (ff__system_parse(run->system, &run->parsed, &error))
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
     else
         ff__simulate(&simulation, &run->simulated);
 }

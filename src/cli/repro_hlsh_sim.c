@@ -88,7 +88,6 @@ struct run {
     const json_t *program; /* the published row */
     enum column column;
     char *name;
-    struct ff__system system;
     struct ff__simulated simulated;
 };
 
@@ -235,18 +234,14 @@ static void plan_runs(struct work *work, const json_t *programs) {
 static void run_job(void *self, unsigned index) {
     struct work *work = self;
     struct run *run = &work->runs[index];
-    struct ff_error error;
     const struct ff__simulation simulation = {
         .subject = {workload_of(work, run->program), false, work->seed},
         .instructions = limit_of(work, run->program),
         .gpu = &work->gpu,
-        .system = &run->system,
+        .system = run->name,
         .devices = 1,
     };
-    if (ff__system_parse(run->name, &run->system, &error))
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
-    else
-        ff__simulate(&simulation, &run->simulated);
+    ff__simulate(&simulation, &run->simulated);
 }
 
 /* The model's file has another name each time. */

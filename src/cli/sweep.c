@@ -122,7 +122,7 @@ static void run_cell(void *self, unsigned cell) {
     const struct ff__simulation simulation = {
         .subject = {sweep->workloads.items[place.workload], sweep->traces, sweep->seed},
         .gpu = &sweep->gpus[place.gpu],
-        .system = in_memory ? &sweep->in_memory : &sweep->systems[place.system],
+        .system = in_memory ? FF__SYSTEM_IN_MEMORY : place.system_name,
         .memory = place.memory,
         .devices = sweep->devices,
         .machine = sweep->machine,
@@ -193,7 +193,6 @@ void ff__sweep_free(struct ff__sweep *sweep) {
     free(sweep->cells);
     free(sweep->infos);
     free(sweep->footprints);
-    free(sweep->systems);
     free(sweep->gpus);
     free(sweep->machine);
     ff__words_free(&sweep->beside);

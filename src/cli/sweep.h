@@ -26,7 +26,6 @@ struct ff__sweep {
     uint64_t *footprints;        /* [workload] */
     struct ff__words system_names;
     bool by_default; /* the systems: nobody has asked for those that cannot run a workload */
-    struct ff__system *systems, in_memory;
     struct ff__gpu *gpus;
     unsigned gpu_count;
     struct ff__budget *budgets;

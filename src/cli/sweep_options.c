@@ -2,7 +2,6 @@
 #include "cli/sweep.h"
 
 #include "cli/cli.h"
-#include "cli/compare.h"
 #include "cli/find.h"
 #include "cli/specs.h"
 
@@ -22,15 +21,17 @@ static bool swaps_tensors(const char *name) {
     return strcmp(name, "lms") == 0 || strcmp(name, "lms-mod") == 0;
 }
 
-static int read_system(const char *name, struct ff__system *out) {
+static int check_system(const char *name) {
     struct ff_error error;
+    struct ff__system system;
     if (swaps_tensors(name))
         return ff__complain(FF__EXIT_USAGE,
                             "%s swaps the tensors of networks and no pages: farfault repro deepum "
                             "runs it beside the others",
                             name);
-    return ff__system_parse(name, out, &error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
-                                               : 0;
+    return ff__system_parse(name, &system, &error)
+               ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
+               : 0;
 }
 
 static int read_systems(const struct ff__options *options, struct ff__sweep *sweep) {
@@ -42,10 +43,9 @@ static int read_systems(const struct ff__options *options, struct ff__sweep *swe
     if (ff__specs_split(ff__options_text(options, FF__OPTION_SYSTEMS), &sweep->system_names,
                         &error))
         return ff__options_complain(options, FF__OPTION_SYSTEMS, error.message);
-    sweep->systems = ff__must(calloc(sweep->system_names.count + 1, sizeof *sweep->systems));
-    int status = read_system(FF__SYSTEM_IN_MEMORY, &sweep->in_memory);
+    int status = 0;
     for (unsigned i = 0; i < sweep->system_names.count && !status; i++)
-        status = read_system(sweep->system_names.items[i], &sweep->systems[i]);
+        status = check_system(sweep->system_names.items[i]);
     return status;
 }
 
