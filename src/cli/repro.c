@@ -80,20 +80,18 @@ bool ff__repro_has_word(const char *list, const char *word) {
 }
 
 static void summarize(json_t *table) {
-    double paper = 0, ours = 0;
-    unsigned count = 0;
+    struct ff__mean paper = {0}, ours = {0};
     size_t i;
     json_t *row, *summary = ff__must(json_object());
     json_array_foreach(json_object_get(table, "rows"), i, row) {
         double theirs = ff__repro_number(row, "paper"), mine = ff__repro_number(row, "ours");
         if (!(theirs > 0) || !(mine > 0))
             continue;
-        paper += log(theirs);
-        ours += log(mine);
-        count++;
+        ff__mean_add(&paper, theirs);
+        ff__mean_add(&ours, mine);
     }
-    ff__json_set(summary, "paper", ff__json_number(count ? exp(paper / count) : (double)NAN));
-    ff__json_set(summary, "ours", ff__json_number(count ? exp(ours / count) : (double)NAN));
+    ff__json_set(summary, "paper", ff__json_number(ff__mean_value(&paper)));
+    ff__json_set(summary, "ours", ff__json_number(ff__mean_value(&ours)));
     ff__json_set(table, "summary", summary);
 }
 

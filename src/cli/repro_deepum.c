@@ -233,12 +233,12 @@ static void speedup(const struct work *work, const struct ff__repro_plan *plan, 
 /* Geometric mean over all configurations. */
 static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind base,
                      enum kind kind) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     size_t i;
-    json_t *config, *configs = json_object_get(plan->published, "configs");
-    json_array_foreach(configs, i, config) logs +=
-        log(seconds_of(run_of(work, config, base)) / seconds_of(run_of(work, config, kind)));
-    return exp(logs / (double)json_array_size(configs));
+    json_t *config;
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__mean_add(
+        &mean, seconds_of(run_of(work, config, base)) / seconds_of(run_of(work, config, kind)));
+    return ff__mean_value(&mean);
 }
 
 /* Figure 10: the paper's three steps, against UM. */
@@ -253,11 +253,11 @@ static void ablation(const struct work *work, const struct ff__repro_plan *plan,
 
 /* Geometric mean over the swept configurations of one system against another. */
 static double against(const struct work *work, const char *base, const char *system) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     for (size_t i = 0; i < sizeof swept / sizeof swept[0]; i++)
-        logs += log(seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
-                    seconds_of(find_run(work, swept[i], DEEPUM_ALL, system)));
-    return exp(logs / (double)(sizeof swept / sizeof swept[0]));
+        ff__mean_add(&mean, seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
+                                seconds_of(find_run(work, swept[i], DEEPUM_ALL, system)));
+    return ff__mean_value(&mean);
 }
 
 static char *degree_system(const json_t *degree) {

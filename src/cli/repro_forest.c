@@ -300,7 +300,7 @@ static void fill_table(const struct work *work, const json_t *table, json_t *out
     const struct metric *metric = metric_of(work, table);
     const json_t *subjects = subjects_of(work, table), *subject;
     struct share all = {0, 0};
-    double logs = 0;
+    struct ff__mean mean = {0};
     size_t i;
     json_array_foreach(subjects, i, subject) {
         const char *workload = ff__repro_text(subject, "workload"), *label = NULL;
@@ -313,12 +313,12 @@ static void fill_table(const struct work *work, const json_t *table, json_t *out
         char *name = ff__text(label ? "%s (%s)" : "%s", ff__repro_text(subject, "program"), label);
         ff__repro_row(out, name, (double)NAN, quotient(share));
         free(name);
-        logs += log(quotient(share));
+        ff__mean_add(&mean, quotient(share));
         all.part += share.part;
         all.whole += share.whole;
     }
     ff__repro_row(out, "all programs", ff__repro_number(table, "paper"),
-                  metric->sums ? quotient(all) : exp(logs / (double)json_array_size(subjects)));
+                  metric->sums ? quotient(all) : ff__mean_value(&mean));
 }
 
 static void make_table(const struct work *work, const json_t *table, json_t *tables) {

@@ -392,10 +392,10 @@ static void program_table(const struct work *work, const struct made *made, json
 }
 
 static double geomean(const struct work *work, figure *ours, enum column column) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     for (unsigned i = 0; i < work->programs; i++)
-        logs += log(ours(work, i, column));
-    return exp(logs / work->programs);
+        ff__mean_add(&mean, ours(work, i, column));
+    return ff__mean_value(&mean);
 }
 
 static double mean(const struct work *work, figure *ours, enum column column) {

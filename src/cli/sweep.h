@@ -5,6 +5,7 @@
 #define FF_CLI_SWEEP_H
 
 #include "cli/amount.h"
+#include "cli/mean.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/simulate.h"
