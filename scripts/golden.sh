@@ -8,7 +8,7 @@ build=${BUILD:-build}
 
 case ${1-} in
 "") ;;
---update) export FARFAULT_GOLDEN=update ;;
+--update) export TEST_GOLDEN=update ;;
 *)
     echo "golden.sh: '$1' is none of: --update" >&2
     exit 2

@@ -21,7 +21,7 @@ target_compile_definitions(needs PRIVATE CL_TARGET_OPENCL_VERSION=120)
 target_compile_options(needs PRIVATE -fno-sanitize=all)
 target_link_options(needs PRIVATE -fno-sanitize=all)
 
-# FARFAULT_TEST_WITHOUT takes something away from the machine that a test meets.
+# TEST_WITHOUT takes something away from the machine that a test meets.
 add_executable(without without.c)
 add_library(without_move MODULE without_move.c)
 foreach(target without without_move)

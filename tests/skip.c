@@ -1,5 +1,5 @@
 /* What cmocka's skip() does in our tests: linked with --wrap=_skip. A case that skips leaves its test's status 0, so
- * where FARFAULT_FORBID_SKIPS=1 it has to fail here; tests/run.sh does the same for whole tests. */
+ * where TEST_FORBID_SKIPS=1 it has to fail here; tests/run.sh does the same for whole tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@ void __real__skip(const char *file, int line);
 void __wrap__skip(const char *file, int line);
 
 void __wrap__skip(const char *file, int line) {
-    const char *forbidden = getenv("FARFAULT_FORBID_SKIPS");
+    const char *forbidden = getenv("TEST_FORBID_SKIPS");
     if (forbidden && strcmp(forbidden, "1") == 0) {
-        print_error("%s:%d: skipped, which FARFAULT_FORBID_SKIPS=1 forbids\n", file, line);
+        print_error("%s:%d: skipped, which TEST_FORBID_SKIPS=1 forbids\n", file, line);
         _fail(file, line);
     }
     __real__skip(file, line);

@@ -9,7 +9,7 @@ bad=0
 expect() {
     expected=$1 forbid=$2
     shift 2
-    FARFAULT_FORBID_SKIPS=$forbid "$run" "$@" >/dev/null 2>&1
+    TEST_FORBID_SKIPS=$forbid "$run" "$@" >/dev/null 2>&1
     got=$?
     [ $got = "$expected" ] || { echo "FORBID_SKIPS=$forbid run.sh $*: status $got, not $expected"; bad=1; }
 }
@@ -26,12 +26,12 @@ expect 1 1 sh -c 'exit 77'
 
 # lacking STATUS WHAT COMMAND...: of the command on a machine without this
 lacking() {
-    expected=$1 FARFAULT_TEST_WITHOUT=$2
+    expected=$1 TEST_WITHOUT=$2
     shift 2
-    export FARFAULT_TEST_WITHOUT
+    export TEST_WITHOUT
     "$without" "$library" "$@" >/dev/null 2>&1
     got=$?
-    [ $got = "$expected" ] || { echo "without $FARFAULT_TEST_WITHOUT: $*: status $got, not $expected"; bad=1; }
+    [ $got = "$expected" ] || { echo "without $TEST_WITHOUT: $*: status $got, not $expected"; bad=1; }
 }
 lacking 4 '' /bin/sh -c 'exit 4'
 lacking 2 wings /bin/true

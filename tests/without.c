@@ -1,4 +1,4 @@
-/* without LIBRARY COMMAND [ARGUMENT...]: becomes the command, on a machine that lacks what FARFAULT_TEST_WITHOUT names, separated
+/* without LIBRARY COMMAND [ARGUMENT...]: becomes the command, on a machine that lacks what TEST_WITHOUT names, separated
  * by commas:
  *   huge_pages  the kernel gives no process from here on transparent huge pages
  *   io_uring    io_uring_setup(2) is not permitted, as in most containers
@@ -51,7 +51,7 @@ static bool take_away(const char *what, const char *library) {
 }
 
 int main(int argc, char **argv) {
-    const char *given = getenv("FARFAULT_TEST_WITHOUT");
+    const char *given = getenv("TEST_WITHOUT");
     char list[256];
     snprintf(list, sizeof list, "%s", given ? given : "");
     if (argc < 3) {
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     }
     for (char *rest = list, *what; (what = strsep(&rest, ","));) {
         if (*what && !take_away(what, argv[1])) {
-            fprintf(stderr, "FARFAULT_TEST_WITHOUT: %s: %s\n", what, strerror(errno));
+            fprintf(stderr, "TEST_WITHOUT: %s: %s\n", what, strerror(errno));
             return EXIT_USAGE;
         }
     }

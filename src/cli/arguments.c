@@ -13,8 +13,6 @@ static void offer_options(const struct argp *argp, struct ff__nearest *nearest) 
     for (; option && (option->name || option->key || option->doc); option++)
         if (option->name)
             ff__nearest_offer(nearest, option->name);
-    for (const struct argp_child *child = argp->children; child && child->argp; child++)
-        offer_options(child->argp, nearest);
 }
 
 /* `message` is what getopt(3) wrote. It does not say what would be right, so that is added. */
@@ -49,19 +47,7 @@ static error_t take_help(int key, char *argument, struct argp_state *state) {
 static const struct argp_option help_options[] = {{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, {0}};
 static const struct argp help_argp = {.options = help_options, .parser = take_help};
 
-#define CHILDREN_MAX 4u
-
-/* The same with -h. Its children stay in their places, in which they get their inputs. */
-static struct argp with_help(const struct argp *argp, struct argp_child children[CHILDREN_MAX]) {
-    struct argp all = *argp;
-    unsigned count = 0;
-    for (; argp->children && argp->children[count].argp && count < CHILDREN_MAX - 2; count++)
-        children[count] = argp->children[count];
-    children[count++] = (struct argp_child){&help_argp, 0, NULL, 0};
-    children[count] = (struct argp_child){NULL, 0, NULL, 0};
-    all.children = children;
-    return all;
-}
+static const struct argp_child help_child[] = {{&help_argp, 0, NULL, 0}, {0}};
 
 /* Parses with what getopt writes to stderr kept in *message. */
 static error_t parse_quietly(const struct argp *argp, int argc, char **argv, unsigned flags,
@@ -84,8 +70,8 @@ static error_t parse_quietly(const struct argp *argp, int argc, char **argv, uns
 
 int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                         void *input) {
-    struct argp_child children[CHILDREN_MAX];
-    const struct argp all = with_help(argp, children);
+    struct argp all = *argp;
+    all.children = help_child;
     program_invocation_name = argv[0];
     char *message = NULL;
     error_t status = parse_quietly(&all, argc, argv, flags, input, &message);

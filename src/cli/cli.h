@@ -26,19 +26,22 @@ const char *ff__complaint(void);
 int ff__arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                         void *input);
 
-/* The sub-commands; each returns an exit status. */
-int ff__run(int argc, char **argv);
-int ff__compare(int argc, char **argv);
-int ff__list(int argc, char **argv);
-int ff__sim(int argc, char **argv);
-int ff__replay(int argc, char **argv);
-int ff__repro(int argc, char **argv);
-int ff__record(int argc, char **argv);
-int ff__probe(int argc, char **argv);
-int ff__import(int argc, char **argv);
-int ff__export(int argc, char **argv);
-int ff__train(int argc, char **argv);
-int ff__predict(int argc, char **argv);
-int ff__top(int argc, char **argv);
+/* The sub-commands. */
+struct ff__options;
+enum ff__command_id {
+#define FF_COMMAND(ID, name, summary) FF__COMMAND_##ID,
+#include "cli/commands.def"
+};
+
+struct ff__command {
+    enum ff__command_id id;
+    const char *arguments; /* what follows the options, for the help; NULL: nothing */
+    const char *help;      /* before the options and, after "\v", behind them */
+    int (*run)(struct ff__options *options); /* returns an exit status */
+    unsigned flags;                          /* of argp_parse() */
+};
+
+#define FF_COMMAND(ID, name, summary) extern const struct ff__command ff__command_##name;
+#include "cli/commands.def"
 
 #endif

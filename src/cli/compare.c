@@ -1,7 +1,6 @@
 /* farfault compare: the same programs under several systems. */
 #include "cli/compare.h"
 
-#include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/options.h"
@@ -10,49 +9,11 @@
 #include "cli/sweep.h"
 #include "report/progress.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What everybody has, what one parameter or one line gives, and ours. */
-#define SYSTEMS_APART(c)                                                                           \
-    "demand" c "nvidia" c "nvidia-1" c "nvidia-random" c "keep" c "specforest-plus" c              \
-    "deepum-far" c "auto"
-#define SYSTEMS SYSTEMS_APART(",")
-
-static const struct argp_option compare_options[] = {
-    SHORT_OPTION(
-        "systems", 's', "NAME[,..]",
-        "what to compare (default: " SYSTEMS_APART(", ") "); a system may have parameters: "
-                                                         "nvidia:threshold=25,demand"),
-    SHORT_OPTION("memory", 'm', "SIZE|SHARE%[,..]",
-                 "memory of each device, in bytes or as a share of each program's footprint; "
-                 "several are all tried (default: 66%)"),
-    OPTION("size", SIZE, "SIZE", "total bytes of a bundled program's data (default: 256M)"),
-    SHORT_OPTION("runs", 'n', "N",
-                 "runs of each system, alternating; medians are shown (default: 3)"),
-    JSON_OPTION("write all results to this file; without one, to standard output, in place of the "
-                "tables"),
-    {NULL, 0, NULL, 0, "Programs and results:", FF__GROUP_RESULTS},
-    CSV_OPTION,
-    SHORT_OPTION("programs", 'p', "all|NAME[,..]",
-                 "bundled programs (default: all, if nothing else is named)"),
-    OPTION("same-output", SAME_OUTPUT, NULL,
-           "what a command prints on standard output must be the same in every run"),
-    OPTION("bound", BOUND, NULL, "also show the lower bound (one slow run more)"),
-    SHORT_OPTION("timeout", 't', "TIME", "stop a run that takes longer, such as 60s"),
-    {NULL, 0, NULL, 0, "Simulated runs of workloads:", FF__GROUP_MODELLED},
-    SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]", "on these modelled devices"),
-    OPTION("modelled", MODELLED, NULL, "as --gpu, with the default device"),
-    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "the footprint as a share of the memory, such as 110%"),
-    SHORT_OPTION("jobs", 'j', "N", "how many run at the same time"),
-    {0},
-};
 
 static const char help[] =
     "Runs OpenCL programs without farfault (plain), fully resident in device memory (in-memory), "
@@ -67,8 +28,8 @@ static const char help[] =
     "shell, in quotes, with a space or a slash in it. Bundled programs check their results; of a "
     "command the exit status counts, and with --same-output what it prints. Each program is run "
     "once beforehand, to learn its footprint and to have its kernels compiled. Every option can "
-    "also be set in the environment, --memory as FARFAULT_MEMORY and so on (--host: "
-    "FARFAULT_HOST_FILE); the command line wins.\n"
+    "also be set in the environment, --memory as FARFAULT_MEMORY and so on; the "
+    "command line wins.\n"
     "\n"
     "With --bound, two lines more are below each program's systems. No run can take less time or "
     "move less than the lower bound, whatever the order in which its threads touch pages. The "
@@ -78,7 +39,7 @@ static const char help[] =
 
 struct work {
     struct ff__comparison comparison;
-    struct ff__options options;
+    struct ff__options *options;
     struct ff_config config;
     struct ff__progress progress;
     char preload[PATH_MAX];
@@ -90,11 +51,10 @@ struct work {
 /* ---- options ---- */
 
 static int read_systems(struct work *work) {
-    const char *list = work->options.text[FF__OPTION_SYSTEMS];
     struct ff__words *systems = &work->comparison.systems;
     struct ff_error error;
-    if (ff__specs_split(list ? list : SYSTEMS, systems, &error))
-        return ff__options_complain(&work->options, FF__OPTION_SYSTEMS, error.message);
+    if (ff__specs_split(ff__options_text(work->options, FF__OPTION_SYSTEMS), systems, &error))
+        return ff__options_complain(work->options, FF__OPTION_SYSTEMS, error.message);
     int status = 0;
     for (unsigned i = 0; i < systems->count && !status; i++) {
         work->config.system = systems->items[i];
@@ -105,13 +65,12 @@ static int read_systems(struct work *work) {
 
 static int read_amounts(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
-    const char *list = work->options.text[FF__OPTION_MEMORY];
-    comparison->amount_texts = ff__words_split(list ? list : "66%");
+    comparison->amount_texts = ff__words_split(ff__options_text(work->options, FF__OPTION_MEMORY));
     unsigned count = comparison->amount_texts.count;
     comparison->amounts = ff__must(calloc(count, sizeof *comparison->amounts));
     for (unsigned i = 0; i < count; i++)
         if (ff__amount_parse(comparison->amount_texts.items[i], &comparison->amounts[i]))
-            return ff__options_complain(&work->options, FF__OPTION_MEMORY,
+            return ff__options_complain(work->options, FF__OPTION_MEMORY,
                                         count > 1 ? "each " FF__AMOUNT_EXPECTED
                                                   : FF__AMOUNT_EXPECTED);
     return 0;
@@ -119,7 +78,7 @@ static int read_amounts(struct work *work) {
 
 static int read_programs(struct work *work) {
     struct ff__programs *programs = &work->comparison.programs;
-    const struct ff__options *options = &work->options;
+    const struct ff__options *options = work->options;
     const char *list = options->text[FF__OPTION_PROGRAMS];
     if (!list && options->word_count == 0)
         list = "all";
@@ -130,28 +89,21 @@ static int read_programs(struct work *work) {
 }
 
 static int read_quantities(struct work *work) {
-    const struct ff__options *options = &work->options;
-    const char *size = options->text[FF__OPTION_SIZE], *limit = options->text[FF__OPTION_TIMEOUT];
-    work->size = UINT64_C(256) << 20;
-    work->comparison.runs = 3;
-    if (size && (ff__parse_size(size, &work->size) || work->size == 0))
-        return ff__options_complain(options, FF__OPTION_SIZE, "must be a size, such as 256M");
-    if (limit && (ff__parse_ns(limit, &work->limit_ns) || work->limit_ns == 0))
-        return ff__options_complain(options, FF__OPTION_TIMEOUT, "must be a time, such as 60s");
-    int status = ff__options_flag(options, FF__OPTION_SAME_OUTPUT, &work->comparison.same_output);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_BOUND, &work->comparison.bound);
-    if (!status && work->comparison.bound && work->config.devices > 1)
-        status = ff__options_complain(options, FF__OPTION_BOUND, "is for one device");
-    if (status)
-        return status;
-    return ff__options_number(options, FF__OPTION_RUNS, 1, FF__RUNS_MAX, &work->comparison.runs);
+    const uint64_t *number = work->options->number;
+    work->size = number[FF__OPTION_SIZE];
+    work->limit_ns = number[FF__OPTION_TIMEOUT];
+    work->comparison.runs = (unsigned)number[FF__OPTION_RUNS];
+    work->comparison.same_output = number[FF__OPTION_SAME_OUTPUT];
+    work->comparison.bound = number[FF__OPTION_BOUND];
+    if (work->comparison.bound && work->config.devices > 1)
+        return ff__options_complain(work->options, FF__OPTION_BOUND, "is for one device");
+    return 0;
 }
 
 static int read_options(struct work *work) {
     int (*const steps[])(struct work *) = {read_quantities, read_systems, read_amounts,
                                            read_programs};
-    int status = ff__options_apply(&work->options, &work->config);
+    int status = ff__options_apply(work->options, &work->config);
     for (unsigned i = 0; i < sizeof steps / sizeof steps[0] && !status; i++)
         status = steps[i](work);
     return status;
@@ -162,11 +114,11 @@ static int read_options(struct work *work) {
 static int probe(struct work *work) {
     struct ff__comparison *comparison = &work->comparison;
     const uint64_t fallback = work->config.memory;
-    int status = ff__outputs_read(&work->options, &work->outputs);
+    int status = ff__outputs_read(work->options, &work->outputs);
     for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
         const struct ff__amount *amount = &comparison->amounts[i];
         work->config.memory = amount->share > 0 ? fallback : amount->bytes;
-        status = ff__probe_device(&work->options, &work->config, comparison->description);
+        status = ff__probe_device(work->options, &work->config, comparison->description);
     }
     if (!status)
         status = ff__find_preload(work->preload);
@@ -367,46 +319,43 @@ static int measure(struct work *work) {
 
 /* ---- modelled ---- */
 
-/* Options of one kind of run that mean nothing to the other. */
-static int refuse_options(const struct ff__options *options, const enum ff__option *refused,
-                          const char *needed) {
-    for (; *refused != FF__OPTIONS; refused++)
-        if (options->text[*refused] && !options->from_environment[*refused])
-            return ff__complain(FF__EXIT_USAGE, "--%s is for %s", ff__option_name(*refused),
-                                needed);
-    return 0;
+static int refuse(const struct ff__options *options, enum ff__option option, const char *needed) {
+    return ff__options_typed(options, option) ? ff__complain(FF__EXIT_USAGE, "--%s is for %s",
+                                                             ff__option_rows[option].name, needed)
+                                              : 0;
 }
 
-static int compare_modelled(const struct ff__options *options) {
-    static const struct ff__sweep_defaults defaults = {SYSTEMS ",oracle", "66%"};
-    static const enum ff__option live[] = {
-        FF__OPTION_SAME_OUTPUT, FF__OPTION_BOUND,     FF__OPTION_PROGRAMS, FF__OPTION_SIZE,
-        FF__OPTION_RUNS,        FF__OPTION_TIMEOUT,   FF__OPTION_LINK,     FF__OPTION_HOST,
-        FF__OPTION_SPIN,        FF__OPTION_MECHANISM, FF__OPTION_HANDLER,  FF__OPTION_DEVICE_TYPE,
-        FF__OPTION_GRANULE,     FF__OPTIONS,
-    };
+static int compare_modelled(struct ff__options *options) {
     struct ff__sweep sweep = {0};
-    int status = refuse_options(options, live, "programs, not for modelled runs");
+    char *systems = ff__text("%s,oracle", options->fallback[FF__OPTION_SYSTEMS]);
+    int status = 0;
+    for (enum ff__option i = 0; i < FF__OPTIONS && !status; i++)
+        if (i != FF__OPTION_MODELLED && !ff__command_has(FF__COMMAND_SIM, i))
+            status = refuse(options, i, "programs, not for modelled runs");
+    options->fallback[FF__OPTION_SYSTEMS] = systems;
     if (!status)
-        status = ff__sweep_read(options, &defaults, false, &sweep);
+        status = ff__sweep_read(options, false, &sweep);
     if (!status)
         status = ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);
+    free(systems);
     return status;
 }
 
 /* Only the command line decides which it is: a variable that names a device is for farfault sim. */
 static bool is_modelled(const struct ff__options *options) {
-    return (options->text[FF__OPTION_GPU] && !options->from_environment[FF__OPTION_GPU]) ||
-           (options->text[FF__OPTION_MODELLED] && !options->from_environment[FF__OPTION_MODELLED]);
+    return ff__options_typed(options, FF__OPTION_GPU) ||
+           (ff__options_typed(options, FF__OPTION_MODELLED) &&
+            options->number[FF__OPTION_MODELLED]);
 }
 
 /* ---- the command ---- */
 
 static int compare_live(struct work *work) {
-    static const enum ff__option modelled[] = {FF__OPTION_OVERSUBSCRIBE, FF__OPTION_JOBS,
-                                               FF__OPTIONS};
-    int status = refuse_options(&work->options, modelled, "modelled runs: give --gpu, too");
+    static const char needed[] = "modelled runs: give --gpu, too";
+    int status = refuse(work->options, FF__OPTION_OVERSUBSCRIBE, needed);
+    if (!status)
+        status = refuse(work->options, FF__OPTION_JOBS, needed);
     if (!status)
         status = read_options(work);
     if (!status)
@@ -429,22 +378,16 @@ static void release(struct work *work) {
     ff__words_free(&comparison->amount_texts);
     ff__words_free(&comparison->systems);
     ff__programs_free(&comparison->programs);
-    ff__options_free(&work->options);
 }
 
-int ff__compare(int argc, char **argv) {
-    static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {compare_options,
-                              ff__options_take,
-                              "[PROGRAM[,PROGRAM...]...|WORKLOAD[,WORKLOAD...]]",
-                              help,
-                              children,
-                              NULL,
-                              NULL};
-    struct work work = {0};
-    int status = ff__options_parse(&argp, argc, argv, 0, &work.options);
-    if (!status)
-        status = is_modelled(&work.options) ? compare_modelled(&work.options) : compare_live(&work);
+static int compare(struct ff__options *options) {
+    struct work work = {.options = options};
+    if (is_modelled(options))
+        return compare_modelled(options);
+    int status = compare_live(&work);
     release(&work);
     return status;
 }
+
+const struct ff__command ff__command_compare = {
+    FF__COMMAND_COMPARE, "[PROGRAM[,PROGRAM...]...|WORKLOAD[,WORKLOAD...]]", help, compare, 0};

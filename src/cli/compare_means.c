@@ -21,8 +21,8 @@ struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, uns
     for (unsigned program = 0; program < comparison->programs.count; program++) {
         const struct ff__result *lines = comparison->outcomes[program].lines;
         for (unsigned amount = first; amount < end; amount++)
-            ff__mean_add(&mean, &lines[ff__line_of(comparison, baseline, amount)],
-                         &lines[ff__line_of(comparison, system, amount)]);
+            ff__mean_add_results(&mean, &lines[ff__line_of(comparison, baseline, amount)],
+                                 &lines[ff__line_of(comparison, system, amount)]);
     }
     return mean;
 }
@@ -33,8 +33,8 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
     for (unsigned program = 0; program < comparison->programs.count; program++) {
         const struct ff__result *lines = comparison->outcomes[program].lines;
         for (unsigned amount = first; amount < end; amount++)
-            ff__mean_add(&mean, &lines[ff__line_of(comparison, system, amount)],
-                         &lines[FF__LINE_IN_MEMORY]);
+            ff__mean_add_results(&mean, &lines[ff__line_of(comparison, system, amount)],
+                                 &lines[FF__LINE_IN_MEMORY]);
     }
     return mean;
 }
@@ -91,7 +91,7 @@ struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison,
             continue;
         double seconds = ff__limit_seconds(outcome, &outcome->limits.items[amount].bound, &why);
         if (!isnan(seconds))
-            ff__mean_add_ratio(&mean, ff__result_median(result) / seconds);
+            ff__mean_add(&mean, ff__result_median(result) / seconds);
     }
     return mean;
 }

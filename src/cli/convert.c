@@ -7,19 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct argp_option import_options[] = {
-    SHORT_OPTION("output", 'o', "TRACE", "the trace to write"),
-    {0},
-};
-
-static const struct argp_option export_options[] = {
-    OPTION("format", FORMAT, "perfetto|batches",
-           "the format to write (default: perfetto, which Chrome reads, too); batches: a driver's "
-           "batches of faults as CSV"),
-    SHORT_OPTION("output", 'o', "FILE", "the file to write"),
-    {0},
-};
-
 static const char import_help[] =
     "Converts a recording of another tool to a trace, for farfault replay.\n"
     "\n"
@@ -47,7 +34,7 @@ static int need_output(const struct ff__options *options) {
     return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output FILE");
 }
 
-static int import(const struct ff__options *options) {
+static int import(struct ff__options *options) {
     struct ff_error error = {""};
     if (options->word_count != 2)
         return ff__complain(FF__EXIT_USAGE, "give a format, or auto, and one file: farfault import "
@@ -61,13 +48,14 @@ static int import(const struct ff__options *options) {
     return status ? complain(status, &error) : 0;
 }
 
-static int export(const struct ff__options *options) {
+static int export(struct ff__options *options) {
     struct ff_error error = {""};
-    const struct ff__export_format *format = ff__export_format(options->text[FF__OPTION_FORMAT]);
+    const struct ff__export_format *format =
+        ff__export_format(ff__options_text(options, FF__OPTION_FORMAT));
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE, "give one trace: farfault export TRACE --output FILE");
     if (!format)
-        return ff__options_complain(options, FF__OPTION_FORMAT, "must be perfetto or batches");
+        return ff__options_complain(options, FF__OPTION_FORMAT, NULL);
     int status = need_output(options);
     if (status)
         return status;
@@ -75,30 +63,6 @@ static int export(const struct ff__options *options) {
     return status ? complain(status, &error) : 0;
 }
 
-static int convert(const struct argp *argp, int (*act)(const struct ff__options *), int argc,
-                   char **argv) {
-    struct ff__options options;
-    int status = ff__options_parse(argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    status = act(&options);
-    ff__options_free(&options);
-    return status;
-}
-
-int ff__import(int argc, char **argv) {
-    const struct argp argp = {import_options,
-                              ff__options_take,
-                              "auto|accel-sim|uvm-eval|nsys FILE",
-                              import_help,
-                              NULL,
-                              NULL,
-                              NULL};
-    return convert(&argp, import, argc, argv);
-}
-
-int ff__export(int argc, char **argv) {
-    const struct argp argp = {
-        export_options, ff__options_take, "TRACE", export_help, NULL, NULL, NULL};
-    return convert(&argp, export, argc, argv);
-}
+const struct ff__command ff__command_import = {
+    FF__COMMAND_IMPORT, "auto|accel-sim|uvm-eval|nsys FILE", import_help, import, 0};
+const struct ff__command ff__command_export = {FF__COMMAND_EXPORT, "TRACE", export_help, export, 0};

@@ -330,11 +330,6 @@ static const struct {
 
 #define LIST_COUNT (sizeof lists / sizeof lists[0])
 
-static const struct argp_option list_options[] = {
-    JSON_OPTION("write it as JSON to this file; without one, to standard output"),
-    {0},
-};
-
 /* A list that is wanted, with the names that follow it. */
 struct wanted {
     bool listed;
@@ -475,21 +470,13 @@ static int list(const struct ff__options *options, const struct ff__words *words
     return 0;
 }
 
-int ff__list(int argc, char **argv) {
-    const struct argp argp = {list_options,
-                              ff__options_take,
-                              "[systems|policies|programs|workloads|gpus...] [NAME...]",
-                              help,
-                              NULL,
-                              NULL,
-                              NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    struct ff__words words = split_all(&options);
-    status = list(&options, &words);
+static int split_and_list(struct ff__options *options) {
+    struct ff__words words = split_all(options);
+    int status = list(options, &words);
     ff__words_free(&words);
-    ff__options_free(&options);
     return status;
 }
+
+const struct ff__command ff__command_list = {
+    FF__COMMAND_LIST, "[systems|policies|programs|workloads|gpus...] [NAME...]", help,
+    split_and_list, 0};

@@ -1,24 +1,20 @@
 /* farfault: finds the sub-command and hands over to it. */
 #include "base/file_limit.h"
 #include "base/nearest.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/outputs.h"
-#include "report/text.h"
 
-#include <farfault/farfault.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct {
-    const char *name;
-    int (*main)(int argc, char **argv);
+    const char *name, *summary;
+    const struct ff__command *command;
 } commands[] = {
-    {"compare", ff__compare}, {"export", ff__export},   {"import", ff__import},
-    {"list", ff__list},       {"predict", ff__predict}, {"probe", ff__probe},
-    {"record", ff__record},   {"replay", ff__replay},   {"repro", ff__repro},
-    {"run", ff__run},         {"sim", ff__sim},         {"top", ff__top},
-    {"train", ff__train},
+#define FF_COMMAND(ID, name, summary) {#name, summary, &ff__command_##name},
+#include "cli/commands.def"
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -32,21 +28,7 @@ static const char help[] =
     "  farfault compare --memory 66% atax bicg\n"
     "  farfault sim bfs --memory 66% --gpu v100-16g\n"
     "\n"
-    "Commands:\n"
-    "  run      run an OpenCL program with a budget of device memory\n"
-    "  compare  run programs under several systems; compare times and traffic\n"
-    "  sim      run models of programs on modelled devices; compare systems\n"
-    "  list     list the systems, policies, programs, workloads and devices\n"
-    "  help     describe a command: farfault help run, or farfault run -h\n"
-    "  record   run an OpenCL program, and also write a trace\n"
-    "  replay   simulate what a trace recorded on modelled devices\n"
-    "  import   convert a recording of another tool to a trace\n"
-    "  export   convert a trace to a file for another tool\n"
-    "  top      show devices that programs share, and what they lend each other\n"
-    "  probe    measure this machine's software device, to simulate it\n"
-    "  repro    show a paper's published tables beside ours\n"
-    "  train    train a page predictor on the accesses of simulated programs\n"
-    "  predict  measure how good and how fast a trained predictor is";
+    "Commands:";
 
 /* What is left after the options: the command and its arguments. */
 struct rest {
@@ -72,7 +54,6 @@ static error_t take(int key, char *argument, struct argp_state *state) {
 static int unknown_command(const char *name) {
     struct ff__nearest nearest = {.word = name};
     struct ff_error error;
-    ff__nearest_offer(&nearest, "help");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ff__nearest_offer(&nearest, commands[i].name);
     ff__nearest_fail(&nearest, "command", "farfault help", &error);
@@ -85,35 +66,55 @@ static int check_environment(void) {
     return ff_environment_check(&error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message) : 0;
 }
 
+static int run_named(const char *name, const struct ff__command *command, int count, char **words) {
+    struct ff__options options;
+    words[0] = ff__text("farfault %s", name);
+    int status = ff__options_parse(command, count, words, &options);
+    if (!status)
+        status = command->run(&options);
+    if (status)
+        ff__outputs_fail(name);
+    ff__options_free(&options);
+    program_invocation_name = "farfault";
+    free(words[0]);
+    return status;
+}
+
 static int run_command(int count, char **words) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i].name, words[0]) != 0)
-            continue;
-        char *name = ff__text("farfault %s", commands[i].name);
-        words[0] = name;
-        int status = commands[i].main(count, words);
-        if (status)
-            ff__outputs_fail(commands[i].name);
-        program_invocation_name = "farfault";
-        free(name);
-        return status;
-    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, words[0]) == 0)
+            return run_named(commands[i].name, commands[i].command, count, words);
     return unknown_command(words[0]);
 }
 
-static const struct argp main_argp = {NULL, take, "COMMAND [ARGUMENT...]", help, NULL, NULL, NULL};
+/* The options of farfault itself, or --help. */
+static int parse(int argc, char **argv, struct rest *rest) {
+    char *all = ff__text("%s", help);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        char *more = ff__text("%s\n  %-8s %s", all, commands[i].name, commands[i].summary);
+        free(all);
+        all = more;
+    }
+    const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", all, NULL, NULL, NULL};
+    int status = ff__arguments_parse(&argp, argc, argv, ARGP_IN_ORDER, rest);
+    free(all);
+    return status;
+}
 
 /* farfault help [COMMAND]: as --help does it, which ends the program. */
-static int show_help(const struct rest *rest) {
+static int show_help(struct ff__options *options) {
     static char name[] = "farfault", wanted[] = "--help";
-    char *words[] = {rest->count == 2 ? rest->words[1] : name, wanted, NULL};
+    char *words[] = {options->word_count == 1 ? options->words[0] : name, wanted, NULL};
     struct rest unused;
-    if (rest->count > 2)
+    program_invocation_name = name;
+    if (options->word_count > 1)
         return ff__complain(FF__EXIT_USAGE, "help describes one command, such as: help run");
-    if (rest->count == 2)
-        return run_command(2, words);
-    return ff__arguments_parse(&main_argp, 2, words, ARGP_IN_ORDER, &unused);
+    return options->word_count == 1 ? run_command(2, words) : parse(2, words, &unused);
 }
+
+const struct ff__command ff__command_help = {
+    FF__COMMAND_HELP, "[COMMAND]",
+    "Describes a command, or lists all of them.\n\nExamples:\n  farfault help run", show_help, 0};
 
 int main(int argc, char **argv) {
     struct rest rest = {0};
@@ -126,16 +127,15 @@ int main(int argc, char **argv) {
     argv[0] = name;
     argp_program_version = FF__VERSION_LINE;
     ff__file_limit_is_error();
-    int status = ff__arguments_parse(&main_argp, argc, argv, ARGP_IN_ORDER, &rest);
+    int status = parse(argc, argv, &rest);
     if (status)
         return status;
     if (rest.count == 0)
         return ff__complain(
             FF__EXIT_USAGE,
             "no command; to begin: farfault run ./program; all of them: farfault help");
-    if (strcmp(rest.words[0], "help") == 0)
-        return show_help(&rest);
-    status = check_environment();
+    if (strcmp(rest.words[0], "help") != 0) /* which is for whoever has the environment wrong */
+        status = check_environment();
     if (!status)
         status = run_command(rest.count, rest.words);
     bool failed = fflush(stdout) == EOF || ferror(stdout); /* now, or when a line was shown early */

@@ -15,14 +15,6 @@
 #define TIMINGS 200000u /* predictions timed, at most */
 #define BATCH   128u
 
-static const struct argp_option predict_options[] = {
-    OPTION("bench", BENCH, NULL, "also time single predictions (hlsh only)"),
-    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    SEED_OPTION,
-    OUTPUT_OPTIONS,
-    {0},
-};
-
 static const char predict_help[] =
     "Predicts the accesses of simulated programs with a model from farfault train.\n"
     "\n"
@@ -187,9 +179,8 @@ static int predict_all(struct ff__model *model, struct ff__training_data *data,
 /* Times are for people alone. */
 static int read_wanted(const struct ff__options *options, struct ff__outputs *outputs,
                        struct wanted *wanted) {
-    int status = ff__options_flag(options, FF__OPTION_BENCH, &wanted->timed);
-    if (!status)
-        status = ff__outputs_read(options, outputs);
+    int status = ff__outputs_read(options, outputs);
+    wanted->timed = options->number[FF__OPTION_BENCH];
     wanted->tables = ff__outputs_leave_tables(outputs);
     if (!status && wanted->timed && !wanted->tables)
         status = ff__complain(FF__EXIT_USAGE, "--bench shows times on standard output: give --json "
@@ -197,12 +188,13 @@ static int read_wanted(const struct ff__options *options, struct ff__outputs *ou
     return status;
 }
 
-static int predict(const struct ff__options *options) {
+static int predict(struct ff__options *options) {
     struct ff__model model;
     struct ff__training_data data = {0};
     struct ff__outputs outputs = {NULL, NULL};
     struct wanted wanted = {.runs = ff__must(json_array())};
     struct ff_error error;
+    ff__training_begin();
     int status =
         options->word_count == 2
             ? read_wanted(options, &outputs, &wanted)
@@ -223,20 +215,5 @@ static int predict(const struct ff__options *options) {
     return status;
 }
 
-int ff__predict(int argc, char **argv) {
-    const struct argp argp = {predict_options,
-                              ff__options_take,
-                              "MODEL WORKLOAD[,WORKLOAD...]",
-                              predict_help,
-                              NULL,
-                              NULL,
-                              NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    ff__training_begin();
-    status = predict(&options);
-    ff__options_free(&options);
-    return status;
-}
+const struct ff__command ff__command_predict = {FF__COMMAND_PREDICT, "MODEL WORKLOAD[,WORKLOAD...]",
+                                                predict_help, predict, 0};

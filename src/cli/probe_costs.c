@@ -13,11 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct argp_option options_of_probe[] = {
-    SHORT_OPTION("output", 'o', "FILE.json", "the device to write, for --gpu of sim and replay"),
-    {0},
-};
-
 static const char help[] =
     "Measures what faults, migrations and evictions cost on this machine's software device, and "
     "writes them as a device for the simulator: what farfault record --touches has recorded can be "
@@ -251,15 +246,4 @@ static int probe(struct ff__options *options) {
                   : measure(options, &config);
 }
 
-static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
-
-int ff__probe(int argc, char **argv) {
-    const struct argp argp = {options_of_probe, ff__options_take, NULL, help, children, NULL, NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    status = probe(&options);
-    ff__options_free(&options);
-    return status;
-}
+const struct ff__command ff__command_probe = {FF__COMMAND_PROBE, NULL, help, probe, 0};

@@ -21,24 +21,6 @@ static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
-static const struct argp_option repro_options[] = {
-    OUTPUT_OPTIONS,
-    SEED_OPTION,
-    JOBS_OPTION,
-    OPTION("models", MODELS, "FOLDER",
-           "hlsh: train all predictors in full, keep them in this folder, and reuse them"),
-    OPTION("parts", PARTS, "NAME[,..]",
-           "forest: benchmarks, homogeneous, costs, ablation, systems, presets, networks, "
-           "interval, composition (default: all); deepum: paper, ablation (default: paper); "
-           "hlsh: predictors, runs (default: both)"),
-    OPTION("resume", RESUME, "FILE",
-           "keep the runs that have ended in this file, and do not make those again that it has "
-           "(default: "
-           "a file in the cache folder, $XDG_CACHE_HOME or ~/.cache)"),
-    OPTION("fresh", FRESH, NULL, "forget the runs that were kept"),
-    {0},
-};
-
 static const char help[] =
     "Runs the configurations of a paper's tables and shows the published numbers beside ours.\n"
     "\n"
@@ -98,20 +80,18 @@ bool ff__repro_has_word(const char *list, const char *word) {
 }
 
 static void summarize(json_t *table) {
-    double paper = 0, ours = 0;
-    unsigned count = 0;
+    struct ff__mean paper = {0}, ours = {0};
     size_t i;
     json_t *row, *summary = ff__must(json_object());
     json_array_foreach(json_object_get(table, "rows"), i, row) {
         double theirs = ff__repro_number(row, "paper"), mine = ff__repro_number(row, "ours");
         if (!(theirs > 0) || !(mine > 0))
             continue;
-        paper += log(theirs);
-        ours += log(mine);
-        count++;
+        ff__mean_add(&paper, theirs);
+        ff__mean_add(&ours, mine);
     }
-    ff__json_set(summary, "paper", ff__json_number(count ? exp(paper / count) : (double)NAN));
-    ff__json_set(summary, "ours", ff__json_number(count ? exp(ours / count) : (double)NAN));
+    ff__json_set(summary, "paper", ff__json_number(ff__mean_value(&paper)));
+    ff__json_set(summary, "ours", ff__json_number(ff__mean_value(&ours)));
     ff__json_set(table, "summary", summary);
 }
 
@@ -223,21 +203,19 @@ static int present(const struct ff__repro *repro, json_t *tables,
 
 static int read_plan(const struct ff__options *options, const char *paper, json_t **published,
                      struct ff__repro_plan *plan) {
-    bool fresh = false;
-    int status = ff__options_simulations(options, &plan->seed, &plan->jobs);
+    plan->seed = options->number[FF__OPTION_SEED];
+    plan->jobs = ff__options_jobs(options);
+    int status = ff__repro_published(paper, published);
     if (!status)
-        status = ff__options_flag(options, FF__OPTION_FRESH, &fresh);
-    if (!status)
-        status = ff__repro_published(paper, published);
-    if (!status)
-        status = ff__repro_keep(plan, paper, options->text[FF__OPTION_RESUME], fresh);
+        status = ff__repro_keep(plan, paper, options->text[FF__OPTION_RESUME],
+                                options->number[FF__OPTION_FRESH]);
     plan->published = *published;
     plan->parts = options->text[FF__OPTION_PARTS];
     plan->models = options->text[FF__OPTION_MODELS];
     return status;
 }
 
-static int reproduce(const struct ff__options *options) {
+static int reproduce(struct ff__options *options) {
     const struct ff__repro *repro = options->word_count == 1 ? find_repro(options->words[0]) : NULL;
     struct ff__repro_plan plan = {0};
     struct ff__outputs outputs;
@@ -260,19 +238,5 @@ static int reproduce(const struct ff__options *options) {
     return status;
 }
 
-int ff__repro(int argc, char **argv) {
-    const struct argp argp = {repro_options,
-                              ff__options_take,
-                              "uvmsmart|deepum|hlsh|huvm|forest|batches",
-                              help,
-                              NULL,
-                              NULL,
-                              NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    status = reproduce(&options);
-    ff__options_free(&options);
-    return status;
-}
+const struct ff__command ff__command_repro = {
+    FF__COMMAND_REPRO, "uvmsmart|deepum|hlsh|huvm|forest|batches", help, reproduce, 0};

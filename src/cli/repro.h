@@ -3,6 +3,7 @@
 #define FF_CLI_REPRO_H
 
 #include "cli/kept.h"
+#include "cli/mean.h"
 
 #include <jansson.h>
 #include <stdbool.h>

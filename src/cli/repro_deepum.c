@@ -68,7 +68,6 @@ static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16"};
 struct run {
     char *workload, *system;
     enum kind kind;
-    struct ff__system parsed;
     struct ff__simulated simulated;
 };
 
@@ -125,15 +124,12 @@ static void run_job(void *self, unsigned index) {
     const struct ff__simulation simulation = {
         .subject = {run->workload, false, work->seed},
         .gpu = is_on_host_gpu(run->kind) ? &work->host_gpu : &work->gpu,
-        .system = &run->parsed,
+        .system = run->system,
         .memory = FF__DEEPUM_MEMORY,
         .devices = 1,
     };
-    struct ff_error error;
     if (!kinds[run->kind].system)
         run_lms(work, run);
-    else if (ff__system_parse(run->system, &run->parsed, &error))
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
     else
         ff__simulate(&simulation, &run->simulated);
 }
@@ -237,12 +233,12 @@ static void speedup(const struct work *work, const struct ff__repro_plan *plan, 
 /* Geometric mean over all configurations. */
 static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind base,
                      enum kind kind) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     size_t i;
-    json_t *config, *configs = json_object_get(plan->published, "configs");
-    json_array_foreach(configs, i, config) logs +=
-        log(seconds_of(run_of(work, config, base)) / seconds_of(run_of(work, config, kind)));
-    return exp(logs / (double)json_array_size(configs));
+    json_t *config;
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) ff__mean_add(
+        &mean, seconds_of(run_of(work, config, base)) / seconds_of(run_of(work, config, kind)));
+    return ff__mean_value(&mean);
 }
 
 /* Figure 10: the paper's three steps, against UM. */
@@ -257,11 +253,11 @@ static void ablation(const struct work *work, const struct ff__repro_plan *plan,
 
 /* Geometric mean over the swept configurations of one system against another. */
 static double against(const struct work *work, const char *base, const char *system) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     for (size_t i = 0; i < sizeof swept / sizeof swept[0]; i++)
-        logs += log(seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
-                    seconds_of(find_run(work, swept[i], DEEPUM_ALL, system)));
-    return exp(logs / (double)(sizeof swept / sizeof swept[0]));
+        ff__mean_add(&mean, seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
+                                seconds_of(find_run(work, swept[i], DEEPUM_ALL, system)));
+    return ff__mean_value(&mean);
 }
 
 static char *degree_system(const json_t *degree) {

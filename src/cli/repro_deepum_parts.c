@@ -8,7 +8,6 @@
 
 #include <farfault/mask.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +60,6 @@ struct run {
     char *workload;
     const struct part *part;
     bool is_small;
-    struct ff__system system;
     struct ff__simulated simulated;
 };
 
@@ -86,18 +84,14 @@ static uint64_t small_memory(const char *workload, uint64_t seed) {
 static void run_job(void *self, unsigned index) {
     const struct work *work = self;
     struct run *run = &((struct work *)self)->runs[index];
-    struct ff_error error;
     const struct ff__simulation simulation = {
         .subject = {run->workload, false, work->seed},
         .gpu = run->is_small ? &work->small_gpu : &work->large_gpu,
-        .system = &run->system,
+        .system = run->part->system,
         .memory = run->is_small ? small_memory(run->workload, work->seed) : FF__DEEPUM_MEMORY,
         .devices = 1,
     };
-    if (ff__system_parse(run->part->system, &run->system, &error))
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
-    else
-        ff__simulate(&simulation, &run->simulated);
+    ff__simulate(&simulation, &run->simulated);
 }
 
 static char *name_job(const void *self, unsigned index) {

@@ -18,11 +18,6 @@ struct device {
     struct ff__gpu gpu;
 };
 
-struct policies {
-    const char *spec;
-    struct ff__system system;
-};
-
 /* Several tables may show the same one. */
 struct run {
     const char *workload, *gpu, *system;
@@ -34,11 +29,9 @@ struct run {
 
 struct work {
     const struct ff__repro_plan *plan;
-    struct device *
-        *devices; /* each by its own allocation, as runs point to them; and the systems */
-    struct policies **systems;
+    struct device **devices; /* each by its own allocation, as runs point to them */
     struct run *runs;
-    unsigned device_count, system_count, run_count;
+    unsigned device_count, run_count;
 };
 
 #define GROW(array, count) ff__must(realloc(array, ((count) + 1) * sizeof *(array)))
@@ -57,19 +50,10 @@ static int add_device(struct work *work, const char *spec, const struct ff__gpu 
     return ff__find_gpu(spec, FF__EXIT_FAILURE, &device->gpu);
 }
 
-static int add_system(struct work *work, const char *spec, const struct ff__system **out) {
+static int check_system(const char *spec) {
+    struct ff__system system;
     struct ff_error error;
-    for (unsigned i = 0; i < work->system_count; i++)
-        if (strcmp(work->systems[i]->spec, spec) == 0) {
-            *out = &work->systems[i]->system;
-            return 0;
-        }
-    work->systems = GROW(work->systems, work->system_count);
-    struct policies *policies = work->systems[work->system_count++] =
-        ff__must(calloc(1, sizeof *policies));
-    policies->spec = spec;
-    *out = &policies->system;
-    return ff__system_parse(spec, &policies->system, &error)
+    return ff__system_parse(spec, &system, &error)
                ? ff__complain(FF__EXIT_FAILURE, FILE_NAME ": %s", error.message)
                : 0;
 }
@@ -143,13 +127,14 @@ static int add_run(struct work *work, const json_t *table, const char *workload,
                       .percent = json_number_value(member(work, table, "percent"))};
     int status = footprint_of(work, workload, &run.footprint);
     uint64_t memory = (uint64_t)((double)run.footprint * 100 / run.percent);
-    run.simulation =
-        (struct ff__simulation){.subject = {workload, false, work->plan->seed}, .devices = 1};
-    run.simulation.settles = true;
+    run.simulation = (struct ff__simulation){.subject = {workload, false, work->plan->seed},
+                                             .system = system,
+                                             .devices = 1,
+                                             .settles = true};
     if (!status)
         status = add_device(work, run.gpu, &run.simulation.gpu);
     if (!status)
-        status = add_system(work, system, &run.simulation.system);
+        status = check_system(system);
     if (status)
         return status;
     run.simulation.memory = memory - memory % ff__gpu_least_memory(run.simulation.gpu);
@@ -315,7 +300,7 @@ static void fill_table(const struct work *work, const json_t *table, json_t *out
     const struct metric *metric = metric_of(work, table);
     const json_t *subjects = subjects_of(work, table), *subject;
     struct share all = {0, 0};
-    double logs = 0;
+    struct ff__mean mean = {0};
     size_t i;
     json_array_foreach(subjects, i, subject) {
         const char *workload = ff__repro_text(subject, "workload"), *label = NULL;
@@ -328,12 +313,12 @@ static void fill_table(const struct work *work, const json_t *table, json_t *out
         char *name = ff__text(label ? "%s (%s)" : "%s", ff__repro_text(subject, "program"), label);
         ff__repro_row(out, name, (double)NAN, quotient(share));
         free(name);
-        logs += log(quotient(share));
+        ff__mean_add(&mean, quotient(share));
         all.part += share.part;
         all.whole += share.whole;
     }
     ff__repro_row(out, "all programs", ff__repro_number(table, "paper"),
-                  metric->sums ? quotient(all) : exp(logs / (double)json_array_size(subjects)));
+                  metric->sums ? quotient(all) : ff__mean_value(&mean));
 }
 
 static void make_table(const struct work *work, const json_t *table, json_t *tables) {
@@ -354,10 +339,7 @@ static void make_tables(const struct work *work, json_t *tables) {
 static void forget(struct work *work) {
     for (unsigned i = 0; i < work->device_count; i++)
         free(work->devices[i]);
-    for (unsigned i = 0; i < work->system_count; i++)
-        free(work->systems[i]);
     free(work->devices);
-    free(work->systems);
     free(work->runs);
 }
 

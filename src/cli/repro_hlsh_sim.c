@@ -88,7 +88,6 @@ struct run {
     const json_t *program; /* the published row */
     enum column column;
     char *name;
-    struct ff__system system;
     struct ff__simulated simulated;
 };
 
@@ -235,18 +234,14 @@ static void plan_runs(struct work *work, const json_t *programs) {
 static void run_job(void *self, unsigned index) {
     struct work *work = self;
     struct run *run = &work->runs[index];
-    struct ff_error error;
     const struct ff__simulation simulation = {
         .subject = {workload_of(work, run->program), false, work->seed},
         .instructions = limit_of(work, run->program),
         .gpu = &work->gpu,
-        .system = &run->system,
+        .system = run->name,
         .devices = 1,
     };
-    if (ff__system_parse(run->name, &run->system, &error))
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
-    else
-        ff__simulate(&simulation, &run->simulated);
+    ff__simulate(&simulation, &run->simulated);
 }
 
 /* The model's file has another name each time. */
@@ -397,10 +392,10 @@ static void program_table(const struct work *work, const struct made *made, json
 }
 
 static double geomean(const struct work *work, figure *ours, enum column column) {
-    double logs = 0;
+    struct ff__mean mean = {0};
     for (unsigned i = 0; i < work->programs; i++)
-        logs += log(ours(work, i, column));
-    return exp(logs / work->programs);
+        ff__mean_add(&mean, ours(work, i, column));
+    return ff__mean_value(&mean);
 }
 
 static double mean(const struct work *work, figure *ours, enum column column) {

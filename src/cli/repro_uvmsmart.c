@@ -93,9 +93,7 @@ static const struct {
 /* ---- runs ---- */
 
 struct run {
-    const char *config, *bench, *system_name;
-    struct ff__system system;
-    bool planned; /* the system exists */
+    const char *config, *bench;
     struct ff__simulation simulation;
     struct ff__simulated simulated;
 };
@@ -122,7 +120,6 @@ static const char *workload_of(const char *bench) {
 
 static int plan_run(struct work *work, const struct ff__repro_plan *plan, const json_t *table,
                     const json_t *row, struct run *run) {
-    struct ff_error error;
     uint64_t memory;
     *run = (struct run){.config = ff__repro_text(row, "config"),
                         .bench = ff__repro_text(row, "bench")};
@@ -135,14 +132,10 @@ static int plan_run(struct work *work, const struct ff__repro_plan *plan, const 
     run->simulation = (struct ff__simulation){
         .subject = {workload, false, plan->seed},
         .gpu = &work->gpu,
-        .system = &run->system,
+        .system = system,
         .memory = memory - memory % FF_PAGE_SIZE,
         .devices = 1,
     };
-    run->system_name = system;
-    run->planned = ff__system_parse(system, &run->system, &error) == 0;
-    if (!run->planned)
-        snprintf(run->simulated.reason, sizeof run->simulated.reason, "%s", error.message);
     return 0;
 }
 
@@ -162,14 +155,13 @@ static int plan_runs(struct work *work, const struct ff__repro_plan *plan) {
 
 static void run_job(void *self, unsigned index) {
     struct run *run = &((struct work *)self)->runs[index];
-    if (run->planned)
-        ff__simulate(&run->simulation, &run->simulated);
+    ff__simulate(&run->simulation, &run->simulated);
 }
 
 static char *name_job(const void *self, unsigned index) {
     const struct run *run = &((const struct work *)self)->runs[index];
     return ff__text("%s, %llu bytes: %s", run->simulation.subject.name,
-                    (unsigned long long)run->simulation.memory, run->system_name);
+                    (unsigned long long)run->simulation.memory, run->simulation.system);
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {

@@ -1,6 +1,5 @@
 #include "cli/result.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,18 +50,8 @@ bool ff__result_usable(const struct ff__result *result) {
     return !result->failed && result->count > 0 && ff__result_median(result) > 0;
 }
 
-void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
-                  const struct ff__result *bottom) {
-    if (!ff__result_usable(top) || !ff__result_usable(bottom))
-        return;
-    ff__mean_add_ratio(mean, ff__result_median(top) / ff__result_median(bottom));
-}
-
-void ff__mean_add_ratio(struct ff__mean *mean, double ratio) {
-    mean->logs += log(ratio);
-    mean->count++;
-}
-
-double ff__mean_value(const struct ff__mean *mean) {
-    return mean->count ? exp(mean->logs / mean->count) : (double)NAN;
+void ff__mean_add_results(struct ff__mean *mean, const struct ff__result *top,
+                          const struct ff__result *bottom) {
+    if (ff__result_usable(top) && ff__result_usable(bottom))
+        ff__mean_add(mean, ff__result_median(top) / ff__result_median(bottom));
 }

@@ -2,9 +2,9 @@
 #ifndef FF_CLI_RESULT_H
 #define FF_CLI_RESULT_H
 
+#include "cli/mean.h"
 #include "cli/trial.h"
-
-#define FF__RUNS_MAX 99u
+#include "runtime/options.h"
 
 struct ff__result {
     unsigned count;                        /* runs that were good */
@@ -33,14 +33,8 @@ const struct ff__summary *ff__result_typical(const struct ff__result *result);
 /* Whether it can be the top or the bottom of a ratio. */
 bool ff__result_usable(const struct ff__result *result);
 
-/* Geometric mean of ratios: add them one by one. */
-struct ff__mean {
-    double logs;
-    unsigned count;
-};
-void ff__mean_add(struct ff__mean *mean, const struct ff__result *top,
-                  const struct ff__result *bottom); /* ignored unless both are usable */
-void ff__mean_add_ratio(struct ff__mean *mean, double ratio);
-double ff__mean_value(const struct ff__mean *mean); /* NaN: nothing was added */
+/* Ignored unless both are usable. */
+void ff__mean_add_results(struct ff__mean *mean, const struct ff__result *top,
+                          const struct ff__result *bottom);
 
 #endif

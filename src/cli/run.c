@@ -21,35 +21,6 @@
 
 #define NOTICE_NS UINT64_C(10000000000)
 
-/* What run and record share. */
-#define RUN_OPTIONS                                                                                \
-    SHORT_OPTION("memory", 'm', "SIZE|SHARE%",                                                     \
-                 "memory of each device (default: 256M); a share is one of what the program "      \
-                 "needs, for which it runs once more beforehand, without input"),                  \
-        SHORT_OPTION("system", 's', "NAME",                                                        \
-                     "the policies that manage memory (default: auto; farfault list systems), "    \
-                     "such as nvidia or nvidia:threshold=25"),                                     \
-        JSON_OPTION("write the summary to this file; without one, to standard output, and what "   \
-                    "the program prints there to standard error"),                                 \
-        SHORT_OPTION("quiet", 'q', NULL, "no summary")
-
-#define MORE_RUN_OPTIONS                                                                           \
-    {NULL, 0, NULL, 0, "The summary:", FF__GROUP_RESULTS}, CSV_OPTION,                             \
-        OPTION("explain", EXPLAIN, NULL,                                                           \
-               "also what the policies found, such as the class of each kernel and buffer")
-
-static const struct argp_option run_options[] = {RUN_OPTIONS, MORE_RUN_OPTIONS, {0}};
-
-static const struct argp_option record_options[] = {
-    SHORT_OPTION("output", 'o', "TRACE", "the trace to write"),
-    OPTION("touches", TOUCHES, NULL,
-           "record what each launch touches first, page by page, whatever is resident, which any "
-           "system can be replayed on; much slower"),
-    RUN_OPTIONS,
-    MORE_RUN_OPTIONS,
-    {0},
-};
-
 static const char help[] =
     "Runs an unchanged OpenCL program on a device with little memory: what does not fit is kept in "
     "host memory and migrates when it is accessed.\n"
@@ -61,7 +32,7 @@ static const char help[] =
     "\n"
     "Where to begin: docs/first-program.md.\v"
     "Options of farfault come before PROGRAM. Each can also be set in the environment, --memory as "
-    "FARFAULT_MEMORY and so on (--host: FARFAULT_HOST_FILE); the command line wins.\n"
+    "FARFAULT_MEMORY and so on; the command line wins.\n"
     "\n"
     "The exit status is the program's, 128 and the signal that killed it, 127 if there is no such "
     "program, 126 if it cannot be executed, 2 after bad usage, 1 if it could not be run.";
@@ -84,7 +55,7 @@ static const char record_help[] =
     "straight into buffers, say --handler adaptive.";
 
 struct plan {
-    struct ff__options options;
+    struct ff__options *options;
     struct ff_config config;
     struct ff__amount memory;
     struct ff__program program;
@@ -103,9 +74,9 @@ struct plan {
 /* ---- before ---- */
 
 static int read_memory(struct plan *plan) {
-    const char *text = plan->options.text[FF__OPTION_MEMORY];
+    const char *text = plan->options->text[FF__OPTION_MEMORY];
     if (text && ff__amount_parse(text, &plan->memory))
-        return ff__options_complain(&plan->options, FF__OPTION_MEMORY, FF__AMOUNT_EXPECTED);
+        return ff__options_complain(plan->options, FF__OPTION_MEMORY, FF__AMOUNT_EXPECTED);
     if (!text)
         plan->memory.bytes = plan->config.memory;
     if (plan->memory.share <= 0) /* else this is not known yet: the default stands in */
@@ -115,7 +86,7 @@ static int read_memory(struct plan *plan) {
 
 /* The program leaves its summary where only we look. */
 static int prepare_outputs(struct plan *plan) {
-    int status = ff__outputs_read(&plan->options, &plan->outputs);
+    int status = ff__outputs_read(plan->options, &plan->outputs);
     if (status || (!plan->outputs.json && !plan->outputs.csv))
         return status;
     status = ff__summary_place(plan->summary);
@@ -131,7 +102,7 @@ static struct ff__run_subject subject_of(const struct plan *plan,
         .subject = plan->program.name,
         .system = plan->config.system,
         .device = json_string_value(json_object_get(summary->all, "description")),
-        .share = plan->memory.share > 0 ? plan->options.text[FF__OPTION_MEMORY] : NULL,
+        .share = plan->memory.share > 0 ? plan->options->text[FF__OPTION_MEMORY] : NULL,
         .memory = plan->config.memory,
         .footprint = summary->footprint,
     };
@@ -186,21 +157,21 @@ static int write_outputs(const struct plan *plan, int status) {
  * serve their faults themselves, unless they are told not to: then none of them gets ahead because a handler serves it
  * first, and the order in which they touch pages is that of a run without faults. */
 static int read_touches(struct plan *plan) {
-    const char *system = plan->options.text[FF__OPTION_SYSTEM];
+    const char *system = plan->options->text[FF__OPTION_SYSTEM];
     if (!plan->config.touches || !plan->record) /* without a recording the context complains */
         return 0;
     if (system && strcmp(system, "demand") != 0)
-        return ff__options_complain(&plan->options, FF__OPTION_SYSTEM,
+        return ff__options_complain(plan->options, FF__OPTION_SYSTEM,
                                     "touches are those of the program, whatever the system: leave "
                                     "it out, or --touches");
     plan->config.system = "demand";
-    plan->handler = plan->options.text[FF__OPTION_HANDLER] ? NULL : "sigbus";
+    plan->handler = plan->options->text[FF__OPTION_HANDLER] ? NULL : "sigbus";
     plan->config.touches = false; /* the program's environment says it; here nothing is recorded */
     return 0;
 }
 
 static int read_output(struct plan *plan) {
-    const char *output = plan->options.text[FF__OPTION_OUTPUT];
+    const char *output = plan->options->text[FF__OPTION_OUTPUT];
     if (!output || !output[0])
         return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output TRACE");
     plan->record = ff__path_absolute(output);
@@ -208,10 +179,9 @@ static int read_output(struct plan *plan) {
 }
 
 static int read_options(struct plan *plan) {
-    struct ff__options *options = &plan->options;
-    int status = ff__options_flag(options, FF__OPTION_QUIET, &plan->quiet);
-    if (!status)
-        status = ff__options_apply(options, &plan->config);
+    struct ff__options *options = plan->options;
+    plan->quiet = options->number[FF__OPTION_QUIET];
+    int status = ff__options_apply(options, &plan->config);
     if (!status)
         status = read_memory(plan);
     if (options->text[FF__OPTION_SYSTEM])
@@ -234,7 +204,7 @@ static int probe(struct plan *plan) {
     if (!status)
         status = prepare_outputs(plan);
     if (!status)
-        status = ff__probe_device(&plan->options, &plan->config, text);
+        status = ff__probe_device(plan->options, &plan->config, text);
     if (!status)
         status = ff__find_preload(plan->preload);
     if (!status)
@@ -298,7 +268,7 @@ static int settle_memory(struct plan *plan) {
     if (!plan->quiet)
         ff__complain(0, "footprint %s, memory %s", ff__size_text(whole, footprint),
                      ff__size_text(part, plan->config.memory));
-    return ff__probe_device(&plan->options, &plan->config, text);
+    return ff__probe_device(plan->options, &plan->config, text);
 }
 
 /* ---- the program ---- */
@@ -435,35 +405,16 @@ static int run_all(struct plan *plan) {
     return status;
 }
 
-static int start(const struct argp *argp, bool record, int argc, char **argv) {
-    struct plan plan = {0};
-    int status = ff__options_parse(argp, argc, argv, ARGP_IN_ORDER, &plan.options);
-    if (status)
-        return status;
-    if (record)
-        status = read_output(&plan);
+static int start(struct ff__options *options) {
+    struct plan plan = {.options = options};
+    int status = options->command == FF__COMMAND_RECORD ? read_output(&plan) : 0;
     if (!status)
         status = run_all(&plan);
     free(plan.record);
-    ff__options_free(&plan.options);
     return status;
 }
 
-static const struct argp_child children[] = {{&ff__device_argp, 0, NULL, 0}, {0}};
-
-int ff__run(int argc, char **argv) {
-    const struct argp argp = {
-        run_options, ff__options_take, "PROGRAM [ARGUMENT...]", help, children, NULL, NULL};
-    return start(&argp, false, argc, argv);
-}
-
-int ff__record(int argc, char **argv) {
-    const struct argp argp = {record_options,
-                              ff__options_take,
-                              "PROGRAM [ARGUMENT...]",
-                              record_help,
-                              children,
-                              NULL,
-                              NULL};
-    return start(&argp, true, argc, argv);
-}
+const struct ff__command ff__command_run = {FF__COMMAND_RUN, "PROGRAM [ARGUMENT...]", help, start,
+                                            ARGP_IN_ORDER};
+const struct ff__command ff__command_record = {FF__COMMAND_RECORD, "PROGRAM [ARGUMENT...]",
+                                               record_help, start, ARGP_IN_ORDER};

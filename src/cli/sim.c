@@ -39,33 +39,15 @@ static const char replay_help[] =
     "\n"
     "The exit status is 1 if any run failed.";
 
-static const struct ff__sweep_defaults defaults = {"demand,nvidia,nvidia-1,keep,auto,oracle",
-                                                   "66%"};
-
-static int run(const struct argp *argp, bool traces, int argc, char **argv) {
-    struct ff__options options;
+static int run(struct ff__options *options) {
     struct ff__sweep sweep;
-    int status = ff__options_parse(argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    status = ff__sweep_read(&options, &defaults, traces, &sweep);
+    int status = ff__sweep_read(options, options->command == FF__COMMAND_REPLAY, &sweep);
     if (!status)
         status = ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);
-    ff__options_free(&options);
     return status;
 }
 
-static const struct argp_child children[] = {{&ff__sweep_argp, 0, NULL, 0}, {0}};
-
-int ff__sim(int argc, char **argv) {
-    const struct argp argp = {
-        NULL, ff__options_take, "WORKLOAD[,WORKLOAD...]", sim_help, children, NULL, NULL};
-    return run(&argp, false, argc, argv);
-}
-
-int ff__replay(int argc, char **argv) {
-    const struct argp argp = {NULL, ff__options_take, "TRACE...", replay_help, children, NULL,
-                              NULL};
-    return run(&argp, true, argc, argv);
-}
+const struct ff__command ff__command_sim = {FF__COMMAND_SIM, "WORKLOAD[,WORKLOAD...]", sim_help,
+                                            run, 0};
+const struct ff__command ff__command_replay = {FF__COMMAND_REPLAY, "TRACE...", replay_help, run, 0};

@@ -120,7 +120,6 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .memory = simulation->memory,
         .devices = simulation->devices,
         .seed = simulation->subject.seed,
-        .system = *simulation->system,
         .check = simulation->check,
         .instructions = simulation->instructions,
         .untimed = simulation->untimed,
@@ -128,11 +127,14 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .explain = simulation->explains ? note_finding : NULL,
         .explain_self = out,
     };
+    int status = ff__system_parse(simulation->system, &config.system, error);
+    if (status)
+        return status;
     if (!simulation->trace)
         return run_programs(simulation, &config, workload, out, error);
     config.observe = watch;
     config.observer = &watcher;
-    int status = start_trace(simulation, &watcher, error);
+    status = start_trace(simulation, &watcher, error);
     if (status)
         return status;
     status = ff__sim_run(&config, workload, &out->result, error);

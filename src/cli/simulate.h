@@ -21,7 +21,7 @@ int ff__subject_open(const struct ff__subject *subject, struct ff__workload **ou
 struct ff__simulation {
     struct ff__subject subject;
     const struct ff__gpu *gpu;
-    const struct ff__system *system;
+    const char *system;                /* "nvidia:threshold=25" */
     uint64_t memory;                   /* bytes of each device; 0: enough for everything */
     uint32_t devices;                  /* of the subject */
     const struct ff__machine *machine; /* what links the devices; NULL: all alike */

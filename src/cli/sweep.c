@@ -83,11 +83,9 @@ double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell) {
     return ff__sim_coverage(&sweep->cells[cell].result, &sweep->cells[without].result);
 }
 
-static void add(double ratio, double *logs, unsigned *count) {
-    if (!isfinite(ratio) || ratio <= 0)
-        return;
-    *logs += log(ratio);
-    ++*count;
+static void add(struct ff__mean *mean, double ratio) {
+    if (isfinite(ratio) && ratio > 0)
+        ff__mean_add(mean, ratio);
 }
 
 bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell) {
@@ -97,19 +95,18 @@ bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell) {
 
 struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
                                      unsigned budget) {
-    double faster = 0, slower = 0;
-    unsigned faster_count = 0, slower_count = 0;
+    struct ff__mean faster = {0}, slower = {0};
     for (unsigned i = 0; i < sweep->workloads.count; i++) {
         unsigned cell = ff__sweep_cell(sweep, i, gpu, ff__sweep_line(sweep, system, budget)),
                  baseline;
-        add(ff__sweep_slowdown(sweep, cell), &slower, &slower_count);
+        add(&slower, ff__sweep_slowdown(sweep, cell));
         if (baseline_cell(sweep, cell, &baseline))
-            add(time_of(sweep, baseline) / time_of(sweep, cell), &faster, &faster_count);
+            add(&faster, time_of(sweep, baseline) / time_of(sweep, cell));
     }
     return (struct ff__sweep_mean){
-        .faster = faster_count ? exp(faster / faster_count) : (double)NAN,
-        .slowdown = slower_count ? exp(slower / slower_count) : (double)NAN,
-        .count = slower_count,
+        .faster = ff__mean_value(&faster),
+        .slowdown = ff__mean_value(&slower),
+        .count = slower.count,
     };
 }
 
@@ -122,7 +119,7 @@ static void run_cell(void *self, unsigned cell) {
     const struct ff__simulation simulation = {
         .subject = {sweep->workloads.items[place.workload], sweep->traces, sweep->seed},
         .gpu = &sweep->gpus[place.gpu],
-        .system = in_memory ? &sweep->in_memory : &sweep->systems[place.system],
+        .system = in_memory ? FF__SYSTEM_IN_MEMORY : place.system_name,
         .memory = place.memory,
         .devices = sweep->devices,
         .machine = sweep->machine,
@@ -193,7 +190,6 @@ void ff__sweep_free(struct ff__sweep *sweep) {
     free(sweep->cells);
     free(sweep->infos);
     free(sweep->footprints);
-    free(sweep->systems);
     free(sweep->gpus);
     free(sweep->machine);
     ff__words_free(&sweep->beside);

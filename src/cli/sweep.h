@@ -5,6 +5,7 @@
 #define FF_CLI_SWEEP_H
 
 #include "cli/amount.h"
+#include "cli/mean.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/simulate.h"
@@ -26,7 +27,6 @@ struct ff__sweep {
     uint64_t *footprints;        /* [workload] */
     struct ff__words system_names;
     bool by_default; /* the systems: nobody has asked for those that cannot run a workload */
-    struct ff__system *systems, in_memory;
     struct ff__gpu *gpus;
     unsigned gpu_count;
     struct ff__budget *budgets;
@@ -42,19 +42,9 @@ struct ff__sweep {
     struct ff__simulated *cells;
 };
 
-/* What is for people: their defaults differ. */
-struct ff__sweep_defaults {
-    const char *systems; /* those of the list that exist */
-    const char *memory;
-};
-
-/* The options of modelled runs, as a child for a sub-command's argp. */
-extern const struct argp ff__sweep_argp;
-
 /* Reads and checks everything; names are workloads, or traces. Returns 0 or an exit status. Whatever
  * it returns, the sweep is to be freed. */
-int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_defaults *defaults,
-                   bool traces, struct ff__sweep *out);
+int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sweep *out);
 void ff__sweep_free(struct ff__sweep *sweep);
 
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */

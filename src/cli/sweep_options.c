@@ -1,9 +1,7 @@
 /* What a sweep is to be, from the command line. */
 #include "cli/sweep.h"
 
-#include "base/parse.h"
 #include "cli/cli.h"
-#include "cli/compare.h"
 #include "cli/find.h"
 #include "cli/specs.h"
 
@@ -14,115 +12,49 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MEMORY_MAX   (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
-#define STANDARD_GPU "v100-16g"          /* the device of DeepUM's and HUVM's measurements */
-
-static const struct argp_option options_of_sweeps[] = {
-    SHORT_OPTION("systems", 's', "NAME[,..]",
-                 "what to compare (default: demand,nvidia,nvidia-1,keep,auto,oracle); a system "
-                 "may have parameters: nvidia:threshold=25,demand"),
-    SHORT_OPTION("memory", 'm', "SIZE|SHARE%|device[,..]",
-                 "memory of each device, in bytes, as a share of the footprint (default: 66%), or "
-                 "what the device has; several are all tried"),
-    SHORT_OPTION("gpu", 'g', "NAME|FILE.json[,..]",
-                 "devices, see farfault list gpus (default: " STANDARD_GPU
-                 "); NAME:granule=64K changes a member"),
-    JSON_OPTION("write all results to this file; without one, to standard output, in place of the "
-                "tables"),
-    {NULL, 0, NULL, 0, "Results:", FF__GROUP_RESULTS},
-    CSV_OPTION,
-    OPTION("explain", EXPLAIN, NULL,
-           "also list what the systems' policies have found, such as the classes of forest"),
-    OPTION("trace", TRACE, "FILE", "write a trace of the run; only for a single run of one system"),
-    {NULL, 0, NULL, 0, "The device and what runs beside the workload:", FF__GROUP_DEVICE},
-    SHORT_OPTION("devices", 'd', "N",
-                 "number of devices, 1 to 8, each with its own memory (default: 1)"),
-    OPTION("machine", MACHINE, "NAME",
-           "the machine whose devices and links these are: p3.8xlarge or all-to-all-8; instead of "
-           "--gpu"),
-    OPTION("oversubscribe", OVERSUBSCRIBE, "SHARE%[,..]",
-           "memory as papers give it: the footprint as a share of the memory, such as 110%"),
-    OPTION("beside", BESIDE, "WORKLOAD|idle[,..]",
-           "programs that run beside the workload, each on one more device, again and again until "
-           "it ends; idle is a device without a program; devices lend each other what they do not "
-           "need"),
-    GROUP("How it is simulated:"),
-    JOBS_OPTION,
-    OPTION("untimed", UNTIMED, NULL,
-           "count hits, misses and evictions only, without times; many times faster"),
-    OPTION("settle", SETTLE, NULL,
-           "extrapolate training iterations that are in steady state instead of simulating them"),
-    OPTION("anyway", ANYWAY, NULL,
-           "compare systems also on a trace that has only the faults of a run under one of them"),
-    SEED_OPTION,
-    OPTION("policy", POLICY, "FILE.so", "load more policies from a shared object"),
-    OPTION("check", CHECK, NULL, "verify every invariant after every event; slow"),
-    {0},
-};
-
-const struct argp ff__sweep_argp = {.options = options_of_sweeps, .parser = ff__options_take};
+#define MEMORY_MAX (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
 
 /* ---- systems ---- */
-
-static bool is_system(const char *name) {
-    const struct ff__system_row *row;
-    for (unsigned i = 0; (row = ff__system_at(i)); i++)
-        if (strcmp(row->name, name) == 0)
-            return true;
-    return false;
-}
-
-static struct ff__words existing(const char *list) {
-    struct ff__words all = ff__words_split(list), some = {0};
-    for (unsigned i = 0; i < all.count; i++)
-        if (is_system(all.items[i]))
-            ff__words_add(&some, ff__text("%s", all.items[i]));
-    ff__words_free(&all);
-    return some;
-}
 
 /* Baselines of a paper that are no systems of policies. */
 static bool swaps_tensors(const char *name) {
     return strcmp(name, "lms") == 0 || strcmp(name, "lms-mod") == 0;
 }
 
-static int read_system(const char *name, struct ff__system *out) {
+static int check_system(const char *name) {
     struct ff_error error;
+    struct ff__system system;
     if (swaps_tensors(name))
         return ff__complain(FF__EXIT_USAGE,
                             "%s swaps the tensors of networks and no pages: farfault repro deepum "
                             "runs it beside the others",
                             name);
-    return ff__system_parse(name, out, &error) ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
-                                               : 0;
+    return ff__system_parse(name, &system, &error)
+               ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
+               : 0;
 }
 
-static int read_systems(const struct ff__options *options, const char *standard,
-                        struct ff__sweep *sweep) {
-    const char *list = options->text[FF__OPTION_SYSTEMS];
+static int read_systems(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *policy = options->text[FF__OPTION_POLICY];
     struct ff_error error;
     if (policy && ff__policy_load(policy, &error))
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    sweep->by_default = !list;
-    if (!list)
-        sweep->system_names = existing(standard);
-    else if (ff__specs_split(list, &sweep->system_names, &error))
+    sweep->by_default = !options->text[FF__OPTION_SYSTEMS];
+    if (ff__specs_split(ff__options_text(options, FF__OPTION_SYSTEMS), &sweep->system_names,
+                        &error))
         return ff__options_complain(options, FF__OPTION_SYSTEMS, error.message);
-    sweep->systems = ff__must(calloc(sweep->system_names.count + 1, sizeof *sweep->systems));
-    int status = read_system(FF__SYSTEM_IN_MEMORY, &sweep->in_memory);
+    int status = 0;
     for (unsigned i = 0; i < sweep->system_names.count && !status; i++)
-        status = read_system(sweep->system_names.items[i], &sweep->systems[i]);
+        status = check_system(sweep->system_names.items[i]);
     return status;
 }
 
 /* ---- devices ---- */
 
 static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep) {
-    const char *list = options->text[FF__OPTION_GPU];
     struct ff_error error;
     struct ff__words names;
-    if (ff__specs_split(list ? list : STANDARD_GPU, &names, &error))
+    if (ff__specs_split(ff__options_text(options, FF__OPTION_GPU), &names, &error))
         return ff__options_complain(options, FF__OPTION_GPU, error.message);
     int status = 0;
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
@@ -236,11 +168,11 @@ static int add_all(const struct ff__options *options, const char *list, struct f
     return status;
 }
 
-static int read_budgets(const struct ff__options *options, const char *standard,
-                        struct ff__sweep *sweep) {
-    const char *memory = options->text[FF__OPTION_MEMORY];
+static int read_budgets(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *over = options->text[FF__OPTION_OVERSUBSCRIBE];
-    int status = add_all(options, memory || over ? memory : standard, sweep, add_memory);
+    const char *memory =
+        over ? options->text[FF__OPTION_MEMORY] : ff__options_text(options, FF__OPTION_MEMORY);
+    int status = add_all(options, memory, sweep, add_memory);
     if (!status)
         status = add_all(options, over, sweep, add_oversubscription);
     return status ? status : check_budgets(options, sweep);
@@ -344,35 +276,27 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
 
 /* ---- all of it ---- */
 
-static int read_quantities(const struct ff__options *options, struct ff__sweep *sweep) {
-    sweep->devices = 1;
-    int status = ff__options_simulations(options, &sweep->seed, &sweep->jobs);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_SETTLE, &sweep->settles);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_EXPLAIN, &sweep->explains);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_ANYWAY, &sweep->anyway);
-    return status ? status : ff__options_flag(options, FF__OPTION_CHECK, &sweep->check);
-}
-
-int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_defaults *defaults,
-                   bool traces, struct ff__sweep *out) {
-    *out = (struct ff__sweep){.traces = traces};
-    int status = read_quantities(options, out);
-    if (!status)
-        status = read_systems(options, defaults->systems, out);
+int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sweep *out) {
+    const uint64_t *number = options->number;
+    *out = (struct ff__sweep){
+        .traces = traces,
+        .seed = number[FF__OPTION_SEED],
+        .jobs = ff__options_jobs(options),
+        .devices = (unsigned)number[FF__OPTION_DEVICES],
+        .untimed = number[FF__OPTION_UNTIMED],
+        .settles = number[FF__OPTION_SETTLE],
+        .explains = number[FF__OPTION_EXPLAIN],
+        .anyway = number[FF__OPTION_ANYWAY],
+        .check = number[FF__OPTION_CHECK],
+    };
+    int status = read_systems(options, out);
     if (!status)
         status = options->text[FF__OPTION_MACHINE] ? read_machine(options, out)
                                                    : read_gpus(options, out);
     if (!status)
         status = read_beside(options, out);
     if (!status)
-        status = read_budgets(options, defaults->memory, out);
+        status = read_budgets(options, out);
     if (!status)
         status = read_names(options, out);
     if (!status)

@@ -17,13 +17,6 @@
 #define PROGRAMS_MAX 64u
 #define CLEAR        "\033[H\033[2J"
 
-static const struct argp_option options_of_top[] = {
-    OPTION("socket", SOCKET, "PATH", "the broker's socket"),
-    OPTION("once", ONCE, NULL, "show it once, and end"),
-    JSON_OPTION("write it to this file, without one to standard output, and end"),
-    {0},
-};
-
 static const char help[] =
     "Shows the devices that a broker (farfaultd) lets programs share, and these programs: what is "
     "lent and borrowed, far faults, and traffic; again every second.\n"
@@ -182,33 +175,21 @@ static int watch(const char *path, bool once) {
     }
 }
 
-static int run(const struct ff__options *options) {
+static int run(struct ff__options *options) {
     const char *path = options->text[FF__OPTION_SOCKET];
-    bool once = false;
     struct seen seen;
     struct ff__outputs outputs;
-    int status = ff__options_flag(options, FF__OPTION_ONCE, &once);
-    if (!status)
-        status = ff__outputs_read(options, &outputs);
+    if (options->word_count > 0)
+        return ff__complain(FF__EXIT_USAGE, "'%s' is no option", options->words[0]);
+    int status = ff__outputs_read(options, &outputs);
     if (status)
         return status;
     if (!path)
         return ff__complain(FF__EXIT_USAGE, "which broker? name its socket: --socket PATH");
     if (!outputs.json)
-        return watch(path, once);
+        return watch(path, options->number[FF__OPTION_ONCE]);
     status = look(path, &seen);
     return status ? status : write_json(&seen, &outputs);
 }
 
-int ff__top(int argc, char **argv) {
-    const struct argp argp = {options_of_top, ff__options_take, NULL, help, NULL, NULL, NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    status = options.word_count > 0
-                 ? ff__complain(FF__EXIT_USAGE, "'%s' is no option", options.words[0])
-                 : run(&options);
-    ff__options_free(&options);
-    return status;
-}
+const struct ff__command ff__command_top = {FF__COMMAND_TOP, NULL, help, run, 0};

@@ -14,36 +14,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define NETWORKS                                                                                   \
-    "hlsh, hlsh-float, hlsh-printed, hlsh-full, hlsh-always, transformer, fc, cnn or lstm"
-#define ONLINE "context, last, order-1, order-2, order-12 or order-29"
-
-static const struct argp_option train_options[] = {
-    OPTION("network", NETWORK, "NAME",
-           "a network: " NETWORKS " (default: hlsh); or what learns online: " ONLINE),
-    OPTION("distance", DISTANCE, "N", "how many accesses ahead to predict (default: 1)"),
-    OPTION("cluster", CLUSTER, "KEY",
-           "accesses that form a stream: those with the same sm+warp, sm, pc, kernel, cta or warp "
-           "(default: sm+warp)"),
-    OPTION("delta", DELTA, "array|access",
-           "a page's distance: from the stream's last page in the same array, or, as in the paper, "
-           "from its "
-           "last access (default: array)"),
-    OPTION("split", SPLIT, "streams|time",
-           "test on every fifth stream, or on the last fifth of each (default: streams)"),
-    OPTION("steps", STEPS, "N", "batches to train on (default: the network's own)"),
-    OPTION("together", TOGETHER, NULL, "one predictor for all workloads, not one for each"),
-    OPTION(
-        "tune", TUNE, NULL,
-        "learning goes on while it is tested: each access is learned from after it was predicted"),
-    SHORT_OPTION("output", 'o', "FILE",
-                 "the model's file, for one predictor; training of an unfinished model continues"),
-    SHORT_OPTION("gpu", 'g', "NAME|FILE.json", "the modelled device (default: gtx1080ti)"),
-    SEED_OPTION,
-    OUTPUT_OPTIONS,
-    {0},
-};
-
 static const char train_help[] =
     "Trains a page predictor on the accesses of simulated programs, and shows how good it is on "
     "accesses that it was not trained on.\n"
@@ -76,40 +46,32 @@ struct training_plan {
     bool together, tunes;
 };
 
-static int read_network(const struct ff__options *options, struct training_plan *plan) {
-    const char *name = options->text[FF__OPTION_NETWORK];
-    plan->type = ff__net_type_find(name ? name : "hlsh");
+static int read_plan(const struct ff__options *options, struct training_plan *plan) {
+    const char *name = ff__options_text(options, FF__OPTION_NETWORK);
+    plan->output = options->text[FF__OPTION_OUTPUT];
+    plan->together = options->number[FF__OPTION_TOGETHER];
+    plan->tunes = options->number[FF__OPTION_TUNE];
+    plan->steps = (uint32_t)options->number[FF__OPTION_STEPS];
+    plan->type = ff__net_type_find(name);
     plan->online = plan->type ? NULL : ff__online_type_find(name);
     if (!plan->type && !plan->online)
-        return ff__options_complain(options, FF__OPTION_NETWORK,
-                                    "must be " NETWORKS ", or " ONLINE);
+        return ff__options_complain(options, FF__OPTION_NETWORK, NULL);
+    if (plan->type && plan->steps == 0)
+        plan->steps = plan->type->steps;
     if (plan->data.by_access && plan->output)
         return ff__complain(FF__EXIT_USAGE,
                             "--delta access is for comparison: its models have no file");
     if (plan->online && plan->output)
         return ff__complain(FF__EXIT_USAGE, "%s learns while a program runs, and has no file",
                             plan->online->name);
-    plan->steps = plan->type ? plan->type->steps : 0;
+    if (plan->tunes && plan->type && !ff__is_hlsh(plan->type))
+        return ff__complain(FF__EXIT_USAGE,
+                            "--tune: only hlsh and its variants are fine-tuned, not %s",
+                            plan->type->name);
+    if (plan->output && !plan->together && plan->data.workloads.count > 1)
+        return ff__complain(FF__EXIT_USAGE, "one file holds one predictor: name one workload, or "
+                                            "train on all of them with --together");
     return 0;
-}
-
-static int read_plan(const struct ff__options *options, struct training_plan *plan) {
-    plan->output = options->text[FF__OPTION_OUTPUT];
-    int status = read_network(options, plan);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_STEPS, 1, 10000000, &plan->steps);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_TOGETHER, &plan->together);
-    if (!status)
-        status = ff__options_flag(options, FF__OPTION_TUNE, &plan->tunes);
-    if (!status && plan->tunes && plan->type && !ff__is_hlsh(plan->type))
-        status = ff__complain(FF__EXIT_USAGE,
-                              "--tune: only hlsh and its variants are fine-tuned, not %s",
-                              plan->type->name);
-    if (!status && plan->output && !plan->together && plan->data.workloads.count > 1)
-        status = ff__complain(FF__EXIT_USAGE, "one file holds one predictor: name one workload, or "
-                                              "train on all of them with --together");
-    return status;
 }
 
 /* ---- one predictor ---- */
@@ -248,10 +210,12 @@ static int train_all(const struct training_plan *plan, const char *subject,
     return status;
 }
 
-static int train(const struct ff__options *options) {
+static int train(struct ff__options *options) {
     struct training_plan plan = {0};
     struct results results = {.runs = ff__must(json_array())};
     struct ff__outputs outputs = {NULL, NULL};
+    ff__training_begin();
+    signal(SIGINT, interrupt);
     int status = options->word_count == 1
                      ? ff__training_data_read(options, options->words[0], &plan.data)
                      : ff__complain(FF__EXIT_USAGE,
@@ -275,16 +239,5 @@ static int train(const struct ff__options *options) {
     return status;
 }
 
-int ff__train(int argc, char **argv) {
-    const struct argp argp = {
-        train_options, ff__options_take, "WORKLOAD[,WORKLOAD...]", train_help, NULL, NULL, NULL};
-    struct ff__options options;
-    int status = ff__options_parse(&argp, argc, argv, 0, &options);
-    if (status)
-        return status;
-    ff__training_begin();
-    signal(SIGINT, interrupt);
-    status = train(&options);
-    ff__options_free(&options);
-    return status;
-}
+const struct ff__command ff__command_train = {FF__COMMAND_TRAIN, "WORKLOAD[,WORKLOAD...]",
+                                              train_help, train, 0};

@@ -10,63 +10,21 @@
 #include <errno.h>
 #include <string.h>
 
-#define DEFAULT_GPU "gtx1080ti" /* the paper's device (its Table 9) */
-#define ACCESSES    2000000u    /* kept of a corpus: whole streams, chosen by hash; ours */
-
-/* ---- options ---- */
-
-static int read_gpu(const struct ff__options *options, struct ff__gpu *gpu) {
-    const char *name = options->text[FF__OPTION_GPU];
-    return ff__find_gpu(name ? name : DEFAULT_GPU, FF__EXIT_USAGE, gpu);
-}
-
-static int read_cluster(const struct ff__options *options, enum ff__cluster *by) {
-    const char *name = options->text[FF__OPTION_CLUSTER];
-    if (!name)
-        return 0;
-    for (unsigned i = 0; i < FF__CLUSTERS; i++)
-        if (strcmp(name, ff__cluster_name((enum ff__cluster)i)) == 0) {
-            *by = (enum ff__cluster)i;
-            return 0;
-        }
-    return ff__options_complain(options, FF__OPTION_CLUSTER,
-                                "must be sm+warp, sm, pc, kernel, cta or warp");
-}
-
-static int read_split(const struct ff__options *options, enum ff__split *split) {
-    const char *name = options->text[FF__OPTION_SPLIT];
-    if (!name || strcmp(name, "streams") == 0)
-        return 0;
-    if (strcmp(name, "time") != 0)
-        return ff__options_complain(options, FF__OPTION_SPLIT, "must be streams or time");
-    *split = FF__SPLIT_TIME;
-    return 0;
-}
-
-static int read_delta(const struct ff__options *options, bool *by_access) {
-    const char *name = options->text[FF__OPTION_DELTA];
-    *by_access = name && strcmp(name, "access") == 0;
-    if (name && !*by_access && strcmp(name, "array") != 0)
-        return ff__options_complain(options, FF__OPTION_DELTA, "must be array or access");
-    return 0;
-}
+#define ACCESSES 2000000u /* kept of a corpus: whole streams, chosen by hash; ours */
 
 int ff__training_data_read(const struct ff__options *options, const char *list,
                            struct ff__training_data *data) {
     struct ff_error error;
-    *data = (struct ff__training_data){.seed = 1, .distance = 1};
+    *data = (struct ff__training_data){
+        .seed = options->number[FF__OPTION_SEED],
+        .distance = (uint32_t)options->number[FF__OPTION_DISTANCE],
+        .by = (enum ff__cluster)options->number[FF__OPTION_CLUSTER],
+        .by_access = options->number[FF__OPTION_DELTA],
+        .split = (enum ff__split)options->number[FF__OPTION_SPLIT],
+    };
     if (ff__specs_split(list, &data->workloads, &error))
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    int status = read_gpu(options, &data->gpu);
-    if (!status)
-        status = ff__options_seed(options, FF__OPTION_SEED, &data->seed);
-    if (!status)
-        status = ff__options_number(options, FF__OPTION_DISTANCE, 1, 1000, &data->distance);
-    if (!status)
-        status = read_cluster(options, &data->by);
-    if (!status)
-        status = read_delta(options, &data->by_access);
-    return status ? status : read_split(options, &data->split);
+    return ff__find_gpu(ff__options_text(options, FF__OPTION_GPU), FF__EXIT_USAGE, &data->gpu);
 }
 
 void ff__training_data_free(struct ff__training_data *data) {

@@ -4,6 +4,7 @@
 #include "backend/live.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "runtime/options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -33,11 +33,6 @@ static inline bool ff__context_is_inherited(const struct ff_context *context) {
     return context->process != ff__process_number();
 }
 
-/* ---- config.c ---- */
-
-/* A rate of 1 MB/s to 1000 TB/s, and a latency of up to 1 s. */
-bool ff__link_is_possible(const struct ff_link *link);
-
 /* ---- record.c ---- */
 
 /* Makes the recorder that the configuration asks for. Negative errno, with a line. */

@@ -26,9 +26,9 @@
 #endif
 
 /* How many random cases: the base, a tenth of it where sanitizers make everything slow, or
- * FARFAULT_TEST_SCALE percent of it; at least `least`. */
+ * TEST_SCALE percent of it; at least `least`. */
 static inline unsigned long scaled_cases(unsigned long base, unsigned long least) {
-    const char *scale = getenv("FARFAULT_TEST_SCALE");
+    const char *scale = getenv("TEST_SCALE");
     unsigned long count = SANITIZED ? base / 10 : base;
     if (scale)
         count = base * strtoul(scale, NULL, 10) / 100;
@@ -37,17 +37,8 @@ static inline unsigned long scaled_cases(unsigned long base, unsigned long least
 
 /* Whether the machine is to lack this (tests/without.c). */
 static inline bool is_without(const char *what) {
-    const char *list = getenv("FARFAULT_TEST_WITHOUT");
+    const char *list = getenv("TEST_WITHOUT");
     return list && strstr(list, what);
-}
-
-/* A test that fails for a reason that is known and reported. It is skipped, visibly, unless
- * FARFAULT_OPEN_BUGS is set; whoever mends the bug takes the line out. */
-static inline void open_bug(const char *what) {
-    if (getenv("FARFAULT_OPEN_BUGS"))
-        return;
-    print_message("open bug: %s\n", what);
-    skip();
 }
 
 #endif

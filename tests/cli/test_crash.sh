@@ -2,8 +2,8 @@
 # What is on the disk when farfault is killed, or a call of it fails, at any step. strace kills at, or fails, each call that can
 # change a disk, one in each run. Between two such calls the disk stays as it is, so these are all the states that a crash can leave,
 # but for what other threads do at the same time. Each file must then be as it was before or whole, while what earlier crashes
-# have left lies around. FARFAULT_TEST_REPEATS: kills at all calls, of whatever kind.
-repeats=${FARFAULT_TEST_REPEATS:-} # what follows unsets it
+# have left lies around. TEST_REPEATS: kills at all calls, of whatever kind.
+repeats=${TEST_REPEATS:-}
 . "$(dirname "$0")/common.sh"
 saxpy=$8
 

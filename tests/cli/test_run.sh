@@ -144,7 +144,7 @@ mistake 2 'farfault run: *missing/x: No such file or directory' run --host missi
 : >there
 mistake 2 'farfault run: *there: File exists; name one that does not exist' run --host there -- true
 status 0 run --host tier -- sh -c 'test ! -e tier && env'
-has out "FARFAULT_HOST_FILE=$scratch/tier"
+has out "FARFAULT_HOST=$scratch/tier"
 status 0 run --host tier --memory 50% -- programs/atax
 [ ! -e tier ] || fail 'the host file was left behind'
 mkdir full

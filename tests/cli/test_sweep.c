@@ -172,11 +172,6 @@ static void make_sweep(struct ff__sweep *sweep, unsigned jobs) {
     sweep->footprints = calloc(3, sizeof *sweep->footprints);
     for (unsigned i = 0; i < 3; i++)
         sweep->footprints[i] = (uint64_t)atoi(sweep->workloads.items[i]) << 20;
-    sweep->systems = calloc(2, sizeof *sweep->systems);
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(ff__system_parse(sweep->system_names.items[i], &sweep->systems[i], NULL),
-                         0);
-    assert_int_equal(ff__system_parse("nvidia-1", &sweep->in_memory, NULL), 0);
     sweep->gpus = calloc(2, sizeof *sweep->gpus);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(ff__gpu_read(gpus[i], GPUS, &sweep->gpus[i], NULL), 0);

@@ -61,9 +61,9 @@ done
 mistake 2 'farfault run: --memory 0: *at least 4M, *' run --memory 0 -- true
 mistake 2 'farfault run: --memory 1M: *at least 4M, *' run --memory 1M -- true
 mistake 1 'farfault run: --memory 4096T: *this machine has*' run --memory 4096T -- true
-mistake 2 'farfault run: --devices 0: must be a number, 1 to 8' run --devices 0 -- true
-mistake 2 'farfault run: --devices 9: must be a number, 1 to 8' run --devices 9 -- true
-mistake 2 'farfault run: --devices two: must be a number, 1 to 8' run --devices two -- true
+mistake 2 'farfault run: --devices 0: must be a whole number, 1 to 8' run --devices 0 -- true
+mistake 2 'farfault run: --devices 9: must be a whole number, 1 to 8' run --devices 9 -- true
+mistake 2 'farfault run: --devices two: must be a whole number, 1 to 8' run --devices two -- true
 mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
 mistake 2 'farfault run: --granule 8K: must be 4K, 64K or 2M' run --granule 8K -- true
 mistake 2 'farfault run: --handler x: must be adaptive, sleep or sigbus' run --handler x -- true
@@ -126,7 +126,7 @@ done
 mistake 2 'farfault run: --spin 2s: must be a time up to 1s, *' run --spin 2s -- false
 mistake 2 'farfault run: --memory 0.0000001: must be a size, *' run --memory 0.0000001 -- false
 for value in 0 9 010x; do
-    mistake 2 "farfault probe: --devices $value: must be a number, 1 to 8" probe --devices $value --output p.json
+    mistake 2 "farfault probe: --devices $value: must be a whole number, 1 to 8" probe --devices $value --output p.json
 done
 mistake 2 'farfault sim: --memory 1M: 1M: must be 2097152 to * bytes for v100-16g' sim --memory 1M bfs
 mistake 2 'farfault sim: --memory 50%,17T: 17T: must be *' sim --memory 50%,17T bfs
@@ -151,7 +151,7 @@ export FARFAULT_MEMORY=12Q
 mistake 2 "farfault run: FARFAULT_MEMORY=12Q: must be $size" run -- true
 mistake 2 'farfault run: --memory 1M: *' run --memory 1M -- true
 unset FARFAULT_MEMORY
-for pair in FARFAULT_CHECK:'must be on or off' FARFAULT_QUIET:'must be on or off' FARFAULT_DEVICES:'must be a number, 1 to 8'; do
+for pair in FARFAULT_CHECK:'must be on or off' FARFAULT_QUIET:'must be on or off' FARFAULT_DEVICES:'must be a whole number, 1 to 8'; do
     export "${pair%%:*}=x"
     mistake 2 "farfault run: ${pair%%:*}=x: ${pair#*:}" run -- true
     unset "${pair%%:*}"
@@ -160,7 +160,7 @@ FARFAULT_SYSTEM=x
 export FARFAULT_SYSTEM
 mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run -- true
 unset FARFAULT_SYSTEM
-for pair in MEMROY:MEMORY SYTEM:SYSTEM HOSTFILE:HOST_FILE DEVICETYPE:DEVICE_TYPE; do
+for pair in MEMROY:MEMORY SYTEM:SYSTEM PEERLINK:PEER_LINK DEVICETYPE:DEVICE_TYPE; do
     export "FARFAULT_${pair%%:*}=x"
     mistake 2 "farfault: the environment has FARFAULT_${pair%%:*}, which is not a setting; the nearest is FARFAULT_${pair#*:}" list
     unset "FARFAULT_${pair%%:*}"
@@ -170,7 +170,8 @@ mistake 2 'farfault: the environment has FARFAULT_QWERTYUIOP, which is not a set
 unset FARFAULT_QWERTYUIOP
 variables=$(grep -rhoE '"FARFAULT_[A-Z_]+"' "$source/src" "$source/tests" --include=*.c --include=*.h | tr -d '"' | sort -u)
 in_scripts=$(grep -rhoE '[$][{]?FARFAULT_[A-Z_]+' "$source/scripts" "$source/tests" --include=*.sh | tr -d '${' | sort -u)
-settings=$(sed -n 's/^    ENTRY("\([a-z_]*\)".*/FARFAULT_\1/p' "$source/src/runtime/config.c" | tr a-z A-Z)
+settings=$(sed -n 's/^FF_SETTING([a-z_]*, \([A-Z_]*\),.*/FARFAULT_\1/p' "$source/src/runtime/options.def")
+[ "$(echo $settings | wc -w)" -gt 20 ] || fail "the settings: $settings"
 for name in $variables $in_scripts $settings; do
     [ "$name" = FARFAULT_ ] || (export "$name=x" && "$farfault" list gpus >out 2>err) || fail "$name: $(cat err)"
 done
@@ -179,10 +180,10 @@ for name in SIZE STEPS RUNS SPLIT; do # of compare and train
 done
 FARFAULT_WORKERS=x
 export FARFAULT_WORKERS
-mistake 2 'farfault run: in the environment: workers=x: must be a number of threads, *' run -- true
+mistake 2 'farfault run: FARFAULT_WORKERS=x: must be a whole number, 0 to 4096' run -- true
 unset FARFAULT_WORKERS
-for name in $(sed -n 's/^    ENTRY("\([a-z_]*\)", [a-z_]*, read_\(size\|granule\|ns\|devices\|[a-z_]*workers\|seed\|[a-z_]*link\),.*/\1/p' \
-    "$source/src/runtime/config.c" | tr a-z A-Z); do
+for name in $(tr -d '\n' <"$source/src/runtime/options.def" | sed 's/FF_/\n&/g' |
+    sed -n 's/^FF_SETTING([a-z_]*, \([A-Z_]*\),.* \(SIZES\?\|TIME\|COUNT\|LINK\)(.*/\1/p'); do
     for value in -1 ' 5'; do
         export "FARFAULT_$name=$value"
         mistake 2 "farfault run: *: must be *" run -- false
@@ -286,6 +287,7 @@ mistake 2 "farfault sim: --machine p4.8xlarge: there is no machine 'p4.8xlarge';
 mistake 2 'farfault sim: my.trace is a file, not a workload; if it is a trace: farfault replay my.trace' sim my.trace
 mistake 1 'farfault replay: *missing.trace*' replay missing.trace
 mistake 2 'farfault compare: --runs is for programs, not for modelled runs' compare --gpu v100-16g --runs 3 bfs
+mistake 2 'farfault compare: --peer-link is for programs, not for modelled runs' compare --modelled --peer-link 1GB/s bfs
 mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compare --jobs 2 atax
 
 # ---- who asks for JSON gets an object, whatever is wrong

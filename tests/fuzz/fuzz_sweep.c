@@ -28,14 +28,15 @@ static void check_sweep(const struct ff__sweep *sweep) {
 }
 
 /* Reads the options, with what is said on stderr kept. */
-static int read_sweep(const struct ff__options *options, struct ff__sweep *sweep, char **said) {
-    static const struct ff__sweep_defaults defaults = {.systems = "demand,nvidia",
-                                                       .memory = "device"};
+static int read_sweep(struct ff__options *options, struct ff__sweep *sweep, char **said) {
     size_t size;
     FILE *before = stderr, *kept = open_memstream(said, &size);
     FUZZ_EXPECT(kept);
     stderr = kept;
-    int status = ff__sweep_read(options, &defaults, false, sweep);
+    *sweep = (struct ff__sweep){0};
+    int status = ff__options_check(options);
+    if (!status)
+        status = ff__sweep_read(options, false, sweep);
     stderr = before;
     fclose(kept);
     return status;
@@ -46,6 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ff__options options = {.words = words, .word_count = 1};
     struct ff__sweep sweep;
     read_lines(text, &options);
+    options.fallback[FF__OPTION_SYSTEMS] = "demand,nvidia";
+    options.fallback[FF__OPTION_MEMORY] = "device";
+    options.fallback[FF__OPTION_DEVICES] = options.fallback[FF__OPTION_SEED] = "1";
     options.text[FF__OPTION_GPU] = GPUS "/gtx1080ti.json";
     int status = read_sweep(&options, &sweep, &said);
     FUZZ_EXPECT(status == 0 || status == 1 || status == 2);

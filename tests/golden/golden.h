@@ -2,7 +2,7 @@
  * a tab, and values; neither has anything of the machine in it. The order of lines does not matter, so that what is
  * renamed is renamed in the file, and the values stay.
  *
- * FARFAULT_GOLDEN=update writes the file anew (scripts/golden.sh --update): its difference is then for review. */
+ * TEST_GOLDEN=update writes the file anew (scripts/golden.sh --update): its difference is then for review. */
 #ifndef FF_TESTS_GOLDEN_H
 #define FF_TESTS_GOLDEN_H
 
@@ -104,7 +104,7 @@ static inline void golden_compare(const struct golden *golden) {
 }
 
 static inline void golden_close(struct golden *golden) {
-    const char *update = getenv("FARFAULT_GOLDEN");
+    const char *update = getenv("TEST_GOLDEN");
     if (update && strcmp(update, "update") == 0)
         golden_write(golden);
     else

@@ -1,6 +1,6 @@
 /* Forest's two halves, without an engine: what the profile asks for and learns, and random cases against naive twins. The
  * prefetcher's twin is the paper's tree as it stands there: leaves of 16 KiB, nodes with marks for isolation and motion,
- * which are flipped to give it another shape. FARFAULT_TEST_SCALE is a percentage. */
+ * which are flipped to give it another shape. TEST_SCALE is a percentage. */
 #include "base/cases.h"
 
 #include "base/random.h"

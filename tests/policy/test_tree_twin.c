@@ -1,5 +1,5 @@
 /* The prefetch tree against a twin: the driver's rules again, step by step, over plain arrays of
- * bool. Slow, and simple enough to be believed. FARFAULT_TEST_SCALE is a percentage. */
+ * bool. Slow, and simple enough to be believed. TEST_SCALE is a percentage. */
 #include "base/random.h"
 #include "policy/nvidia/tree_mask.h"
 #include "view.h"

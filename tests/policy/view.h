@@ -168,9 +168,9 @@ static inline const char *mask_text(const struct ff_mask *mask, char text[MASK_T
     return text;
 }
 
-/* How many random cases: the base, or FARFAULT_TEST_SCALE percent of it, at least `least`. */
+/* How many random cases: the base, or TEST_SCALE percent of it, at least `least`. */
 static inline unsigned long scaled(unsigned long base, unsigned long least) {
-    const char *scale = getenv("FARFAULT_TEST_SCALE");
+    const char *scale = getenv("TEST_SCALE");
     unsigned long count = scale ? base * strtoul(scale, NULL, 10) / 100 : base;
     return count < least ? least : count;
 }

@@ -1,5 +1,5 @@
 /* Everything that a program may do with buffers, in an order drawn at random, by several threads at once: each has a queue,
- * a buffer and a copy of what that must hold. FARFAULT_TEST_REPEATS times as many operations where that is set. */
+ * a buffer and a copy of what that must hold. TEST_REPEATS times as many operations where that is set. */
 #include "client.h"
 
 #include <pthread.h>
@@ -240,7 +240,7 @@ static void (*const operations[])(struct user *user) = {
 #define KINDS (sizeof operations / sizeof operations[0])
 
 static unsigned repeats(void) {
-    const char *text = getenv("FARFAULT_TEST_REPEATS");
+    const char *text = getenv("TEST_REPEATS");
     return text ? (unsigned)strtoul(text, NULL, 10) : 1;
 }
 

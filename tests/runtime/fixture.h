@@ -38,7 +38,7 @@ static const char *const live_systems[] = {"demand", "nvidia", "nvidia-1",
 
 /* How often long runs repeat a scenario at least, over all configurations; 0: this is none. */
 static inline unsigned long_run_repeats(void) {
-    const char *text = getenv("FARFAULT_TEST_REPEATS");
+    const char *text = getenv("TEST_REPEATS");
     return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 

@@ -2,8 +2,8 @@
  * the page, with what they know from outside, and count. Faults bring single pages; meanwhile a thread evicts
  * and prefetches blocks that are in use, at each tick of a timer whose signal also interrupts threads that wait for a page.
  *
- * FARFAULT_STRESS_FAULTS asks for so many faults with each mechanism, in sections of a million, each a process of its
- * own that checks every page at its end. FARFAULT_STRESS_KEPT names a file that keeps how far they came, so that a
+ * TEST_STRESS_FAULTS asks for so many faults with each mechanism, in sections of a million, each a process of its
+ * own that checks every page at its end. TEST_STRESS_KEPT names a file that keeps how far they came, so that a
  * run that was stopped goes on. */
 #include <pthread.h>
 #include <sched.h>
@@ -220,13 +220,13 @@ static void test_counters(void **state) {
 /* ---- long ---- */
 
 static uint64_t wanted_faults(void) {
-    const char *text = getenv("FARFAULT_STRESS_FAULTS");
+    const char *text = getenv("TEST_STRESS_FAULTS");
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
 /* How many faults each mechanism has had, of all runs with this file. */
 static void read_kept(uint64_t kept[2]) {
-    const char *path = getenv("FARFAULT_STRESS_KEPT");
+    const char *path = getenv("TEST_STRESS_KEPT");
     FILE *file = path ? fopen(path, "r") : NULL;
     unsigned long long move = 0, copy = 0;
     if (file && fscanf(file, "move %llu copy %llu", &move, &copy) != 2)
@@ -238,7 +238,7 @@ static void read_kept(uint64_t kept[2]) {
 }
 
 static void write_kept(const uint64_t kept[2]) {
-    const char *path = getenv("FARFAULT_STRESS_KEPT");
+    const char *path = getenv("TEST_STRESS_KEPT");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file)
         return;

@@ -2,7 +2,7 @@
  * drop pages fails, in each of the ways of shim.h. Whichever it is, data stays right, nobody waits for
  * ever, and a function that fails says so.
  *
- * In every system, with every handler, if FARFAULT_TEST_REPEATS is set (`make stress`). */
+ * In every system, with every handler, if TEST_REPEATS is set (`make stress`). */
 #include <sys/mman.h>
 
 #include "runtime/child.h"

@@ -3,7 +3,7 @@
  * Every byte is known, nothing is lost, and no more is resident than the budgets. Then the same while
  * the kernel's answers to the library fail at random.
  *
- * FARFAULT_STRESS_SECONDS sets how long each configuration runs (default: 0.3; `make stress`: 60). */
+ * TEST_STRESS_SECONDS sets how long each configuration runs (default: 0.3; `make stress`: 60). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -303,7 +303,7 @@ static void *work(void *argument) {
 /* ---- a run ---- */
 
 static double stress_seconds(void) {
-    const char *text = getenv("FARFAULT_STRESS_SECONDS");
+    const char *text = getenv("TEST_STRESS_SECONDS");
     double seconds = text ? atof(text) : 0;
     return seconds > 0 ? seconds : 0.3;
 }
@@ -405,7 +405,7 @@ static void stress_with(struct ff_config config, unsigned failing) {
 
 /* In `make test` every second configuration, under sanitizers every third; in long runs all. */
 static unsigned stride(void) {
-    return getenv("FARFAULT_STRESS_SECONDS") ? 1 : SANITIZED ? 3 : 2;
+    return getenv("TEST_STRESS_SECONDS") ? 1 : SANITIZED ? 3 : 2;
 }
 
 static void test_move(void **state) {
