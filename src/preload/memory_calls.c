@@ -1,7 +1,7 @@
 /* The program's own calls that lock or move memory, which managed memory must be left out of: locked, it
  * would have to be on a device all at once; moved, it would be where the program does not look for it. The same holds
  * for what stands behind it. */
-#include "opencl_internal.h"
+#include "preload/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>

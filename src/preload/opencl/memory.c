@@ -5,7 +5,7 @@
  * what the footprint is counted by. Ours is the first callback registered, so it is called last; where
  * OpenCL takes its time with that, the handle may be another buffer's by then, so the callback goes by
  * the entry. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,19 @@
 /* Commands and waits that are only timed, and what makes memory that is not managed: generated from
  * the list of hooks. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
+
+void ff__fall_back(enum ff__fallback which, const char *why) {
+    static const char *const names[] = {
+#define FF_HOOK(name)
+#define FF_UNMANAGED(type, name, parameters, arguments) [FF__FALLBACK_##name] = #name,
+#include "preload/opencl/hooks.def"
+#define FALLBACK(id, name) [FF__FALLBACK_##id] = name,
+        FF__FALLBACKS
+#undef FALLBACK
+    };
+    ff__count_fallback(which, names[which], why);
+}
+_Static_assert(FF__FALLBACK_COUNT <= FF__ACCOUNT_FALLBACKS, "an account has room for all of them");
 
 #define FF_HOOK(name)
 #define FF_COMMAND(name, parameters, arguments, blocking)                                          \
@@ -17,7 +30,7 @@
             ff__fall_back(FF__FALLBACK_##name, NULL);                                              \
         return REAL(name) arguments;                                                               \
     }
-#include "opencl_hooks.def"
+#include "preload/opencl/hooks.def"
 
 FF_HOOKED void *CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image,
                                               cl_bool blocking, cl_map_flags flags,

@@ -1,6 +1,6 @@
 /* The tokens of a kernel's source, in OpenCL C. Comments, white space and #pragma are left out. */
-#ifndef FF_PRELOAD_OPENCL_TOKENS_H
-#define FF_PRELOAD_OPENCL_TOKENS_H
+#ifndef FF_PRELOAD_OPENCL_SOURCE_TOKENS_H
+#define FF_PRELOAD_OPENCL_SOURCE_TOKENS_H
 
 #include <stdbool.h>
 #include <stddef.h>

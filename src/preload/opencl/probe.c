@@ -5,7 +5,7 @@
  * It is found out once, when the first managed memory is allocated, by a command that only looks whether
  * its callback has been called, and by which thread. No waiting is involved: what comes first by chance
  * comes from another thread. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 static struct {
     struct ff__watch watch;

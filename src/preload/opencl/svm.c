@@ -1,6 +1,6 @@
 /* Shared virtual memory: managed allocations in place of PoCL's. PoCL takes any pointer wherever
  * OpenCL wants one to shared virtual memory, so everything but allocating and freeing is its own. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 

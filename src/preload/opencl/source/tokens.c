@@ -1,4 +1,4 @@
-#include "preload/opencl_tokens.h"
+#include "preload/opencl/source/tokens.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Kernels' arguments as the program has set them: what makes two launches the same, and which
  * managed memory a launch uses. Nothing is kept in passive mode or where nothing is managed. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ char *ff__kernel_name(cl_kernel handle) {
 
 /* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a solver
  * is, would make each of its launches a new one; floating-point numbers do not say which memory a
- * kernel uses. Types are there because opencl_program.c asks for them; of kernels without, as those of
+ * kernel uses. Types are there because program.c asks for them; of kernels without, as those of
  * some binaries, all arguments are hashed. */
 static bool is_amount(cl_kernel handle, cl_uint index) {
     char type[64] = "";

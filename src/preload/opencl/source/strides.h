@@ -10,8 +10,8 @@
  * The reader is conservative: it knows neither macros nor helper functions, pointers other than arguments, nor data that is
  * read from memory. Where an argument or an index has to do with any of these, it says nothing. It may be wrong only about
  * what a compiler's options define anew, and its finding is only a hint. */
-#ifndef FF_PRELOAD_OPENCL_STRIDES_H
-#define FF_PRELOAD_OPENCL_STRIDES_H
+#ifndef FF_PRELOAD_OPENCL_SOURCE_STRIDES_H
+#define FF_PRELOAD_OPENCL_SOURCE_STRIDES_H
 
 #include <stdbool.h>
 #include <stddef.h>

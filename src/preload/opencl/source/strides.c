@@ -1,6 +1,6 @@
-#include "preload/opencl_strides.h"
+#include "preload/opencl/source/strides.h"
 
-#include "preload/opencl_tokens.h"
+#include "preload/opencl/source/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>

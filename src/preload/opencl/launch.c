@@ -1,5 +1,5 @@
 /* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a gate. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

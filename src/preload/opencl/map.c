@@ -5,7 +5,7 @@
  * the same queue, just before a real map or unmap that waits for them: order, events, command types
  * and the map count are OpenCL's own. They are SVM copies because those take plain pointers; a
  * buffer read would be refused where the program restricts what the host may do. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * completion that the program observed, or a kernel's, and mean the same with and without management. The report only reads: PoCL's threads
  * may still run when the process exits, so the context is left to the kernel to take apart. Under
  * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
-#include "opencl_internal.h"
+#include "preload/preload.h"
 
 #include "report/text.h"
 
@@ -148,20 +148,13 @@ void ff__footprint_remove(size_t bytes) {
     __atomic_fetch_sub(&account->live, bytes, __ATOMIC_RELAXED);
 }
 
-void ff__fall_back(enum ff__fallback which, const char *why) {
-    if (__atomic_fetch_add(&account->fallbacks[which], 1, __ATOMIC_RELAXED) == 0 && why)
+void ff__count_fallback(unsigned kind, const char *name, const char *why) {
+    if (__atomic_fetch_add(&account->fallbacks[kind], 1, __ATOMIC_RELAXED) > 0)
+        return;
+    snprintf(account->fallback_names[kind], sizeof account->fallback_names[kind], "%s", name);
+    if (why)
         ff__say("%s", why);
 }
-
-static const char *const fallback_names[] = {
-#define FF_HOOK(name)
-#define FF_UNMANAGED(type, name, parameters, arguments) [FF__FALLBACK_##name] = #name,
-#include "opencl_hooks.def"
-#define FALLBACK(id, name) [FF__FALLBACK_##id] = name,
-    FF__FALLBACKS
-#undef FALLBACK
-};
-_Static_assert(FF__FALLBACK_COUNT <= FF__ACCOUNT_FALLBACKS, "an account has room for all of them");
 
 void ff__mark_managed(void) {
     __atomic_store_n(&account->managed, 1, __ATOMIC_RELAXED);
@@ -200,9 +193,6 @@ static void open_account(void) {
     if (opened)
         account = opened;
     shared = opened != NULL;
-    for (size_t i = 0; i < FF__FALLBACK_COUNT; i++)
-        snprintf(account->fallback_names[i], sizeof account->fallback_names[i], "%s",
-                 fallback_names[i]);
     pthread_atfork(NULL, NULL, leave_account);
 }
 

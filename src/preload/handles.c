@@ -1,5 +1,5 @@
 /* A hash table of objects that the caller owns, by pointer: chained, grows by doubling. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 

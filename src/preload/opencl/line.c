@@ -6,7 +6,7 @@
  *
  * One that fails never begins, and is taken for a gate that it is not until another one of the line begins. farfault may hear
  * too late of a launch behind it, which costs time and no data. Commands for which that is not so have gates. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #define LINES 16u
 
