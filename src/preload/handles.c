@@ -31,7 +31,7 @@ static bool grow(struct ff__table *table) {
     return true;
 }
 
-bool ff__table_put(struct ff__table *table, struct ff__node *node, const void *key) {
+bool ff__handles_put(struct ff__table *table, struct ff__node *node, const void *key) {
     if (table->count == table->capacity && !grow(table) && table->capacity == 0)
         return false; /* a full table that cannot grow only becomes slower */
     node->key = key;
@@ -40,7 +40,7 @@ bool ff__table_put(struct ff__table *table, struct ff__node *node, const void *k
     return true;
 }
 
-struct ff__node *ff__table_find(const struct ff__table *table, const void *key) {
+struct ff__node *ff__handles_find(const struct ff__table *table, const void *key) {
     struct ff__node *node =
         table->capacity ? *bucket_of(table->buckets, table->capacity, key) : NULL;
     while (node && node->key != key)
@@ -48,8 +48,8 @@ struct ff__node *ff__table_find(const struct ff__table *table, const void *key) 
     return node;
 }
 
-struct ff__node *ff__table_take(struct ff__table *table, const void *key) {
-    struct ff__node *node = ff__table_find(table, key);
+struct ff__node *ff__handles_take(struct ff__table *table, const void *key) {
+    struct ff__node *node = ff__handles_find(table, key);
     if (!node)
         return NULL;
     struct ff__node **place = bucket_of(table->buckets, table->capacity, key);

@@ -104,8 +104,8 @@ struct ff__table {
     { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 }
 
 /* These hold no lock of their own: the caller holds table->lock. False: no memory. */
-bool ff__table_put(struct ff__table *table, struct ff__node *node, const void *key);
-struct ff__node *ff__table_find(const struct ff__table *table, const void *key);
-struct ff__node *ff__table_take(struct ff__table *table, const void *key); /* NULL: not there */
+bool ff__handles_put(struct ff__table *table, struct ff__node *node, const void *key);
+struct ff__node *ff__handles_find(const struct ff__table *table, const void *key);
+struct ff__node *ff__handles_take(struct ff__table *table, const void *key); /* NULL: not there */
 
 #endif

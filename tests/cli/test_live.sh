@@ -2,10 +2,11 @@
 # farfault run with the real preload and a client that does one thing at a time: summaries after every kind of end, what
 # is said where nothing or too little is managed, broken invariants, footprints, kinds of devices.
 . "$(dirname "$0")/common.sh"
-cp "$8" libfarfault.so.0
-cp "$9" client
-cp "${10}" breaker.so
-cp "${11}" broken
+cp "$8" client
+mkdir broken
+cp "$9" broken/libfarfault-opencl.so
+cp "${10}" broken-farfault
+cp farfault broken
 preload=$scratch/libfarfault-opencl.so
 need_userfaultfd
 
@@ -136,18 +137,20 @@ fi
 # ---- broken invariants
 
 status 3 run --memory 16M --check -- ./client fail
+farfault=$scratch/broken/farfault
 for what in buffer fail crash; do
-    LD_PRELOAD=$scratch/breaker.so status 1 run --memory 16M --check -- ./client $what
+    status 1 run --memory 16M --check -- ./client $what
     has err 'farfault run: an invariant broke in process '
 done
-LD_PRELOAD=$scratch/breaker.so status 0 run --memory 16M -- ./client buffer # nobody looks
-LD_PRELOAD=$scratch/breaker.so status 1 compare --runs 1 --systems nvidia --memory 16M --check "$scratch/client buffer"
+status 0 run --memory 16M -- ./client buffer # nobody looks
+status 1 compare --runs 1 --systems nvidia --memory 16M --check "$scratch/client buffer"
 has out 'no: an invariant broke: '
-FARFAULT_CHECK=on FARFAULT_SUMMARY=none LD_PRELOAD=$preload:$scratch/breaker.so ./client buffer 2>err
+farfault=$scratch/farfault
+FARFAULT_CHECK=on FARFAULT_SUMMARY=none LD_PRELOAD=$scratch/broken/libfarfault-opencl.so ./client buffer 2>err
 has err 'farfault: an invariant broke: '
 [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 status 0 sim --check stream:size=4M
-farfault=$scratch/broken
+farfault=$scratch/broken-farfault
 status 1 sim --check stream:size=4M
 has out 'bytes are counted'
 farfault=$scratch/farfault

@@ -106,7 +106,7 @@ static struct kernel *make(cl_kernel handle) {
 /* A kernel that cannot be entered is launched with operands unknown. */
 static void enter(struct kernel *kernel, cl_kernel handle) {
     pthread_mutex_lock(&kernels.lock);
-    bool put = kernel && ff__table_put(&kernels, &kernel->node, handle);
+    bool put = kernel && ff__handles_put(&kernels, &kernel->node, handle);
     pthread_mutex_unlock(&kernels.lock);
     if (kernel && !put)
         destroy(kernel);
@@ -122,7 +122,7 @@ static struct kernel *find_locked(cl_kernel handle) {
     if (!ff__context_if_open())
         return NULL;
     pthread_mutex_lock(&kernels.lock);
-    struct kernel *kernel = (struct kernel *)ff__table_find(&kernels, handle);
+    struct kernel *kernel = (struct kernel *)ff__handles_find(&kernels, handle);
     if (!kernel)
         pthread_mutex_unlock(&kernels.lock);
     return kernel;
@@ -187,7 +187,7 @@ FF_HOOKED cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
     if (kernel) {
         bool last = --kernel->references == 0;
         if (last)
-            ff__table_take(&kernels, handle);
+            ff__handles_take(&kernels, handle);
         pthread_mutex_unlock(&kernels.lock);
         if (last)
             destroy(kernel);

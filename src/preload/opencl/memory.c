@@ -28,7 +28,7 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
     if (ff__in_child())
         return false;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = (struct entry *)ff__table_find(&buffers, handle);
+    struct entry *entry = (struct entry *)ff__handles_find(&buffers, handle);
     if (entry)
         *out = entry->buffer;
     pthread_mutex_unlock(&buffers.lock);
@@ -41,7 +41,7 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
  * and yet little memory in use at a time: what counts for the footprint is what the program still holds. */
 
 static struct entry *find_entry(cl_mem handle) {
-    return (struct entry *)ff__table_find(&buffers, handle);
+    return (struct entry *)ff__handles_find(&buffers, handle);
 }
 
 /* The lock is held. Returns the bytes that have no holder any more. */
@@ -99,7 +99,7 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
     pthread_mutex_lock(&buffers.lock);
     bool replaced = entry->replaced;
     if (!replaced)
-        ff__table_take(&buffers, handle);
+        ff__handles_take(&buffers, handle);
     pthread_mutex_unlock(&buffers.lock);
     if (!replaced)
         leave(entry, handle);
@@ -110,12 +110,12 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
 static void enter(struct entry *entry, cl_mem handle) {
     entry->held = 1;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *before = (struct entry *)ff__table_take(&buffers, handle);
+    struct entry *before = (struct entry *)ff__handles_take(&buffers, handle);
     if (before) {
         before->replaced = true;
         leave(before, handle);
     }
-    entry->replaced = !ff__table_put(&buffers, &entry->node, handle);
+    entry->replaced = !ff__handles_put(&buffers, &entry->node, handle);
     struct entry *root = find_entry(entry->buffer.root);
     if (root)
         root->in_hands++;
