@@ -5,6 +5,7 @@
 #ifndef FF_PRELOAD_PRELOAD_H
 #define FF_PRELOAD_PRELOAD_H
 
+#include "base/map.h"
 #include "report/account.h"
 
 #include <farfault/farfault.h>
@@ -86,26 +87,28 @@ void ff__mark_managed(void);
 /* No report after all. */
 void ff__summary_cancel(void);
 
-/* ---- table.c: objects by their handle ---- */
+/* ---- handles.c: objects by the handle that the program has for them ---- */
 
-/* The first member of what is kept in a table. */
-struct ff__node {
-    struct ff__node *next;
-    const void *key;
-};
-
-struct ff__table {
+struct ff__handles {
     pthread_mutex_t lock;
-    struct ff__node **buckets;
-    size_t capacity, count; /* capacity: 0 or a power of two */
+    struct ff__map places; /* of handles, in `items` */
+    struct ff__handle {
+        const void *handle;
+        void *object; /* the caller's */
+    } * items;
+    uint32_t count;
 };
 
-#define FF__TABLE_INIT                                                                             \
-    { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 }
+#define FF__HANDLES_INIT                                                                           \
+    { .lock = PTHREAD_MUTEX_INITIALIZER }
 
-/* These hold no lock of their own: the caller holds table->lock. False: no memory. */
-bool ff__handles_put(struct ff__table *table, struct ff__node *node, const void *key);
-struct ff__node *ff__handles_find(const struct ff__table *table, const void *key);
-struct ff__node *ff__handles_take(struct ff__table *table, const void *key); /* NULL: not there */
+/* These hold no lock of their own: the caller holds handles->lock. */
+
+/* The handle has no object yet. False: no memory. */
+bool ff__handles_put(struct ff__handles *handles, const void *handle, void *object);
+
+/* NULL: it has none. */
+void *ff__handles_find(const struct ff__handles *handles, const void *handle);
+void *ff__handles_take(struct ff__handles *handles, const void *handle);
 
 #endif

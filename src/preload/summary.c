@@ -6,10 +6,10 @@
  * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
 #include "preload/preload.h"
 
-#include "report/text.h"
+#include "base/clock.h"
+#include "base/thread.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +31,11 @@ static char report_path[PATH_MAX];
 
 /* ---- clock ---- */
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void ff__clock_start(void) {
     uint64_t never = 0;
     if (__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED) == 0)
-        __atomic_compare_exchange_n(&account->first_ns, &never, now_ns(), false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&account->first_ns, &never, ff__clock_ns(), false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void raise_to(uint64_t *value, uint64_t candidate) {
@@ -57,10 +51,10 @@ static void raise_to(uint64_t *value, uint64_t candidate) {
 static uint64_t moved_due_ns;
 
 static void publish_moved(struct ff_context *context) {
-    uint64_t begun = now_ns();
+    uint64_t begun = ff__clock_ns();
     ff_moved_read(context, FF_MOVED_BY_KERNEL, &account->kernels);
     ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &account->buffers);
-    uint64_t done = now_ns(), pause = MOVED_PAUSE * (done - begun);
+    uint64_t done = ff__clock_ns(), pause = MOVED_PAUSE * (done - begun);
     moved_due_ns = done + (pause > BEAT_NS ? pause : BEAT_NS);
 }
 
@@ -68,7 +62,7 @@ static void publish_moved(struct ff_context *context) {
 static void publish_locked(struct ff_context *context, bool ends) {
     struct ff_error broken;
     ff_stats_read(context, &account->stats);
-    account->seen_ns = now_ns();
+    account->seen_ns = ff__clock_ns();
     if (ends || account->seen_ns >= moved_due_ns)
         publish_moved(context);
     if (ff__config()->check && !account->broken[0] && ff_check(context, &broken))
@@ -97,35 +91,27 @@ static void publish_at_exit(void) {
 }
 
 static void *beat(void *unused) {
-    const struct timespec pause = {0, BEAT_NS};
     (void)unused;
     for (;;) {
-        nanosleep(&pause, NULL);
+        ff__clock_sleep(BEAT_NS);
         publish();
     }
     return NULL;
 }
 
 void ff__summary_opened(struct ff_context *context) {
-    const struct ff_config *config = ff__config();
     struct ff_stats stats;
     pthread_t thread;
-    sigset_t all, before;
     ff_stats_read(context, &stats);
     snprintf(account->description, sizeof account->description, "%s", ff_context_describe(context));
-    account->memory = stats.capacity / config->devices;
-    if (!shared)
-        return;
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (pthread_create(&thread, NULL, beat, NULL) == 0)
+    account->memory = stats.capacity / ff__config()->devices;
+    if (shared && ff__thread_start(&thread, beat, NULL, "ff-account") == 0)
         pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void ff__clock_mark(void) {
     if (__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
-        raise_to(&account->last_ns, now_ns());
+        raise_to(&account->last_ns, ff__clock_ns());
 }
 
 void ff__clock_stop(void) {

@@ -195,8 +195,4 @@ void *ff__kernel_snapshot(cl_kernel kernel, size_t size, struct ff__uses *uses);
 /* The name of its function, which the caller frees; or NULL. */
 char *ff__kernel_name(cl_kernel kernel);
 
-/* Extends a hash. */
-uint64_t ff__mix(uint64_t hash, uint64_t word);
-uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size);
-
 #endif

@@ -55,7 +55,7 @@ static void forget(struct ff__watch *watch) {
 /* ---- what is launched ---- */
 
 static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes) {
-    return sizes ? ff__mix_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__mix(hash, 0);
+    return sizes ? ff__hash_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__hash_word(hash);
 }
 
 /* NULL: farfault will not hear of it. */

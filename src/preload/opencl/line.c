@@ -31,7 +31,7 @@ static bool can_have_line(cl_command_queue queue) {
 }
 
 bool ff__line_enter(struct ff__place *place, cl_command_queue queue) {
-    struct ff__line *line = &lines[ff__mix(0, (uintptr_t)queue) % LINES];
+    struct ff__line *line = &lines[ff__hash_word((uintptr_t)queue) % LINES];
     *place = (struct ff__place){NULL, 0};
     if (pthread_mutex_trylock(&line->lock))
         return false;

@@ -14,7 +14,6 @@
     ((cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))
 
 struct entry {
-    struct ff__node node;
     struct ff__buffer buffer;
     size_t counted;   /* bytes of the footprint; no more once the program holds nothing of it */
     cl_uint held;     /* references that the program has */
@@ -22,13 +21,13 @@ struct entry {
     bool replaced;    /* the handle is another buffer's */
 };
 
-static struct ff__table buffers = FF__TABLE_INIT;
+static struct ff__handles buffers = FF__HANDLES_INIT;
 
 bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
     if (ff__in_child())
         return false;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = (struct entry *)ff__handles_find(&buffers, handle);
+    struct entry *entry = ff__handles_find(&buffers, handle);
     if (entry)
         *out = entry->buffer;
     pthread_mutex_unlock(&buffers.lock);
@@ -41,7 +40,7 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
  * and yet little memory in use at a time: what counts for the footprint is what the program still holds. */
 
 static struct entry *find_entry(cl_mem handle) {
-    return (struct entry *)ff__handles_find(&buffers, handle);
+    return ff__handles_find(&buffers, handle);
 }
 
 /* The lock is held. Returns the bytes that have no holder any more. */
@@ -110,12 +109,12 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
 static void enter(struct entry *entry, cl_mem handle) {
     entry->held = 1;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *before = (struct entry *)ff__handles_take(&buffers, handle);
+    struct entry *before = ff__handles_take(&buffers, handle);
     if (before) {
         before->replaced = true;
         leave(before, handle);
     }
-    entry->replaced = !ff__handles_put(&buffers, &entry->node, handle);
+    entry->replaced = !ff__handles_put(&buffers, handle, entry);
     struct entry *root = find_entry(entry->buffer.root);
     if (root)
         root->in_hands++;

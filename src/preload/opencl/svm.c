@@ -5,16 +5,15 @@
 #include <stdlib.h>
 
 struct entry {
-    struct ff__node node;
     size_t size;
     bool managed;
 };
 
-static struct ff__table allocations = FF__TABLE_INIT;
+static struct ff__handles allocations = FF__HANDLES_INIT;
 
 static struct entry *take(const void *pointer) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = (struct entry *)ff__handles_take(&allocations, pointer);
+    struct entry *entry = ff__handles_take(&allocations, pointer);
     pthread_mutex_unlock(&allocations.lock);
     return entry;
 }
@@ -25,7 +24,7 @@ static bool enter(const void *pointer, size_t size, bool managed) {
         return false;
     *entry = (struct entry){.size = size, .managed = managed};
     pthread_mutex_lock(&allocations.lock);
-    bool put = ff__handles_put(&allocations, &entry->node, pointer);
+    bool put = ff__handles_put(&allocations, pointer, entry);
     pthread_mutex_unlock(&allocations.lock);
     if (put)
         ff__footprint_add(size);
@@ -36,7 +35,7 @@ static bool enter(const void *pointer, size_t size, bool managed) {
 
 size_t ff__svm_size(const void *base) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = (struct entry *)ff__handles_find(&allocations, base);
+    struct entry *entry = ff__handles_find(&allocations, base);
     size_t size = entry ? entry->size : 0;
     pthread_mutex_unlock(&allocations.lock);
     return size;
