@@ -7,8 +7,11 @@
 #include "preload/preload.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
+#include "base/new_file.h"
 #include "base/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +26,7 @@
 #define MOVED_PAUSE 100
 
 static struct ff__account own, *account = &own;
-static bool shared; /* the account is in our parent's book */
+static const char *book; /* our parent's, which the account is in; NULL: it is in none */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
 static enum { NOTHING, TEXT, JSON } report;
@@ -105,7 +108,7 @@ void ff__summary_opened(struct ff_context *context) {
     ff_stats_read(context, &stats);
     snprintf(account->description, sizeof account->description, "%s", ff_context_describe(context));
     account->memory = stats.capacity / ff__config()->devices;
-    if (shared && ff__thread_start(&thread, beat, NULL, "ff-account") == 0)
+    if (account->watched && ff__thread_start(&thread, beat, NULL, "ff-account") == 0)
         pthread_detach(thread);
 }
 
@@ -116,7 +119,7 @@ void ff__clock_mark(void) {
 
 void ff__clock_stop(void) {
     ff__clock_mark();
-    if (shared && __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
+    if (account->watched && __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
         publish();
 }
 
@@ -170,15 +173,20 @@ static bool make_absolute(const char *path) {
 /* A forked child must not write into its parent's account. */
 static void leave_account(void) {
     account = &own;
-    shared = false;
+    book = NULL;
 }
 
 static void open_account(void) {
-    const char *book = getenv("FARFAULT_ACCOUNTS");
-    struct ff__account *opened = book && *book ? ff__account_open(book) : NULL;
-    if (opened)
+    const char *path = getenv("FARFAULT_ACCOUNTS");
+    errno = 0;
+    struct ff__account *opened = path && *path ? ff__account_open(path) : NULL;
+    if (opened) {
         account = opened;
-    shared = opened != NULL;
+        book = strdup(path); /* the program may change its environment */
+    } else if (errno == EACCES) {
+        ff__say("another user, or in another user namespace: farfault run learns nothing of this "
+                "process");
+    }
     pthread_atfork(NULL, NULL, leave_account);
 }
 
@@ -197,40 +205,57 @@ void ff__summary_configured(const struct ff_config *config) {
 }
 
 void ff__summary_cancel(void) {
-    report = NOTHING;
-    account->reported = 1;
+    account->cancelled = 1;
 }
 
-/* Whose policies' findings are asked for; NULL: nobody's. */
-static struct ff_context *explained(void) {
+static struct ff__findings find_all(void) {
     struct ff_context *context = ff__context_if_open();
-    return context && ff__config()->explain ? context : NULL;
+    struct ff__findings all = {.asked = context && ff__config()->explain};
+    struct ff_found found;
+    while (all.asked && ff_finding_read(context, all.count, &found) &&
+           ff__grow(&all.items, all.count, sizeof found) == 0)
+        all.items[all.count++] = found;
+    return all;
 }
 
 /* Our parent says what broke, and that nothing was managed, for all of its processes at once. */
-static void report_text(void) {
+static void report_text(const struct ff__findings *findings) {
     bool idle = ff__mode() == FF__MANAGED && !account->managed && !account->reason[0];
     char excuse[512];
     if (!idle) {
-        ff__account_print(account, explained(), stderr);
-    } else if (!shared) {
+        ff__account_print(account, findings, stderr);
+    } else if (!book) {
         ff__account_excuse(account, excuse, sizeof excuse);
         ff__say("nothing was managed: this program %s", excuse);
     }
 }
 
+static int print_json(FILE *file, const void *findings) {
+    ff__account_print_json(account, findings, file);
+    return 0;
+}
+
+static void report_json(const struct ff__findings *findings) {
+    int status = ff__file_write(report_path, print_json, findings);
+    if (status)
+        ff__say("cannot write the summary to %s: %s", report_path, strerror(-status));
+}
+
 __attribute__((destructor)) static void report_at_exit(void) {
-    if (ff__in_child() || account->reported)
+    if (ff__in_child() || account->cancelled || account->reported_ns)
         return;
-    if (report == NOTHING && !shared && !account->managed)
+    if (report == NOTHING && !book && !account->managed)
         return; /* never came near OpenCL */
     publish_at_exit();
-    account->reported = 1;
-    int status = report == JSON ? ff__account_write(account, explained(), report_path) : 0;
+    struct ff__findings findings = find_all();
+    if (report == NOTHING && book)
+        ff__account_explain(account, book, &findings);
+    account->reported_ns = ff__clock_ns();
+    if (report == JSON)
+        report_json(&findings);
     if (report == TEXT)
-        report_text();
-    if (status < 0)
-        ff__say("cannot write the summary to %s: %s", report_path, strerror(-status));
-    if (account->broken[0] && !shared)
+        report_text(&findings);
+    free(findings.items);
+    if (account->broken[0] && !book)
         ff__say("an invariant broke: %s", account->broken);
 }
