@@ -61,8 +61,9 @@ void ff__note_managed(const void *pointer, size_t size);
 
 /* ---- summary.c: clock, footprint, counters, and the report at exit ---- */
 
-/* Counts a call that was left to the real function, by its kind. The first one of each prints `why`, if there is one. */
-void ff__count_fallback(unsigned kind, const char *name, const char *why);
+/* Counts a call of this name that should have been managed and was left to the real function. The
+ * first one of each name prints `why`, if there is one. */
+void ff__fall_back(const char *name, const char *why);
 
 void ff__clock_start(void); /* a command is being enqueued */
 void ff__clock_mark(void);  /* a command is complete */

@@ -137,11 +137,29 @@ void ff__footprint_remove(size_t bytes) {
     __atomic_fetch_sub(&account->live, bytes, __ATOMIC_RELAXED);
 }
 
-void ff__count_fallback(unsigned kind, const char *name, const char *why) {
-    if (__atomic_fetch_add(&account->fallbacks[kind], 1, __ATOMIC_RELAXED) > 0)
+/* The name's place, or the next free one; past the end: there is none. */
+static unsigned place_of(const char *name) {
+    unsigned place = 0;
+    while (place < FF__ACCOUNT_FALLBACKS && account->fallbacks[place] &&
+           strcmp(account->fallback_names[place], name) != 0)
+        place++;
+    return place;
+}
+
+void ff__fall_back(const char *name, const char *why) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    bool is_first = false;
+    if (ff__in_child())
         return;
-    snprintf(account->fallback_names[kind], sizeof account->fallback_names[kind], "%s", name);
-    if (why)
+    pthread_mutex_lock(&lock);
+    unsigned place = place_of(name);
+    if (place < FF__ACCOUNT_FALLBACKS) {
+        is_first = account->fallbacks[place] == 0;
+        snprintf(account->fallback_names[place], sizeof account->fallback_names[place], "%s", name);
+        __atomic_fetch_add(&account->fallbacks[place], 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&lock);
+    if (is_first && why)
         ff__say("%s", why);
 }
 

@@ -2,19 +2,6 @@
  * the list of hooks. */
 #include "preload/opencl/internal.h"
 
-void ff__fall_back(enum ff__fallback which, const char *why) {
-    static const char *const names[] = {
-#define FF_HOOK(name)
-#define FF_UNMANAGED(type, name, parameters, arguments) [FF__FALLBACK_##name] = #name,
-#include "preload/opencl/hooks.def"
-#define FALLBACK(id, name) [FF__FALLBACK_##id] = name,
-        FF__FALLBACKS
-#undef FALLBACK
-    };
-    ff__count_fallback(which, names[which], why);
-}
-_Static_assert(FF__FALLBACK_COUNT <= FF__ACCOUNT_FALLBACKS, "an account has room for all of them");
-
 #define FF_HOOK(name)
 #define FF_COMMAND(name, parameters, arguments, blocking)                                          \
     FF_HOOKED cl_int CL_API_CALL name parameters {                                                 \
@@ -27,7 +14,7 @@ _Static_assert(FF__FALLBACK_COUNT <= FF__ACCOUNT_FALLBACKS, "an account has room
 #define FF_UNMANAGED(type, name, parameters, arguments)                                            \
     FF_HOOKED type CL_API_CALL name parameters {                                                   \
         if (ff__mode() == FF__MANAGED)                                                             \
-            ff__fall_back(FF__FALLBACK_##name, NULL);                                              \
+            ff__fall_back(#name, NULL);                                                            \
         return REAL(name) arguments;                                                               \
     }
 #include "preload/opencl/hooks.def"

@@ -31,29 +31,6 @@ struct ff__real {
 const struct ff__real *ff__real(void);
 #define REAL(name) (ff__real()->name)
 
-/* ---- command.c: what is left to OpenCL ---- */
-
-/* The generated hooks by their names, then these. */
-#define FF__FALLBACKS                                                                              \
-    FALLBACK(buffer, "clCreateBuffer")         /* a buffer without managed memory */               \
-    FALLBACK(svm, "clSVMAlloc")                /* shared virtual memory that is not managed */     \
-    FALLBACK(launch, "clEnqueueNDRangeKernel") /* a launch that farfault does not hear of */       \
-    FALLBACK(map, "clEnqueueMapBuffer")        /* a mapping that shows the managed memory */       \
-    FALLBACK(destructor, "clSetMemObjectDestructorCallback") /* memory that is never freed */
-
-enum ff__fallback {
-#define FF_HOOK(name)
-#define FF_UNMANAGED(type, name, parameters, arguments) FF__FALLBACK_##name,
-#include "preload/opencl/hooks.def"
-#define FALLBACK(id, name) FF__FALLBACK_##id,
-    FF__FALLBACKS
-#undef FALLBACK
-        FF__FALLBACK_COUNT,
-};
-
-/* Counts; the first one of each kind prints `why`, if there is one. */
-void ff__fall_back(enum ff__fallback which, const char *why);
-
 /* ---- device.c ---- */
 
 /* Bytes of memory that a program may plan with, and of the largest allocation. */

@@ -118,9 +118,9 @@ static cl_int launch_kernel(const struct request *request) {
         return status;
     ff__count_launch();
     if (!managed && ff__mode() != FF__PASSIVE)
-        ff__fall_back(FF__FALLBACK_launch, NULL);
+        ff__fall_back("clEnqueueNDRangeKernel", NULL);
     else if (managed && !launch)
-        ff__fall_back(FF__FALLBACK_launch, "a launch of a kernel that is not known");
+        ff__fall_back("clEnqueueNDRangeKernel", "a launch of a kernel that is not known");
     return status;
 }
 

@@ -115,7 +115,7 @@ static void *map_shadow(const struct map_request *request, const struct ff__buff
                         cl_int *status) {
     struct mapping *mapping = malloc(sizeof *mapping);
     if (!mapping) {
-        ff__fall_back(FF__FALLBACK_map, NULL);
+        ff__fall_back("clEnqueueMapBuffer", NULL);
         return map_real(request, status);
     }
     *mapping = (struct mapping){

@@ -120,7 +120,7 @@ static void enter(struct entry *entry, cl_mem handle) {
         root->in_hands++;
     pthread_mutex_unlock(&buffers.lock);
     if (REAL(clSetMemObjectDestructorCallback)(handle, on_destroy, entry) != CL_SUCCESS)
-        ff__fall_back(FF__FALLBACK_destructor, "a buffer's memory will not be freed");
+        ff__fall_back("clSetMemObjectDestructorCallback", "a buffer's memory will not be freed");
 }
 
 /* ---- creation ---- */
@@ -211,7 +211,7 @@ static cl_mem create_buffer(struct request *request, cl_int *status_out) {
     if (status_out)
         *status_out = status;
     if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory)) {
-        ff__fall_back(FF__FALLBACK_buffer, NULL);
+        ff__fall_back("clCreateBuffer", NULL);
         if (request->failure)
             ff__no_memory(request->size, request->failure);
     }

@@ -72,7 +72,7 @@ FF_HOOKED void *CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flag
         return memory;
     }
     if (ff__mode() != FF__PASSIVE)
-        ff__fall_back(FF__FALLBACK_svm, NULL);
+        ff__fall_back("clSVMAlloc", NULL);
     enter(real, size, false);
     return real;
 }
