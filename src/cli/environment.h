@@ -20,8 +20,8 @@ void ff__environment_unset(struct ff__environment *environment, const char *name
 const char *ff__environment_get(const struct ff__environment *environment, const char *name);
 
 /* What every program needs to run under farfault: the preload, which fails instead of stepping
- * aside, one PoCL device for each of ours, the book for its account, and whether it prints that, too
- * (`text` or `none`). */
+ * aside, one PoCL device for each of ours, and the book for its account. `summary`: `text` if it
+ * prints that, too, or `none`. */
 void ff__environment_manage(struct ff__environment *environment, const char *preload,
                             unsigned devices, const struct ff__book *book, const char *summary);
 

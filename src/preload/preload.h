@@ -1,5 +1,6 @@
-/* What every preload shares: what unmodified programs meet when `farfault run` starts them, of whatever interface their
- * kernels are. It is set by the environment, has one context, watches forks and signals, and reports at exit.
+/* What every preload shares: what unmodified programs meet when `farfault run` starts them, of
+ * whatever interface their kernels are. It is set by the environment, has one context, watches
+ * forks and signals, and reports at exit.
  *
  * Whatever goes wrong in here ends in the real call, is counted and shows in the summary. */
 #ifndef FF_PRELOAD_PRELOAD_H
@@ -31,8 +32,8 @@ struct ff_context *ff__context_if_open(void);
 /* Ends the process with status 1 if FARFAULT_REQUIRE=1 says that a failure must. */
 void ff__leave_if_required(void);
 
-/* There is no managed memory for an allocation, for which `status` is the reason: says so, once. The allocation is then
- * left to the real call, unless a failure must end the process. */
+/* There is no managed memory for an allocation, for which `status` is the reason: says so, once.
+ * The allocation is then left to the real call, unless a failure must end the process. */
 void ff__no_memory(size_t size, int status);
 
 /* One line on stderr that begins with "farfault: ". */
@@ -77,7 +78,8 @@ void ff__footprint_remove(size_t bytes);
 /* Reads FARFAULT_SUMMARY and FARFAULT_ACCOUNTS; from now on the process reports when it exits. */
 void ff__summary_start(void);
 
-/* What is to be in the report: settings, the mode and what led to it, the context once it is open. */
+/* What is to be in the report: settings, the mode and what led to it, the context once it is open.
+ */
 void ff__summary_configured(const struct ff_config *config);
 void ff__summary_mode(enum ff__mode mode, const char *reason);
 void ff__summary_opened(struct ff_context *context);

@@ -1,9 +1,11 @@
-/* What is measured beside farfault's own statistics, kept in this process's account, and the report at exit.
+/* What is measured beside farfault's own statistics, kept in this process's account, and the report
+ * at exit.
  *
- * Seconds go from the first enqueued command, or the first buffer that is created with data, to the last
- * completion that the program observed, or a kernel's, and mean the same with and without management. The report only reads: PoCL's threads
- * may still run when the process exits, so the context is left to the kernel to take apart. Under
- * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
+ * Seconds go from the first enqueued command, or the first buffer that is created with data, to the
+ * last completion that the program observed, or a kernel's, and mean the same with and without
+ * management. The report only reads: PoCL's threads may still run when the process exits, so the
+ * context is left to the kernel to take apart. Under `farfault run` the account outlives the
+ * process: whatever kills it, its parent can still report. */
 #include "preload/preload.h"
 
 #include "base/clock.h"
@@ -22,7 +24,8 @@
 #define BEAT_NS                                                                                    \
     50000000 /* how old the statistics in an account may be that another process reads */
 
-/* What moved is read from every block of every buffer: this many times as long as that took, it is not read again. */
+/* What moved is read from every block of every buffer: this many times as long as that took, it is
+ * not read again. */
 #define MOVED_PAUSE 100
 
 static struct ff__account own, *account = &own;
@@ -81,8 +84,8 @@ static void publish(void) {
     pthread_mutex_unlock(&publishing);
 }
 
-/* The last time: later callers find the lock taken. exit() may have been called by a signal handler that
- * interrupted publish(): then what it has left is all there is. */
+/* The last time: later callers find the lock taken. exit() may have been called by a signal handler
+ * that interrupted publish(): then what it has left is all there is. */
 static void publish_at_exit(void) {
     struct ff_context *context = ff__context_if_open();
     struct timespec until;

@@ -1,9 +1,9 @@
 /* What a process under the preload saw, counted and did, in memory that can outlive it.
  *
- * `farfault run` and `compare` make a book of accounts and name it in FARFAULT_ACCOUNTS. The preload
- * of every process that uses OpenCL opens one there. At exit it completes it, prints it if it is to,
- * and says so. Results are read from there once the program has ended. What was killed has said
- * nothing: then its parent prints it, from the same account and in the same words. */
+ * `farfault run` and `compare` make a book of accounts and name it in FARFAULT_ACCOUNTS. The
+ * preload of every process that uses OpenCL opens one there. At exit it completes it, prints it if
+ * it is to, and says so. Results are read from there once the program has ended. What was killed
+ * has said nothing: then its parent prints it, from the same account and in the same words. */
 #ifndef FF_REPORT_ACCOUNT_H
 #define FF_REPORT_ACCOUNT_H
 
@@ -20,8 +20,8 @@ enum ff__mode {
     FF__UNMANAGED, /* the context did not open; everything falls through */
 };
 
-/* Written by one process, by any of its threads: single words are atomic, the rest is written once or
- * may be torn. */
+/* Written by one process, by any of its threads: single words are atomic, the rest is written once
+ * or may be torn. */
 struct ff__account {
     int32_t pid;          /* 0: none */
     uint32_t mode;        /* enum ff__mode */
@@ -79,15 +79,17 @@ void ff__book_close(struct ff__book *book);
 /* Accounts that were opened. */
 uint32_t ff__book_count(const struct ff__book *book);
 
-/* The process that a run's results are those of: the last one that has reported; of a book that is watched, the last one
- * in it that had something managed and never reported comes first. NULL: there is none. */
+/* The process that a run's results are those of: the last one that has reported; of a book that is
+ * watched, the last one in it that had something managed and never reported comes first. NULL:
+ * there is none. */
 const struct ff__account *ff__book_last(const struct ff__book *book);
 
 /* The account's, as far as they can be read. */
 struct ff__findings ff__book_findings(const struct ff__book *book,
                                       const struct ff__account *account);
 
-/* Opens an account for this process in the book at `path`. NULL: there is no such book, or no room in it. */
+/* Opens an account for this process in the book at `path`. NULL: there is no such book, or no room
+ * in it. */
 struct ff__account *ff__account_open(const char *path);
 
 /* Puts them into the book at `path`, where the account is. */
@@ -104,7 +106,8 @@ bool ff__account_has_context(const struct ff__account *account);
 /* How often calls of this kind were left to plain OpenCL. */
 uint64_t ff__account_fallbacks(const struct ff__account *account, unsigned which);
 
-/* From the first command to the last completion; of a process that was killed, to when it was seen last. */
+/* From the first command to the last completion; of a process that was killed, to when it was seen
+ * last. */
 double ff__account_seconds(const struct ff__account *account);
 
 /* For people. */
@@ -115,7 +118,8 @@ void ff__account_print(const struct ff__account *account, const struct ff__findi
 void ff__account_print_json(const struct ff__account *account, const struct ff__findings *findings,
                             FILE *file);
 
-/* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers". */
+/* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers".
+ */
 void ff__account_excuse(const struct ff__account *account, char *out, size_t size);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define PAGE UINT64_C(4096)
 
-/* Of what launches named, what was there already. More faults than that means that pages came again and again, and a
- * rate would say nothing. */
+/* Of what launches named, what was there already. More faults than that means that pages came again
+ * and again, and a rate would say nothing. */
 static void print_hits(FILE *file, const struct ff_stats *stats) {
     char size[FF__QUANTITY];
     ff__size_text(size, stats->demanded * PAGE);

@@ -101,7 +101,7 @@ json fork.json '{0}' runs 0 fallbacks
 if unshare -r true 2>/dev/null; then
     status 0 run --memory 16M -- unshare -r ./client buffer
     summaries 1
-    has err 'farfault: another user, or in another user namespace: farfault run learns nothing of this process'
+    has err 'farfault run learns nothing of this process'
 else
     echo 'not tested: a user namespace (no right to make one)'
 fi
@@ -161,7 +161,8 @@ status 0 run --memory 16M -- ./client buffer # nobody looks
 status 1 compare --runs 1 --systems nvidia --memory 16M --check "$scratch/client buffer"
 has out 'no: an invariant broke: '
 farfault=$scratch/farfault
-FARFAULT_CHECK=on FARFAULT_SUMMARY=none LD_PRELOAD=$scratch/broken/libfarfault-opencl.so ./client buffer 2>err
+broken=$scratch/broken/libfarfault-opencl.so
+FARFAULT_CHECK=on FARFAULT_SUMMARY=none LD_PRELOAD=$broken ./client buffer 2>err
 has err 'farfault: an invariant broke: '
 [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 status 0 sim --check stream:size=4M

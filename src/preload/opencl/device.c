@@ -1,5 +1,5 @@
-/* PoCL's CPU devices, shown as the GPUs that the program looks for, or, with FARFAULT_DEVICE_TYPE=cpu, as what they are:
- * a program may have other kernels for CPUs.
+/* PoCL's CPU devices, shown as the GPUs that the program looks for, or, with
+ * FARFAULT_DEVICE_TYPE=cpu, as what they are: a program may have other kernels for CPUs.
  *
  * Only the PoCL platform is shown, for only its devices work on managed memory in place. What the
  * program reads about them is the same in passive mode, so that it does the same. */

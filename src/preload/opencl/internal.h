@@ -36,7 +36,8 @@ const struct ff__real *ff__real(void);
 /* Bytes of memory that a program may plan with, and of the largest allocation. */
 uint64_t ff__memory_shown(void);
 
-/* A size that the real call judges as the device's limit does: what is above that becomes too large for any. */
+/* A size that the real call judges as the device's limit does: what is above that becomes too large
+ * for any. */
 size_t ff__size_allowed(size_t size);
 
 /* Which farfault device runs what this queue is given; false for a queue that is none of PoCL's. */
@@ -75,15 +76,15 @@ struct ff__gate {
     cl_event ours, *list; /* the gate's own */
 };
 
-/* Before enqueueing: the command gets one event more to wait for, and an event if the program asks for
- * none. *list and *event live as long as the gate, which stays where it is. `queue` NULL: it gets the
- * event only, and does not wait. */
+/* Before enqueueing: the command gets one event more to wait for, and an event if the program asks
+ * for none. *list and *event live as long as the gate, which stays where it is. `queue` NULL: it
+ * gets the event only, and does not wait. */
 void ff__gate_close(struct ff__gate *gate, cl_command_queue queue, cl_uint *count,
                     const cl_event **list, cl_event **event);
 
-/* Once it is enqueued: sets the callbacks. `begins` is called in time, if at all, where the gate has held
- * the command and callbacks come first (probe.c). Of a callback that cannot be set `ends` is called
- * at once, `begins` not at all. */
+/* Once it is enqueued: sets the callbacks. `begins` is called in time, if at all, where the gate
+ * has held the command and callbacks come first (probe.c). Of a callback that cannot be set `ends`
+ * is called at once, `begins` not at all. */
 void ff__gate_watch(const struct ff__gate *gate, struct ff__watch *watch);
 
 /* Lets it begin. */
@@ -136,7 +137,7 @@ bool ff__overwrite_begin(struct ff__overwrite *overwrite, const struct ff__repla
                          cl_command_queue queue, cl_uint *count, const cl_event **list,
                          cl_event **event);
 
-/* `status` is the real call's. Waits for the command if `blocking`. Returns what the program gets. */
+/* `status`: the real call's. Waits for the command if `blocking`. Returns what the program gets. */
 cl_int ff__overwrite_end(struct ff__overwrite *overwrite, cl_int status, cl_bool blocking);
 
 /* ---- map.c ---- */
@@ -151,12 +152,14 @@ size_t ff__svm_size(const void *base);
 
 /* ---- program.c ---- */
 
-/* `fixed`: by argument of the kernel, whether its program's source has it indexed with a fixed stride. */
+/* `fixed`: by argument of the kernel, whether its program's source has it indexed with a fixed
+ * stride. */
 void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count);
 
 /* ---- kernel.c ---- */
 
-/* What is launched, and the beginnings of managed allocations that it uses, each once, and by each enum ff_stride. */
+/* What is launched, and the beginnings of managed allocations that it uses, each once, and by each
+ * enum ff_stride. */
 struct ff__uses {
     uint64_t identity;
     const char *name; /* NULL: no memory for it */
@@ -165,8 +168,9 @@ struct ff__uses {
     size_t count;
 };
 
-/* What a launch of the kernel with its arguments as they are now uses, in a piece of memory that begins with `size` bytes for
- * the caller, who frees it. NULL if the kernel is not known, or there is no memory. */
+/* What a launch of the kernel with its arguments as they are now uses, in a piece of memory that
+ * begins with `size` bytes for the caller, who frees it. NULL if the kernel is not known, or there
+ * is no memory. */
 void *ff__kernel_snapshot(cl_kernel kernel, size_t size, struct ff__uses *uses);
 
 /* The name of its function, which the caller frees; or NULL. */

@@ -40,10 +40,10 @@ char *ff__kernel_name(cl_kernel handle) {
     return name;
 }
 
-/* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a solver
- * is, would make each of its launches a new one; floating-point numbers do not say which memory a
- * kernel uses. Types are there because program.c asks for them; of kernels without, as those of
- * some binaries, all arguments are hashed. */
+/* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a
+ * solver is, would make each of its launches a new one; floating-point numbers do not say which
+ * memory a kernel uses. Types are there because program.c asks for them; of kernels without, as
+ * those of some binaries, all arguments are hashed. */
 static bool is_amount(cl_kernel handle, cl_uint index) {
     char type[64] = "";
     if (REAL(clGetKernelArgInfo)(handle, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type,

@@ -1,4 +1,5 @@
-/* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a gate. */
+/* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a
+ * gate. */
 #include "preload/opencl/internal.h"
 
 #include <stdlib.h>

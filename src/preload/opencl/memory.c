@@ -1,10 +1,10 @@
-/* Buffers: managed memory that PoCL is told to use in place (CL_MEM_USE_HOST_PTR), while the program
- * keeps seeing the flags and the host pointer that it gave.
+/* Buffers: managed memory that PoCL is told to use in place (CL_MEM_USE_HOST_PTR), while the
+ * program keeps seeing the flags and the host pointer that it gave.
  *
- * Every buffer has an entry from its creation to its destructor callback, managed or not: it is also
- * what the footprint is counted by. Ours is the first callback registered, so it is called last; where
- * OpenCL takes its time with that, the handle may be another buffer's by then, so the callback goes by
- * the entry. */
+ * Every buffer has an entry from its creation to its destructor callback, managed or not: it is
+ * also what the footprint is counted by. Ours is the first callback registered, so it is called
+ * last; where OpenCL takes its time with that, the handle may be another buffer's by then, so the
+ * callback goes by the entry. */
 #include "preload/opencl/internal.h"
 
 #include <stdlib.h>
@@ -36,8 +36,9 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
 
 /* ---- what the program holds ---- */
 
-/* PoCL keeps a buffer as long as commands use it. A program that enqueues far ahead and releases at once has many such,
- * and yet little memory in use at a time: what counts for the footprint is what the program still holds. */
+/* PoCL keeps a buffer as long as commands use it. A program that enqueues far ahead and releases at
+ * once has many such, and yet little memory in use at a time: what counts for the footprint is what
+ * the program still holds. */
 
 static struct entry *find_entry(cl_mem handle) {
     return ff__handles_find(&buffers, handle);

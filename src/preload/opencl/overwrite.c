@@ -1,6 +1,6 @@
-/* Commands that replace the content of a part of a buffer: what it held is dropped when they begin, so
- * that it does not come to the device only to be overwritten. Where it could be dropped too late, after
- * the command has written, nothing is. */
+/* Commands that replace the content of a part of a buffer: what it held is dropped when they begin,
+ * so that it does not come to the device only to be overwritten. Where it could be dropped too
+ * late, after the command has written, nothing is. */
 #include "preload/opencl/internal.h"
 
 #include <farfault/policy.h>

@@ -1,5 +1,6 @@
 /* Shared virtual memory: managed allocations in place of PoCL's. PoCL takes any pointer wherever
- * OpenCL wants one to shared virtual memory, so everything but allocating and freeing is its own. */
+ * OpenCL wants one to shared virtual memory, so everything but allocating and freeing is its own.
+ */
 #include "preload/opencl/internal.h"
 
 #include <stdlib.h>
