@@ -9,6 +9,7 @@
 #include "cli/sweep.h"
 #include "report/progress.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,20 @@ static void run_recorded(struct work *work, unsigned program, const char *trace)
     ff__summary_free(&trial.summary);
 }
 
+/* A name of its own for a recording. 0 or a negative errno. */
+static int place_trace(char trace[PATH_MAX]) {
+    const char *folder = getenv("TMPDIR");
+    int length = snprintf(trace, PATH_MAX, "%s/farfault-XXXXXX",
+                          folder && folder[0] == '/' ? folder : "/tmp");
+    int fd = length < PATH_MAX ? mkostemp(trace, O_CLOEXEC) : -1;
+    if (length >= PATH_MAX)
+        return -ENAMETOOLONG;
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
+}
+
 /* What a program leaves that was killed before its trace had its name. */
 static void remove_trace(const char *trace) {
     char pattern[PATH_MAX + 8];
@@ -237,7 +252,7 @@ static void learn_limits(struct work *work, unsigned program) {
     char trace[PATH_MAX];
     ff__progress_show(&work->progress, "%s: lower bound", comparison->programs.items[program].name);
     work->progress.done++;
-    int status = ff__summary_place(trace);
+    int status = place_trace(trace);
     if (status) {
         snprintf(limits->reason, sizeof limits->reason, "cannot make a temporary file: %s",
                  strerror(-status));

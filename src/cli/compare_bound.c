@@ -93,8 +93,8 @@ enum ff__better ff__limit_beaten(const struct ff__comparison *comparison, unsign
         return FF__BETTER_NOT;
     const struct ff__bound *bound = &outcome->limits.items[ff__line_amount(comparison, line)].bound;
     for (unsigned run = 0; run < result->count; run++)
-        if (result->runs[run].bytes_in < bound->fetched ||
-            result->runs[run].bytes_out < bound->written_back)
+        if (result->runs[run].measures.bytes_in < bound->fetched ||
+            result->runs[run].measures.bytes_out < bound->written_back)
             return FF__BETTER_BYTES;
     return ff__result_median(result) < ff__limit_seconds(outcome, bound, &why) ? FF__BETTER_TIME
                                                                                : FF__BETTER_NOT;

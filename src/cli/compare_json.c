@@ -8,16 +8,11 @@
 static struct ff__run_measures measures_of(const struct ff__outcome *outcome,
                                            const struct ff__result *result) {
     const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
-    const struct ff__summary *typical = ff__result_typical(result);
-    double seconds = ff__result_median(result);
-    return (struct ff__run_measures){
-        .seconds = seconds,
-        .slowdown = ff__result_usable(ideal) ? seconds / ff__result_median(ideal) : (double)NAN,
-        .faults = typical->faults,
-        .bytes_in = typical->bytes_in,
-        .bytes_out = typical->bytes_out,
-        .hit_rate = typical->hit_rate,
-    };
+    struct ff__run_measures measures = ff__result_typical(result)->measures;
+    measures.seconds = ff__result_median(result);
+    if (ff__result_usable(ideal))
+        measures.slowdown = measures.seconds / ff__result_median(ideal);
+    return measures;
 }
 
 /* null: there is none. */

@@ -102,8 +102,10 @@ uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned sys
     for (unsigned program = 0; program < comparison->programs.count; program++) {
         const struct ff__result *result =
             &comparison->outcomes[program].lines[ff__line_of(comparison, system, amount)];
-        if (ff__result_usable(result))
-            bytes += ff__result_typical(result)->bytes_in + ff__result_typical(result)->bytes_out;
+        if (!ff__result_usable(result))
+            continue;
+        const struct ff__run_measures *measures = &ff__result_typical(result)->measures;
+        bytes += measures->bytes_in + measures->bytes_out;
     }
     return bytes;
 }

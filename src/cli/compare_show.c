@@ -52,14 +52,14 @@ static void paired_heading(struct ff__table *table, const struct ff__comparison 
         ff__table_cell(table, "x %s (95 %%)", comparison->systems.items[0]);
 }
 
-static void counter_cells(struct ff__table *table, const struct ff__summary *summary) {
-    ff__table_cell(table, "%llu", (unsigned long long)summary->faults);
-    ff__table_cell(table, "%.1f", (double)summary->bytes_in / MIB);
-    ff__table_cell(table, "%.1f", (double)summary->bytes_out / MIB);
-    if (isnan(summary->hit_rate))
+static void counter_cells(struct ff__table *table, const struct ff__run_measures *measures) {
+    ff__table_cell(table, "%llu", (unsigned long long)measures->faults);
+    ff__table_cell(table, "%.1f", (double)measures->bytes_in / MIB);
+    ff__table_cell(table, "%.1f", (double)measures->bytes_out / MIB);
+    if (isnan(measures->hit_rate))
         ff__table_cell(table, "-");
     else
-        ff__table_cell(table, "%.1f %%", 100 * summary->hit_rate);
+        ff__table_cell(table, "%.1f %%", 100 * measures->hit_rate);
 }
 
 /* A bundled program has looked at its results; of any other command the exit status is all that is known, and, if that
@@ -89,7 +89,7 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
     if (line == FF__LINE_PLAIN)
         ff__table_cells(table, "-", "-", "-", "-", NULL);
     else
-        counter_cells(table, ff__result_typical(result));
+        counter_cells(table, &ff__result_typical(result)->measures);
     ff__table_cell(table, "%s", verdict(comparison, &comparison->programs.items[program]));
 }
 
@@ -98,7 +98,7 @@ static void show_fallbacks(const struct ff__comparison *comparison, unsigned pro
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     for (unsigned line = 0; line < comparison->line_count; line++) {
         const struct ff__result *result = &outcome->lines[line];
-        uint64_t count = result->failed ? 0 : ff__summary_fallbacks(ff__result_typical(result));
+        uint64_t count = result->failed ? 0 : ff__result_typical(result)->fallbacks;
         if (count == 0)
             continue;
         char *which =

@@ -59,13 +59,14 @@ void ff__environment_set(struct ff__environment *environment, const char *name, 
 }
 
 void ff__environment_manage(struct ff__environment *environment, const char *preload,
-                            unsigned devices) {
+                            unsigned devices, const struct ff__book *book, const char *summary) {
     const char *others = ff__environment_get(environment, "LD_PRELOAD");
     char *all = others && others[0] ? ff__text("%s:%s", preload, others) : ff__text("%s", preload);
     ff__environment_set(environment, "LD_PRELOAD", "%s", all);
     free(all);
     ff__environment_set(environment, "FARFAULT_REQUIRE", "1");
-    ff__environment_unset(environment, "FARFAULT_ACCOUNTS"); /* of a farfault that runs us */
+    ff__environment_set(environment, "FARFAULT_ACCOUNTS", "%s", book->path);
+    ff__environment_set(environment, "FARFAULT_SUMMARY", "%s", summary);
     char names[8 * sizeof "pthread"] = "pthread";
     for (unsigned i = 1; i < devices && i < 8; i++)
         strcat(names, " pthread");

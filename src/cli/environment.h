@@ -2,6 +2,8 @@
 #ifndef FF_CLI_ENVIRONMENT_H
 #define FF_CLI_ENVIRONMENT_H
 
+#include "report/account.h"
+
 struct ff__environment {
     char **items; /* "NAME=value", ends with NULL */
     unsigned count;
@@ -18,8 +20,9 @@ void ff__environment_unset(struct ff__environment *environment, const char *name
 const char *ff__environment_get(const struct ff__environment *environment, const char *name);
 
 /* What every program needs to run under farfault: the preload, which fails instead of stepping
- * aside, and one PoCL device for each of ours. */
+ * aside, one PoCL device for each of ours, and the book for its account. `summary`: `text` if it
+ * prints that, too, or `none`. */
 void ff__environment_manage(struct ff__environment *environment, const char *preload,
-                            unsigned devices);
+                            unsigned devices, const struct ff__book *book, const char *summary);
 
 #endif

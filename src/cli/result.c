@@ -14,9 +14,10 @@ void ff__result_add(struct ff__result *result, struct ff__trial *trial) {
         ff__summary_free(&trial->summary);
         return;
     }
-    result->turns[result->count] = trial->summary.seconds;
+    result->turns[result->count] = trial->summary.measures.seconds;
     unsigned place = result->count++;
-    for (; place > 0 && result->runs[place - 1].seconds > trial->summary.seconds; place--)
+    for (; place > 0 && result->runs[place - 1].measures.seconds > trial->summary.measures.seconds;
+         place--)
         result->runs[place] = result->runs[place - 1];
     result->runs[place] = trial->summary;
     trial->summary = (struct ff__summary){0};
@@ -29,17 +30,17 @@ void ff__result_free(struct ff__result *result) {
 }
 
 double ff__result_median(const struct ff__result *result) {
-    return (result->runs[(result->count - 1) / 2].seconds +
-            result->runs[result->count / 2].seconds) /
+    return (result->runs[(result->count - 1) / 2].measures.seconds +
+            result->runs[result->count / 2].measures.seconds) /
            2;
 }
 
 double ff__result_min(const struct ff__result *result) {
-    return result->runs[0].seconds;
+    return result->runs[0].measures.seconds;
 }
 
 double ff__result_max(const struct ff__result *result) {
-    return result->runs[result->count - 1].seconds;
+    return result->runs[result->count - 1].measures.seconds;
 }
 
 const struct ff__summary *ff__result_typical(const struct ff__result *result) {

@@ -61,14 +61,11 @@ struct plan {
     struct ff__program program;
     char preload[PATH_MAX];
     struct ff__outputs outputs;
-    char summary[PATH_MAX]; /* where the program leaves its summary for `outputs`; "": nowhere */
-    char *record;           /* absolute, or NULL: no trace */
-    bool managed;           /* the program had something managed */
-    const char *handler;    /* not the default; or NULL */
+    char *record;        /* absolute, or NULL: no trace */
+    const char *handler; /* not the default; or NULL */
     bool quiet;
     char reason[512]; /* why nothing was managed, where the program itself has said it; "": else */
-    struct ff__book *book; /* what its processes saw, counted and did */
-    char book_path[64];
+    struct ff__book book; /* what its processes saw, counted and did */
 };
 
 /* ---- before ---- */
@@ -84,16 +81,9 @@ static int read_memory(struct plan *plan) {
     return 0;
 }
 
-/* The program leaves its summary where only we look. */
-static int prepare_outputs(struct plan *plan) {
-    int status = ff__outputs_read(plan->options, &plan->outputs);
-    if (status || (!plan->outputs.json && !plan->outputs.csv))
-        return status;
-    status = ff__summary_place(plan->summary);
-    if (!status)
-        return 0;
-    plan->summary[0] = '\0';
-    return ff__complain(FF__EXIT_FAILURE, "cannot make a temporary file: %s", strerror(-status));
+/* Whether there are results for programs; then there is no summary for people. */
+static bool has_outputs(const struct plan *plan) {
+    return plan->outputs.json || plan->outputs.csv;
 }
 
 static struct ff__run_subject subject_of(const struct plan *plan,
@@ -111,16 +101,8 @@ static struct ff__run_subject subject_of(const struct plan *plan,
 /* What the summary says, as a run like those of compare, with all that only it has. */
 static json_t *run_of(const struct plan *plan, const struct ff__summary *summary, int status) {
     const struct ff__run_subject subject = subject_of(plan, summary);
-    const struct ff__run_measures measures = {
-        .seconds = summary->seconds,
-        .slowdown = (double)NAN,
-        .faults = summary->faults,
-        .bytes_in = summary->bytes_in,
-        .bytes_out = summary->bytes_out,
-        .hit_rate = summary->hit_rate,
-    };
     char *reason = ff__text("status %d", status);
-    json_t *run = ff__run_new(&subject, &measures, NULL, json_null());
+    json_t *run = ff__run_new(&subject, &summary->measures, NULL, json_null());
     ff__json_set(run, "good", json_boolean(status == 0));
     ff__json_set(run, "reason", status ? ff__json_text(reason) : json_null());
     json_object_update_missing(run, summary->all);
@@ -128,20 +110,20 @@ static json_t *run_of(const struct plan *plan, const struct ff__summary *summary
     return run;
 }
 
-/* A program that has left no summary had nothing managed; the line that says why has been written. */
+/* A program without an account had nothing managed; the line that says why has been written. */
 static int write_outputs(const struct plan *plan, int status) {
-    struct ff__summary summary;
-    if (!plan->summary[0])
+    struct ff__summary summary = {0};
+    if (!has_outputs(plan))
         return status;
-    bool has_summary = ff__summary_read(plan->summary, &summary) == 0;
-    if (!has_summary && !status && plan->managed)
-        status = ff__complain(FF__EXIT_FAILURE, "no results: %s has left no summary",
+    int missing = plan->book.pages ? ff__summary_read(&plan->book, &summary) : -ENODATA;
+    if (missing == -EINVAL && !status)
+        status = ff__complain(FF__EXIT_FAILURE, "no results: a name in those of %s is no UTF-8",
                               plan->program.name);
     const struct ff__run_subject subject = subject_of(plan, &summary);
-    json_t *run = has_summary
-                      ? run_of(plan, &summary, status)
-                      : ff__run_new(&subject, NULL,
-                                    plan->reason[0] ? plan->reason : ff__complaint(), json_null());
+    json_t *run = missing
+                      ? ff__run_new(&subject, NULL,
+                                    plan->reason[0] ? plan->reason : ff__complaint(), json_null())
+                      : run_of(plan, &summary, status);
     json_t *all = ff__results_new(plan->record ? "record" : "run"), *runs = ff__must(json_array());
     json_array_append_new(runs, run);
     ff__json_set(all, "devices", ff__json_count(plan->config.devices));
@@ -202,7 +184,7 @@ static int probe(struct plan *plan) {
     char text[FF__PROBE_TEXT];
     int status = ff__probe_system(&plan->config);
     if (!status)
-        status = prepare_outputs(plan);
+        status = ff__outputs_read(plan->options, &plan->outputs);
     if (!status)
         status = ff__probe_device(plan->options, &plan->config, text);
     if (!status)
@@ -275,12 +257,10 @@ static int settle_memory(struct plan *plan) {
 
 static void set_environment(const struct plan *plan, struct ff__environment *out) {
     ff__environment_copy(out);
-    ff__environment_manage(out, plan->preload, plan->config.devices);
+    ff__environment_manage(out, plan->preload, plan->config.devices, &plan->book,
+                           plan->quiet || has_outputs(plan) ? "none" : "text");
     ff__environment_set(out, "FARFAULT_SYSTEM", "%s", plan->config.system);
     ff__environment_set(out, "FARFAULT_MEMORY", "%llu", (unsigned long long)plan->config.memory);
-    const char *summary = plan->summary[0] ? plan->summary : plan->quiet ? "none" : "text";
-    ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
-    ff__environment_set(out, "FARFAULT_ACCOUNTS", "%s", plan->book_path);
     if (plan->handler)
         ff__environment_set(out, "FARFAULT_HANDLER", "%s", plan->handler);
     if (plan->record)
@@ -289,30 +269,24 @@ static void set_environment(const struct plan *plan, struct ff__environment *out
 
 /* ---- what became of it ---- */
 
-/* Of what ended without reporting, because it was killed or left by _exit(), we report. */
-static void report_rest(const struct plan *plan) {
-    for (uint32_t i = 0; i < ff__book_count(plan->book); i++) {
-        const struct ff__account *account = &plan->book->accounts[i];
-        int status = 0;
-        if (account->reported || !account->managed)
-            continue;
-        if (plan->summary[0])
-            status = ff__account_write(account, NULL, plan->summary);
-        else if (!plan->quiet)
-            ff__account_print(account, NULL, stderr);
-        if (status)
-            ff__complain(0, "cannot write the summary to %s: %s", plan->summary, strerror(-status));
+/* What ended without reporting, because it was killed or left by _exit(), is printed here. */
+static void print_rest(const struct plan *plan) {
+    const struct ff__findings none = {.asked = false};
+    for (uint32_t i = 0; i < ff__book_count(&plan->book); i++) {
+        const struct ff__account *account = &plan->book.pages->accounts[i];
+        if (account->managed && !account->reported_ns && !account->cancelled)
+            ff__account_print(account, &none, stderr);
     }
 }
 
 /* One line, if no process of the program had anything managed and none has said why itself. */
 static void complain_idle(struct plan *plan) {
-    const struct ff__book *book = plan->book;
+    const struct ff__book *book = &plan->book;
     char excuse[512] =
         "called no OpenCL function that farfault could see. LD_DEBUG=libs PROGRAM 2>&1 | grep "
         "OpenCL shows whether it loads libOpenCL.so; docs/first-program.md has more";
     for (uint32_t i = 0; i < ff__book_count(book); i++) {
-        const struct ff__account *account = &book->accounts[i];
+        const struct ff__account *account = &book->pages->accounts[i];
         if (account->reason[0])
             snprintf(plan->reason, sizeof plan->reason, "%s", account->reason);
         if (account->managed || account->reason[0])
@@ -324,21 +298,22 @@ static void complain_idle(struct plan *plan) {
 
 /* One line and status 1, whatever the program says of itself, if an invariant broke in one of its processes. */
 static int judge_invariants(const struct plan *plan, int status) {
-    for (uint32_t i = 0; i < ff__book_count(plan->book); i++)
-        if (plan->book->accounts[i].broken[0])
+    for (uint32_t i = 0; i < ff__book_count(&plan->book); i++) {
+        const struct ff__account *account = &plan->book.pages->accounts[i];
+        if (account->broken[0])
             return ff__complain(FF__EXIT_FAILURE, "an invariant broke in process %d: %s",
-                                plan->book->accounts[i].pid, plan->book->accounts[i].broken);
+                                account->pid, account->broken);
+    }
     return status;
 }
 
 static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     const char *program = plan->program.name;
     int number = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
-    for (uint32_t i = 0; i < ff__book_count(plan->book); i++)
-        plan->managed |= plan->book->accounts[i].managed != 0;
     if (number)
         ff__complain(0, "%s was killed by signal %d (%s)", program, number, strsignal(number));
-    report_rest(plan);
+    if (!plan->quiet && !has_outputs(plan))
+        print_rest(plan);
     if (!number)
         complain_idle(plan);
     return judge_invariants(plan, ff__child_exit_status(end));
@@ -347,18 +322,18 @@ static int judge_end(struct plan *plan, const struct ff__child_end *end) {
 /* Warns early that a program uses no OpenCL: it may run for hours. */
 static void notice_idleness(void *noticer) {
     const struct plan *plan = noticer;
-    if (ff__book_count(plan->book) == 0)
+    if (ff__book_count(&plan->book) == 0)
         ff__complain(0, "%s has called no OpenCL function so far: nothing is managed yet",
                      plan->program.name);
 }
 
 static int run_program(struct plan *plan) {
     struct ff__environment environment;
-    plan->book = ff__book_make(plan->book_path);
-    if (!plan->book)
+    int status = ff__book_make(&plan->book, true);
+    if (status)
         return ff__complain(FF__EXIT_FAILURE, "cannot make a file of %zu bytes in memory: %s%s",
-                            sizeof *plan->book, strerror(errno),
-                            errno == EFBIG ? " (ulimit -f)" : "");
+                            sizeof *plan->book.pages, strerror(-status),
+                            status == -EFBIG ? " (ulimit -f)" : "");
     set_environment(plan, &environment);
     struct ff__child child = {
         .argv = plan->program.argv,
@@ -370,11 +345,9 @@ static int run_program(struct plan *plan) {
         .noticer = plan,
     };
     struct ff__child_end end;
-    int status = ff__child_run(&child, &end);
+    status = ff__child_run(&child, &end);
     ff__environment_free(&environment);
-    status = status ? complain_start(plan->program.name, status) : judge_end(plan, &end);
-    ff__book_close(plan->book);
-    return status;
+    return status ? complain_start(plan->program.name, status) : judge_end(plan, &end);
 }
 
 /* Which file has the trace's name: none before there is one, another one after (base/new_file.h). */
@@ -400,8 +373,7 @@ static int run_all(struct plan *plan) {
         status = settle_memory(plan);
     if (!status)
         status = write_outputs(plan, run_and_judge_trace(plan));
-    if (plan->summary[0])
-        unlink(plan->summary);
+    ff__book_close(&plan->book);
     return status;
 }
 

@@ -1,68 +1,61 @@
 #include "cli/summary.h"
 
+#include "report/text.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-int ff__summary_place(char path[PATH_MAX]) {
-    const char *folder = getenv("TMPDIR");
-    int length = snprintf(path, PATH_MAX, "%s/farfault-XXXXXX",
-                          folder && folder[0] == '/' ? folder : "/tmp");
-    if (length >= PATH_MAX)
-        return -ENAMETOOLONG;
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    close(fd);
-    return 0;
+#define PAGE UINT64_C(4096)
+
+/* The account as JSON; NULL: it is none. */
+static json_t *all_of(const struct ff__account *account, const struct ff__findings *findings) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = ff__must(open_memstream(&text, &size));
+    ff__account_print_json(account, findings, file);
+    fclose(file);
+    json_t *all = json_loadb(ff__must(text), size, 0, NULL);
+    free(text);
+    return all;
 }
 
-static uint64_t count_of(const json_t *all, const char *name) {
-    double value = json_number_value(json_object_get(all, name));
-    return value > 0 ? (uint64_t)value : 0;
+static uint64_t count_fallbacks(const struct ff__account *account) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++)
+        sum += ff__account_fallbacks(account, i);
+    return sum;
 }
 
-int ff__summary_read(const char *path, struct ff__summary *out) {
-    *out = (struct ff__summary){.hit_rate = (double)NAN};
-    struct stat about;
-    if (stat(path, &about) != 0 || about.st_size == 0)
+int ff__summary_read(const struct ff__book *book, struct ff__summary *out) {
+    const struct ff__account *account = ff__book_last(book);
+    *out = (struct ff__summary){.all = NULL};
+    if (!account)
         return -ENODATA;
-    json_t *all = json_load_file(path, 0, NULL);
-    if (!json_is_object(all) || !json_is_number(json_object_get(all, "seconds"))) {
-        json_decref(all);
+    struct ff__findings findings = ff__book_findings(book, account);
+    json_t *all = all_of(account, &findings);
+    free(findings.items);
+    if (!all)
         return -EINVAL;
-    }
-    const json_t *hits = json_object_get(all, "hit_rate");
-    const char *broken = json_string_value(json_object_get(all, "broken"));
+    double hit_rate = ff_stats_hit_rate(&account->stats);
     *out = (struct ff__summary){
-        .seconds = json_number_value(json_object_get(all, "seconds")),
-        .hit_rate = json_is_number(hits) ? json_number_value(hits) : (double)NAN,
-        .footprint = count_of(all, "footprint"),
-        .faults = count_of(all, "faults"),
-        .bytes_in = count_of(all, "bytes_in"),
-        .bytes_out = count_of(all, "bytes_out"),
-        .broken = broken ? broken : "",
+        .measures = {.seconds = ff__account_seconds(account),
+                     .slowdown = (double)NAN,
+                     .faults = account->stats.faults,
+                     .bytes_in = account->stats.pages_in * PAGE,
+                     .bytes_out = account->stats.pages_out * PAGE,
+                     /* negative: no launch named operands */
+                     .hit_rate = hit_rate < 0 ? (double)NAN : hit_rate},
+        .footprint = account->footprint,
+        .fallbacks = count_fallbacks(account),
+        .broken = json_string_value(json_object_get(all, "broken")),
         .all = all,
     };
-    if (out->hit_rate < 0) /* ff_stats_hit_rate(): no launch named operands */
-        out->hit_rate = (double)NAN;
     return 0;
 }
 
 void ff__summary_free(struct ff__summary *summary) {
     json_decref(summary->all);
     summary->all = NULL;
-}
-
-uint64_t ff__summary_fallbacks(const struct ff__summary *summary) {
-    json_t *fallbacks = json_object_get(summary->all, "fallbacks"), *value;
-    const char *name;
-    uint64_t sum = 0;
-    json_object_foreach(fallbacks, name, value) sum += (uint64_t)json_number_value(value);
-    return sum;
 }

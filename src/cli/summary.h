@@ -1,27 +1,20 @@
-/* What the preload wrote when a program ended. */
+/* What a program did, from the account of one of its processes. */
 #ifndef FF_CLI_SUMMARY_H
 #define FF_CLI_SUMMARY_H
 
-#include <jansson.h>
-#include <limits.h>
-#include <stdint.h>
+#include "cli/outputs.h"
+#include "report/account.h"
 
 struct ff__summary {
-    double seconds;  /* first command to last completion */
-    double hit_rate; /* NaN: unknown */
-    uint64_t footprint, faults, bytes_in, bytes_out;
+    struct ff__run_measures measures;
+    uint64_t footprint; /* bytes */
+    uint64_t fallbacks; /* calls handed to plain OpenCL although they should have been managed */
     const char *broken; /* the first broken invariant, "": none was seen */
-    json_t *all;        /* everything it wrote */
+    json_t *all;        /* all of the account */
 };
 
-/* A file of its own for one run. Returns 0 or a negative errno. */
-int ff__summary_place(char path[PATH_MAX]);
-
-/* -ENODATA: the program wrote none. -EINVAL: something else. */
-int ff__summary_read(const char *path, struct ff__summary *out);
+/* From the last account. 0; -ENODATA: there is none. -EINVAL: it has a name that is no UTF-8. */
+int ff__summary_read(const struct ff__book *book, struct ff__summary *out);
 void ff__summary_free(struct ff__summary *summary);
-
-/* How many calls the preload handed to plain OpenCL although it should have managed them. */
-uint64_t ff__summary_fallbacks(const struct ff__summary *summary);
 
 #endif

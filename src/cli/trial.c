@@ -125,8 +125,8 @@ static void judge_end(const struct ff__trial_plan *plan, const struct capture *c
         fail(trial, "its output differs from that of the first run in line %lu", number);
 }
 
-static void judge_summary(const char *path, struct ff__trial *trial) {
-    int status = ff__summary_read(path, &trial->summary);
+static void judge_summary(const struct ff__book *book, struct ff__trial *trial) {
+    int status = ff__summary_read(book, &trial->summary);
     if (!trial->good)
         return;
     if (status == -ENODATA)
@@ -153,11 +153,10 @@ static void record_touches(const struct ff__trial_plan *plan, struct ff__environ
     set_default(out, "FARFAULT_GRANULE", "64K");
 }
 
-static void set_environment(const struct ff__trial_plan *plan, const char *summary,
+static void set_environment(const struct ff__trial_plan *plan, const struct ff__book *book,
                             struct ff__environment *out) {
     ff__environment_copy(out);
-    ff__environment_manage(out, plan->preload, plan->devices);
-    ff__environment_set(out, "FARFAULT_SUMMARY", "%s", summary);
+    ff__environment_manage(out, plan->preload, plan->devices, book, "none");
     if (!plan->system) {
         ff__environment_set(out, "FARFAULT_MODE", "passive");
         return;
@@ -170,9 +169,9 @@ static void set_environment(const struct ff__trial_plan *plan, const char *summa
 }
 
 static void run(const struct ff__trial_plan *plan, const struct capture *capture,
-                const char *summary, struct ff__trial *trial) {
+                const struct ff__book *book, struct ff__trial *trial) {
     struct ff__environment environment;
-    set_environment(plan, summary, &environment);
+    set_environment(plan, book, &environment);
     struct ff__child child = {
         .argv = plan->program->argv,
         .environment = environment.items,
@@ -188,28 +187,25 @@ static void run(const struct ff__trial_plan *plan, const struct capture *capture
         return;
     }
     judge_end(plan, capture, trial);
-    judge_summary(summary, trial);
+    judge_summary(book, trial);
 }
 
 void ff__trial_run(const struct ff__trial_plan *plan, struct ff__trial *out) {
     *out = (struct ff__trial){.output = -1};
-    char summary[PATH_MAX];
-    struct capture capture;
-    int status = ff__summary_place(summary);
-    if (status) {
-        fail(out, "cannot make a temporary file: %s", strerror(-status));
-        return;
-    }
-    status = capture_open(&capture, plan->program->bundled || plan->keeps_output ||
-                                        plan->expected_output >= 0);
+    struct capture capture = {-1, -1};
+    struct ff__book book;
+    int status = ff__book_make(&book, false);
+    if (!status)
+        status = capture_open(&capture, plan->program->bundled || plan->keeps_output ||
+                                            plan->expected_output >= 0);
     if (status)
         fail(out, "cannot make files in memory: %s", strerror(-status));
     else
-        run(plan, &capture, summary, out);
+        run(plan, &capture, &book, out);
     if (plan->keeps_output) {
         out->output = capture.output;
         capture.output = -1;
     }
     capture_close(&capture);
-    unlink(summary);
+    ff__book_close(&book);
 }

@@ -1,7 +1,7 @@
-/* The program's own calls that lock or move memory, which managed memory must be left out of: locked, it
- * would have to be on a device all at once; moved, it would be where the program does not look for it. The same holds
- * for what stands behind it. */
-#include "opencl_internal.h"
+/* The program's own calls that lock or move memory, which managed memory must be left out of:
+ * locked, it would have to be on a device all at once; moved, it would be where the program does
+ * not look for it. The same holds for what stands behind it. */
+#include "preload/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ struct mapping {
 
 typedef int mapping_fn(const struct mapping *mapping);
 
-/* Calls for every mapping, or part of one, in [low, high). Returns the first error, with errno set. */
+/* Calls for every mapping, or part of one, in [low, high). Returns the first error, and errno. */
 static int for_each_mapping(uintptr_t low, uintptr_t high, mapping_fn *call) {
     unsigned long start, end;
     struct mapping mapping = {0};

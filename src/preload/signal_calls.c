@@ -1,7 +1,7 @@
 /* The program's own calls about SIGBUS, where that is how faults are told (handler=sigbus): a
  * handler of the program's gets those that are not farfault's, and SIGBUS is never blocked,
  * because the kernel ends a process that faults with it blocked. */
-#include "opencl_internal.h"
+#include "preload/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>

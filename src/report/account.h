@@ -1,8 +1,9 @@
 /* What a process under the preload saw, counted and did, in memory that can outlive it.
  *
- * `farfault run` makes a book of accounts and names it in FARFAULT_ACCOUNTS. The preload of every process that uses
- * OpenCL opens one there and keeps it as it goes; at exit it reports from it, and says so. What was killed has not
- * reported: then its parent does, from the same account and in the same words. */
+ * `farfault run` and `compare` make a book of accounts and name it in FARFAULT_ACCOUNTS. The
+ * preload of every process that uses OpenCL opens one there. At exit it completes it, prints it if
+ * it is to, and says so. Results are read from there once the program has ended. What was killed
+ * has said nothing: then its parent prints it, from the same account and in the same words. */
 #ifndef FF_REPORT_ACCOUNT_H
 #define FF_REPORT_ACCOUNT_H
 
@@ -19,12 +20,15 @@ enum ff__mode {
     FF__UNMANAGED, /* the context did not open; everything falls through */
 };
 
-/* Written by one process, by any of its threads: single words are atomic, the rest is written once or may be torn. */
+/* Written by one process, by any of its threads: single words are atomic, the rest is written once
+ * or may be torn. */
 struct ff__account {
-    int32_t pid;       /* 0: none */
-    uint32_t mode;     /* enum ff__mode */
-    uint32_t managed;  /* managed memory has been given out */
-    uint32_t reported; /* or is not to be reported */
+    int32_t pid;          /* 0: none */
+    uint32_t mode;        /* enum ff__mode */
+    uint32_t managed;     /* managed memory has been given out */
+    uint32_t watched;     /* its parent wants to know what a process that is killed has done */
+    uint32_t cancelled;   /* it is not to be reported */
+    uint64_t reported_ns; /* when it was complete; 0: it is not yet */
     char system[128], description[192];
     char reason[256]; /* why nothing, or not everything, is managed; "": no reason */
     char broken[256]; /* the first broken invariant, "": none was seen */
@@ -37,27 +41,60 @@ struct ff__account {
     char fallback_names[FF__ACCOUNT_FALLBACKS][40];
     struct ff_stats stats; /* zeros where nothing was managed */
     struct ff_moved_list kernels, buffers;
+    /* Where they are in the book; only of a process whose FARFAULT_SUMMARY is `none`. */
+    uint64_t findings_offset;
+    uint32_t finding_count;
+    uint32_t explained; /* findings were asked for */
+};
+
+/* What the policies have found. The caller frees `items`. */
+struct ff__findings {
+    bool asked;
+    uint32_t count;
+    struct ff_found *items;
 };
 
 /* ---- the book ---- */
 
 #define FF__BOOK_ACCOUNTS 1024u
 
-struct ff__book {
-    uint64_t layout; /* of this build: another build does not write into it */
-    uint32_t opened; /* accounts; beyond FF__BOOK_ACCOUNTS there is no room */
+/* A file in memory: this, and findings behind it. */
+struct ff__pages {
+    uint64_t layout;  /* of this build: another build does not write into it */
+    uint32_t opened;  /* accounts; beyond FF__BOOK_ACCOUNTS there is no room */
+    uint32_t watched; /* as in accounts */
     struct ff__account accounts[FF__BOOK_ACCOUNTS];
 };
 
-/* A new book in memory. `path` is how any process finds it as long as this one lives. NULL, and errno. */
-struct ff__book *ff__book_make(char path[64]);
-void ff__book_close(struct ff__book *book);
+struct ff__book {
+    struct ff__pages *pages; /* NULL: not made */
+    int fd;
+    char path[64]; /* how any process finds it as long as this one has it open */
+};
 
-/* Opens an account for this process in the book at `path`. NULL: there is no such book, or no room in it. */
-struct ff__account *ff__account_open(const char *path);
+/* 0 or a negative errno. */
+int ff__book_make(struct ff__book *book, bool watched);
+void ff__book_close(struct ff__book *book);
 
 /* Accounts that were opened. */
 uint32_t ff__book_count(const struct ff__book *book);
+
+/* The process that a run's results are those of: the last one that has reported; of a book that is
+ * watched, the last one in it that had something managed and never reported comes first. NULL:
+ * there is none. */
+const struct ff__account *ff__book_last(const struct ff__book *book);
+
+/* The account's, as far as they can be read. */
+struct ff__findings ff__book_findings(const struct ff__book *book,
+                                      const struct ff__account *account);
+
+/* Opens an account for this process in the book at `path`. NULL: there is no such book, or no room
+ * in it. */
+struct ff__account *ff__account_open(const char *path);
+
+/* Puts them into the book at `path`, where the account is. */
+void ff__account_explain(struct ff__account *account, const char *path,
+                         const struct ff__findings *findings);
 
 /* ---- reports ---- */
 
@@ -69,18 +106,20 @@ bool ff__account_has_context(const struct ff__account *account);
 /* How often calls of this kind were left to plain OpenCL. */
 uint64_t ff__account_fallbacks(const struct ff__account *account, unsigned which);
 
-/* From the first command to the last completion; of a process that was killed, to when it was seen last. */
+/* From the first command to the last completion; of a process that was killed, to when it was seen
+ * last. */
 double ff__account_seconds(const struct ff__account *account);
 
-/* For people. `explained`: the context of which policies' findings are told; NULL: none are. */
-void ff__account_print(const struct ff__account *account, struct ff_context *explained, FILE *file);
+/* For people. */
+void ff__account_print(const struct ff__account *account, const struct ff__findings *findings,
+                       FILE *file);
 
-/* As JSON, into a file that is replaced as a whole, or, where it is no regular file, written to. 0 or a negative
- * errno. */
-int ff__account_write(const struct ff__account *account, struct ff_context *explained,
-                      const char *path);
+/* As JSON: one object. */
+void ff__account_print_json(const struct ff__account *account, const struct ff__findings *findings,
+                            FILE *file);
 
-/* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers". */
+/* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers".
+ */
 void ff__account_excuse(const struct ff__account *account, char *out, size_t size);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define PAGE UINT64_C(4096)
 
-/* Of what launches named, what was there already. More faults than that means that pages came again and again, and a
- * rate would say nothing. */
+/* Of what launches named, what was there already. More faults than that means that pages came again
+ * and again, and a rate would say nothing. */
 static void print_hits(FILE *file, const struct ff_stats *stats) {
     char size[FF__QUANTITY];
     ff__size_text(size, stats->demanded * PAGE);
@@ -72,18 +72,19 @@ static void print_moved(const struct ff__account *account, FILE *file) {
         fprintf(file, "  advice     %s\n", advice);
 }
 
-static void print_findings(FILE *file, struct ff_context *explained) {
-    struct ff_found found;
+static void print_findings(FILE *file, const struct ff__findings *findings) {
     char size[FF__QUANTITY];
-    for (uint32_t i = 0; explained && ff_finding_read(explained, i, &found); i++)
-        if (found.has_range)
-            fprintf(file, "  found      %s, buffer %" PRIu32 " of %s: %s\n", found.kernel,
-                    found.range, ff__size_text(size, found.size), found.text);
+    for (uint32_t i = 0; i < findings->count; i++) {
+        const struct ff_found *found = &findings->items[i];
+        if (found->has_range)
+            fprintf(file, "  found      %s, buffer %" PRIu32 " of %s: %s\n", found->kernel,
+                    found->range, ff__size_text(size, found->size), found->text);
         else
-            fprintf(file, "  found      %s\n", found.text);
+            fprintf(file, "  found      %s\n", found->text);
+    }
 }
 
-void ff__account_print(const struct ff__account *account, struct ff_context *explained,
+void ff__account_print(const struct ff__account *account, const struct ff__findings *findings,
                        FILE *file) {
     if (ff__account_has_context(account))
         print_managed(file, account);
@@ -97,7 +98,7 @@ void ff__account_print(const struct ff__account *account, struct ff_context *exp
                     ff__account_fallbacks(account, i));
     if (ff__account_has_context(account))
         print_moved(account, file);
-    print_findings(file, explained);
+    print_findings(file, findings);
 }
 
 /* The calls that made memory of other kinds: "clCreateImage (3 calls), clSVMAlloc (1 call)". */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the documents and the help show: commands whose options exist, links that lead somewhere,
 # lines that are not too wide, and a first summary like today's.
-library=$8 atax=$9
+atax=$8
 . "$(dirname "$0")/common.sh"
 
 # ---- commands: with --help behind the options, each is parsed and not run
@@ -97,7 +97,6 @@ done
 
 # ---- the sample that docs/running.md begins with
 
-cp "$library" libfarfault.so.0 # beside the preload that needs it
 ln -s "$atax" atax
 sed -n '/^    \$ farfault run --memory 66% .\/atax/,/^$/s/^    //p' "$source/docs/running.md" \
     >sample

@@ -160,7 +160,7 @@ static void test_paired(void **state) {
 /* ---- results ---- */
 
 static void add_run(struct ff__result *result, double seconds) {
-    struct ff__trial trial = {.good = true, .summary = {.seconds = seconds}};
+    struct ff__trial trial = {.good = true, .summary = {.measures = {.seconds = seconds}}};
     ff__result_add(result, &trial);
 }
 
@@ -176,7 +176,7 @@ static void test_results(void **state) {
     assert_float_equal(ff__result_max(result), 3, 0);
     add_run(result, 6);
     assert_float_equal(ff__result_median(result), 2.5, 0);
-    assert_float_equal(ff__result_typical(result)->seconds, 2, 0);
+    assert_float_equal(ff__result_typical(result)->measures.seconds, 2, 0);
     static const double turns[] = {3, 1, 2, 6};
     assert_memory_equal(result->turns, turns, sizeof turns);
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Programs share devices: farfaultd, farfault run --share and farfault top.
 . "$(dirname "$0")/common.sh"
-cp "$8" libfarfault.so.0
-farfaultd=$9 program=${10}
+farfaultd=$8 program=$9
 socket=$scratch/s
 
 says 2 'farfaultd: *--socket PATH --device NAME:SIZE' "$farfaultd"

@@ -40,7 +40,7 @@ trial() {
     for file in resolv.conf hosts; do [ ! -e "/etc/$file" ] || cp "/etc/$file" "$root/etc/$file"; done
 
     inside 'apt-get -qq update'
-    inside 'apt-get -qq install --no-install-recommends /packages/farfault_*.deb /packages/libfarfault0_*.deb pocl-opencl-icd >/dev/null'
+    inside 'apt-get -qq install --no-install-recommends /packages/farfault_*.deb pocl-opencl-icd >/dev/null'
     inside 'farfault --version; farfault list; farfault list systems'
     inside 'farfault run -m 8M -- /usr/lib/*/farfault/programs/streamtriad --size 12M --check' | grep 'verified: yes'
     inside 'farfault compare -m 66% --systems nvidia,auto --size 12M --runs 1 jacobi'
@@ -52,7 +52,7 @@ trial() {
     inside 'farfault record --touches --output t.trace -m 8M -- /usr/lib/*/farfault/programs/streamtriad --size 4M --iterations 1'
     inside 'farfault replay t.trace -m 50%'
 
-    inside 'apt-get -qq install --no-install-recommends /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
+    inside 'apt-get -qq install --no-install-recommends /packages/libfarfault0_*.deb /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
     inside 'cp -r /usr/share/doc/libfarfault-dev/examples/* .'
     inside 'cc -o saxpy embed/saxpy.c $(pkg-config --cflags --libs farfault) && ./saxpy' | grep 'verified: yes'
     inside 'c++ -o count consumer/count.cpp $(pkg-config --cflags --libs farfault) && ./count' | grep 'verified: yes'

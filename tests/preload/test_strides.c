@@ -1,7 +1,7 @@
 /* What is read of strides off kernels' sources: cases by hand, and the sources that the bundled programs have in them. */
 #include "base/cases.h"
 
-#include "preload/opencl_strides.h"
+#include "preload/opencl/source/strides.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* Doing something in the moment when a command begins.
  *
- * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before any of
- * its work, and CL_COMPLETE callbacks after it; it holds no lock meanwhile (opencl_probe.c sees whether
- * that is so here). That is exactly what is wanted, if the callbacks are there in time: the event exists
- * only once the command is enqueued, and an idle worker may have taken it by then. So the command waits
- * for a user event (the gate) that opens when the callbacks are set. Launches behind others need none
- * (opencl_line.c).
+ * PoCL 3.1 calls CL_RUNNING callbacks in the worker thread that has taken the command up, before
+ * any of its work, and CL_COMPLETE callbacks after it; it holds no lock meanwhile (probe.c sees
+ * whether that is so here). That is exactly what is wanted, if the callbacks are there in time: the
+ * event exists only once the command is enqueued, and an idle worker may have taken it by then. So
+ * the command waits for a user event (the gate) that opens when the callbacks are set. Launches
+ * behind others need none (line.c).
  *
  * A command that fails, for an event in its wait list did, gets no callback from PoCL 3.1. What was
  * prepared for it never happens, and its record is lost: some hundred bytes. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,19 @@
 /* Launches behind others, which need no gate.
  *
- * The user event that a gate is made of costs about as much as a launch does. A launch of an in-order queue cannot begin before
- * those that were enqueued before it, so that one of these, if it has not begun, can stand in for the gate: its callback, which
- * comes before any of its work, waits until the callbacks of the launch behind it are set.
+ * The user event that a gate is made of costs about as much as a launch does. A launch of an
+ * in-order queue cannot begin before those that were enqueued before it, so that one of these, if
+ * it has not begun, can stand in for the gate: its callback, which comes before any of its work,
+ * waits until the callbacks of the launch behind it are set.
  *
- * One that fails never begins, and is taken for a gate that it is not until another one of the line begins. farfault may hear
- * too late of a launch behind it, which costs time and no data. Commands for which that is not so have gates. */
-#include "opencl_internal.h"
+ * One that fails never begins, and is taken for a gate that it is not until another one of the line
+ * begins. farfault may hear too late of a launch behind it, which costs time and no data. Commands
+ * for which that is not so have gates. */
+#include "preload/opencl/internal.h"
 
 #define LINES 16u
 
-/* The launches of a queue, which is there as long as one of them has not begun. Then the line may become another queue's. */
+/* The launches of a queue, which is there as long as one of them has not begun. Then the line may
+ * become another queue's. */
 struct ff__line {
     pthread_mutex_t lock; /* held while a launch is put at its end */
     cl_command_queue queue;
@@ -31,7 +34,7 @@ static bool can_have_line(cl_command_queue queue) {
 }
 
 bool ff__line_enter(struct ff__place *place, cl_command_queue queue) {
-    struct ff__line *line = &lines[ff__mix(0, (uintptr_t)queue) % LINES];
+    struct ff__line *line = &lines[ff__hash_word((uintptr_t)queue) % LINES];
     *place = (struct ff__place){NULL, 0};
     if (pthread_mutex_trylock(&line->lock))
         return false;

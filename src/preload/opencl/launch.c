@@ -1,5 +1,6 @@
-/* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a gate. */
-#include "opencl_internal.h"
+/* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a
+ * gate. */
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void forget(struct ff__watch *watch) {
 /* ---- what is launched ---- */
 
 static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes) {
-    return sizes ? ff__mix_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__mix(hash, 0);
+    return sizes ? ff__hash_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__hash_word(hash);
 }
 
 /* NULL: farfault will not hear of it. */
@@ -118,9 +119,9 @@ static cl_int launch_kernel(const struct request *request) {
         return status;
     ff__count_launch();
     if (!managed && ff__mode() != FF__PASSIVE)
-        ff__fall_back(FF__FALLBACK_launch, NULL);
+        ff__fall_back("clEnqueueNDRangeKernel", NULL);
     else if (managed && !launch)
-        ff__fall_back(FF__FALLBACK_launch, "a launch of a kernel that is not known");
+        ff__fall_back("clEnqueueNDRangeKernel", "a launch of a kernel that is not known");
     return status;
 }
 

@@ -1,15 +1,20 @@
-/* What is measured beside farfault's own statistics, kept in this process's account, and the report at exit.
+/* What is measured beside farfault's own statistics, kept in this process's account, and the report
+ * at exit.
  *
- * Seconds go from the first enqueued command, or the first buffer that is created with data, to the last
- * completion that the program observed, or a kernel's, and mean the same with and without management. The report only reads: PoCL's threads
- * may still run when the process exits, so the context is left to the kernel to take apart. Under
- * `farfault run` the account outlives the process: whatever kills it, its parent can still report. */
-#include "opencl_internal.h"
+ * Seconds go from the first enqueued command, or the first buffer that is created with data, to the
+ * last completion that the program observed, or a kernel's, and mean the same with and without
+ * management. The report only reads: PoCL's threads may still run when the process exits, so the
+ * context is left to the kernel to take apart. Under `farfault run` the account outlives the
+ * process: whatever kills it, its parent can still report. */
+#include "preload/preload.h"
 
-#include "report/text.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/new_file.h"
+#include "base/thread.h"
 
+#include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +24,12 @@
 #define BEAT_NS                                                                                    \
     50000000 /* how old the statistics in an account may be that another process reads */
 
-/* What moved is read from every block of every buffer: this many times as long as that took, it is not read again. */
+/* What moved is read from every block of every buffer: this many times as long as that took, it is
+ * not read again. */
 #define MOVED_PAUSE 100
 
 static struct ff__account own, *account = &own;
-static bool shared; /* the account is in our parent's book */
+static const char *book; /* our parent's, which the account is in; NULL: it is in none */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
 static enum { NOTHING, TEXT, JSON } report;
@@ -31,17 +37,11 @@ static char report_path[PATH_MAX];
 
 /* ---- clock ---- */
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void ff__clock_start(void) {
     uint64_t never = 0;
     if (__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED) == 0)
-        __atomic_compare_exchange_n(&account->first_ns, &never, now_ns(), false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&account->first_ns, &never, ff__clock_ns(), false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void raise_to(uint64_t *value, uint64_t candidate) {
@@ -57,10 +57,10 @@ static void raise_to(uint64_t *value, uint64_t candidate) {
 static uint64_t moved_due_ns;
 
 static void publish_moved(struct ff_context *context) {
-    uint64_t begun = now_ns();
+    uint64_t begun = ff__clock_ns();
     ff_moved_read(context, FF_MOVED_BY_KERNEL, &account->kernels);
     ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &account->buffers);
-    uint64_t done = now_ns(), pause = MOVED_PAUSE * (done - begun);
+    uint64_t done = ff__clock_ns(), pause = MOVED_PAUSE * (done - begun);
     moved_due_ns = done + (pause > BEAT_NS ? pause : BEAT_NS);
 }
 
@@ -68,7 +68,7 @@ static void publish_moved(struct ff_context *context) {
 static void publish_locked(struct ff_context *context, bool ends) {
     struct ff_error broken;
     ff_stats_read(context, &account->stats);
-    account->seen_ns = now_ns();
+    account->seen_ns = ff__clock_ns();
     if (ends || account->seen_ns >= moved_due_ns)
         publish_moved(context);
     if (ff__config()->check && !account->broken[0] && ff_check(context, &broken))
@@ -84,8 +84,8 @@ static void publish(void) {
     pthread_mutex_unlock(&publishing);
 }
 
-/* The last time: later callers find the lock taken. exit() may have been called by a signal handler that
- * interrupted publish(): then what it has left is all there is. */
+/* The last time: later callers find the lock taken. exit() may have been called by a signal handler
+ * that interrupted publish(): then what it has left is all there is. */
 static void publish_at_exit(void) {
     struct ff_context *context = ff__context_if_open();
     struct timespec until;
@@ -97,40 +97,32 @@ static void publish_at_exit(void) {
 }
 
 static void *beat(void *unused) {
-    const struct timespec pause = {0, BEAT_NS};
     (void)unused;
     for (;;) {
-        nanosleep(&pause, NULL);
+        ff__clock_sleep(BEAT_NS);
         publish();
     }
     return NULL;
 }
 
 void ff__summary_opened(struct ff_context *context) {
-    const struct ff_config *config = ff__config();
     struct ff_stats stats;
     pthread_t thread;
-    sigset_t all, before;
     ff_stats_read(context, &stats);
     snprintf(account->description, sizeof account->description, "%s", ff_context_describe(context));
-    account->memory = stats.capacity / config->devices;
-    if (!shared)
-        return;
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (pthread_create(&thread, NULL, beat, NULL) == 0)
+    account->memory = stats.capacity / ff__config()->devices;
+    if (account->watched && ff__thread_start(&thread, beat, NULL, "ff-account") == 0)
         pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void ff__clock_mark(void) {
     if (__atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
-        raise_to(&account->last_ns, now_ns());
+        raise_to(&account->last_ns, ff__clock_ns());
 }
 
 void ff__clock_stop(void) {
     ff__clock_mark();
-    if (shared && __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
+    if (account->watched && __atomic_load_n(&account->first_ns, __ATOMIC_RELAXED))
         publish();
 }
 
@@ -148,20 +140,31 @@ void ff__footprint_remove(size_t bytes) {
     __atomic_fetch_sub(&account->live, bytes, __ATOMIC_RELAXED);
 }
 
-void ff__fall_back(enum ff__fallback which, const char *why) {
-    if (__atomic_fetch_add(&account->fallbacks[which], 1, __ATOMIC_RELAXED) == 0 && why)
-        ff__say("%s", why);
+/* The name's place, or the next free one; past the end: there is none. */
+static unsigned place_of(const char *name) {
+    unsigned place = 0;
+    while (place < FF__ACCOUNT_FALLBACKS && account->fallbacks[place] &&
+           strcmp(account->fallback_names[place], name) != 0)
+        place++;
+    return place;
 }
 
-static const char *const fallback_names[] = {
-#define FF_HOOK(name)
-#define FF_UNMANAGED(type, name, parameters, arguments) [FF__FALLBACK_##name] = #name,
-#include "opencl_hooks.def"
-#define FALLBACK(id, name) [FF__FALLBACK_##id] = name,
-    FF__FALLBACKS
-#undef FALLBACK
-};
-_Static_assert(FF__FALLBACK_COUNT <= FF__ACCOUNT_FALLBACKS, "an account has room for all of them");
+void ff__fall_back(const char *name, const char *why) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    bool is_first = false;
+    if (ff__in_child())
+        return;
+    pthread_mutex_lock(&lock);
+    unsigned place = place_of(name);
+    if (place < FF__ACCOUNT_FALLBACKS) {
+        is_first = account->fallbacks[place] == 0;
+        snprintf(account->fallback_names[place], sizeof account->fallback_names[place], "%s", name);
+        __atomic_fetch_add(&account->fallbacks[place], 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&lock);
+    if (is_first && why)
+        ff__say("%s", why);
+}
 
 void ff__mark_managed(void) {
     __atomic_store_n(&account->managed, 1, __ATOMIC_RELAXED);
@@ -191,18 +194,20 @@ static bool make_absolute(const char *path) {
 /* A forked child must not write into its parent's account. */
 static void leave_account(void) {
     account = &own;
-    shared = false;
+    book = NULL;
 }
 
 static void open_account(void) {
-    const char *book = getenv("FARFAULT_ACCOUNTS");
-    struct ff__account *opened = book && *book ? ff__account_open(book) : NULL;
-    if (opened)
+    const char *path = getenv("FARFAULT_ACCOUNTS");
+    errno = 0;
+    struct ff__account *opened = path && *path ? ff__account_open(path) : NULL;
+    if (opened) {
         account = opened;
-    shared = opened != NULL;
-    for (size_t i = 0; i < FF__FALLBACK_COUNT; i++)
-        snprintf(account->fallback_names[i], sizeof account->fallback_names[i], "%s",
-                 fallback_names[i]);
+        book = strdup(path); /* the program may change its environment */
+    } else if (errno == EACCES) {
+        ff__say("another user, or in another user namespace: farfault run learns nothing of this "
+                "process");
+    }
     pthread_atfork(NULL, NULL, leave_account);
 }
 
@@ -221,40 +226,57 @@ void ff__summary_configured(const struct ff_config *config) {
 }
 
 void ff__summary_cancel(void) {
-    report = NOTHING;
-    account->reported = 1;
+    account->cancelled = 1;
 }
 
-/* Whose policies' findings are asked for; NULL: nobody's. */
-static struct ff_context *explained(void) {
+static struct ff__findings find_all(void) {
     struct ff_context *context = ff__context_if_open();
-    return context && ff__config()->explain ? context : NULL;
+    struct ff__findings all = {.asked = context && ff__config()->explain};
+    struct ff_found found;
+    while (all.asked && ff_finding_read(context, all.count, &found) &&
+           ff__grow(&all.items, all.count, sizeof found) == 0)
+        all.items[all.count++] = found;
+    return all;
 }
 
 /* Our parent says what broke, and that nothing was managed, for all of its processes at once. */
-static void report_text(void) {
+static void report_text(const struct ff__findings *findings) {
     bool idle = ff__mode() == FF__MANAGED && !account->managed && !account->reason[0];
     char excuse[512];
     if (!idle) {
-        ff__account_print(account, explained(), stderr);
-    } else if (!shared) {
+        ff__account_print(account, findings, stderr);
+    } else if (!book) {
         ff__account_excuse(account, excuse, sizeof excuse);
         ff__say("nothing was managed: this program %s", excuse);
     }
 }
 
+static int print_json(FILE *file, const void *findings) {
+    ff__account_print_json(account, findings, file);
+    return 0;
+}
+
+static void report_json(const struct ff__findings *findings) {
+    int status = ff__file_write(report_path, print_json, findings);
+    if (status)
+        ff__say("cannot write the summary to %s: %s", report_path, strerror(-status));
+}
+
 __attribute__((destructor)) static void report_at_exit(void) {
-    if (ff__in_child() || account->reported)
+    if (ff__in_child() || account->cancelled || account->reported_ns)
         return;
-    if (report == NOTHING && !shared && !account->managed)
+    if (report == NOTHING && !book && !account->managed)
         return; /* never came near OpenCL */
     publish_at_exit();
-    account->reported = 1;
-    int status = report == JSON ? ff__account_write(account, explained(), report_path) : 0;
+    struct ff__findings findings = find_all();
+    if (report == NOTHING && book)
+        ff__account_explain(account, book, &findings);
+    account->reported_ns = ff__clock_ns();
+    if (report == JSON)
+        report_json(&findings);
     if (report == TEXT)
-        report_text();
-    if (status < 0)
-        ff__say("cannot write the summary to %s: %s", report_path, strerror(-status));
-    if (account->broken[0] && !shared)
+        report_text(&findings);
+    free(findings.items);
+    if (account->broken[0] && !book)
         ff__say("an invariant broke: %s", account->broken);
 }

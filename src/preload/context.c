@@ -1,6 +1,6 @@
 /* What the preload is set to do, and its one context. */
 #include "base/parse.h"
-#include "opencl_internal.h"
+#include "preload/preload.h"
 
 #include <errno.h>
 #include <stdarg.h>

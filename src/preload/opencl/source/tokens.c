@@ -1,4 +1,4 @@
-#include "preload/opencl_tokens.h"
+#include "preload/opencl/source/tokens.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -159,7 +159,8 @@ static bool is_mark(const struct ff__token *token, const char *set) {
            strchr(set, *token->text);
 }
 
-/* Open brackets are a list by their `partner` until they have one. Of a bracket that closes another kind nothing is known. */
+/* Open brackets are a list by their `partner` until they have one. Of a bracket that closes another
+ * kind nothing is known. */
 static void find_partners(struct ff__token *tokens, uint32_t count) {
     uint32_t open = 0; /* index of the innermost one, plus one */
     for (uint32_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
-#include "preload/opencl_strides.h"
+#include "preload/opencl/source/strides.h"
 
-#include "preload/opencl_tokens.h"
+#include "preload/opencl/source/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #define DEPTH_MAX     32u /* of an expression */
 #define PASSES_MAX    16u /* until what variables hold is known */
 
-/* What a scalar is over a launch. Each may be taken for the next one, but for UNKNOWN, which is all else. */
+/* What a scalar is over a launch. Each may be taken for the next one, but for UNKNOWN, which is all
+ * else. */
 enum value {
     NOTHING,  /* no assignment has been seen yet */
     NUMBER,   /* one that the source names */
@@ -239,7 +240,8 @@ static bool has_address_taken(const struct ff__token *name) {
              ff__token_is(before, "]"));
 }
 
-/* Whether the statement that the name is in declares it as something that cannot hold every index. */
+/* Whether the statement that the name is in declares it as something that cannot hold every index.
+ */
 static bool is_narrow(const struct reader *reader, uint32_t name) {
     static const char *const types[] = {"char",   "uchar", "short", "ushort", "bool",
                                         "double", "float", "half",  NULL};
@@ -282,7 +284,8 @@ static bool is_stepped(struct reader *reader, uint32_t name) {
                : value_between(reader, name + 2, end_of_value(reader, name + 2), 0) <= CONSTANT;
 }
 
-/* Once for each name: what is given up at once. A variable has one assignment, or is that of loops. */
+/* Once for each name: what is given up at once. A variable has one assignment, or is that of loops.
+ */
 static void count_assignment(struct reader *reader, uint32_t name) {
     const struct ff__token *token = &reader->tokens[name];
     if (is_member(token))
@@ -392,7 +395,8 @@ static void read_arguments(struct reader *reader, uint32_t open) {
         }
 }
 
-/* Whether the kernel begins at the token: the name of a function that is no call. Sets where its body is. */
+/* Whether the kernel begins at the token: the name of a function that is no call. Sets where its
+ * body is. */
 static bool is_kernel(struct reader *reader, uint32_t at, const char *name) {
     const struct ff__token *token = &reader->tokens[at];
     if (at == 0 || !ff__token_is(token, name) || !ff__token_is(token - 1, "void") ||

@@ -1,7 +1,7 @@
-/* Commands that replace the content of a part of a buffer: what it held is dropped when they begin, so
- * that it does not come to the device only to be overwritten. Where it could be dropped too late, after
- * the command has written, nothing is. */
-#include "opencl_internal.h"
+/* Commands that replace the content of a part of a buffer: what it held is dropped when they begin,
+ * so that it does not come to the device only to be overwritten. Where it could be dropped too
+ * late, after the command has written, nothing is. */
+#include "preload/opencl/internal.h"
 
 #include <farfault/policy.h>
 
@@ -109,7 +109,7 @@ cl_int ff__overwrite_end(struct ff__overwrite *overwrite, cl_int status, cl_bool
     return status;
 }
 
-/* ---- the commands; mapping is in opencl_map.c ---- */
+/* ---- the commands; mapping is in map.c ---- */
 
 FF_HOOKED cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
                                                   cl_bool blocking, size_t offset, size_t size,

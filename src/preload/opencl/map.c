@@ -5,7 +5,7 @@
  * the same queue, just before a real map or unmap that waits for them: order, events, command types
  * and the map count are OpenCL's own. They are SVM copies because those take plain pointers; a
  * buffer read would be refused where the program restricts what the host may do. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static void *map_shadow(const struct map_request *request, const struct ff__buff
                         cl_int *status) {
     struct mapping *mapping = malloc(sizeof *mapping);
     if (!mapping) {
-        ff__fall_back(FF__FALLBACK_map, NULL);
+        ff__fall_back("clEnqueueMapBuffer", NULL);
         return map_real(request, status);
     }
     *mapping = (struct mapping){

@@ -1,9 +1,9 @@
-/* PoCL's CPU devices, shown as the GPUs that the program looks for, or, with FARFAULT_DEVICE_TYPE=cpu, as what they are:
- * a program may have other kernels for CPUs.
+/* PoCL's CPU devices, shown as the GPUs that the program looks for, or, with
+ * FARFAULT_DEVICE_TYPE=cpu, as what they are: a program may have other kernels for CPUs.
  *
  * Only the PoCL platform is shown, for only its devices work on managed memory in place. What the
  * program reads about them is the same in passive mode, so that it does the same. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +223,7 @@ static void adjust(cl_device_info what, void *value) {
     case CL_DEVICE_GLOBAL_MEM_SIZE:
         *bytes = ff__memory_shown();
         break;
-    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL's is higher with opencl_limits.c */
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: /* PoCL's is higher with limits.c */
         *bytes = smaller(*bytes, ff__memory_shown());
         break;
     case CL_DEVICE_HOST_UNIFIED_MEMORY:

@@ -1,20 +1,20 @@
 /* Shared virtual memory: managed allocations in place of PoCL's. PoCL takes any pointer wherever
- * OpenCL wants one to shared virtual memory, so everything but allocating and freeing is its own. */
-#include "opencl_internal.h"
+ * OpenCL wants one to shared virtual memory, so everything but allocating and freeing is its own.
+ */
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 
 struct entry {
-    struct ff__node node;
     size_t size;
     bool managed;
 };
 
-static struct ff__table allocations = FF__TABLE_INIT;
+static struct ff__handles allocations = FF__HANDLES_INIT;
 
 static struct entry *take(const void *pointer) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = (struct entry *)ff__table_take(&allocations, pointer);
+    struct entry *entry = ff__handles_take(&allocations, pointer);
     pthread_mutex_unlock(&allocations.lock);
     return entry;
 }
@@ -25,7 +25,7 @@ static bool enter(const void *pointer, size_t size, bool managed) {
         return false;
     *entry = (struct entry){.size = size, .managed = managed};
     pthread_mutex_lock(&allocations.lock);
-    bool put = ff__table_put(&allocations, &entry->node, pointer);
+    bool put = ff__handles_put(&allocations, pointer, entry);
     pthread_mutex_unlock(&allocations.lock);
     if (put)
         ff__footprint_add(size);
@@ -36,7 +36,7 @@ static bool enter(const void *pointer, size_t size, bool managed) {
 
 size_t ff__svm_size(const void *base) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = (struct entry *)ff__table_find(&allocations, base);
+    struct entry *entry = ff__handles_find(&allocations, base);
     size_t size = entry ? entry->size : 0;
     pthread_mutex_unlock(&allocations.lock);
     return size;
@@ -73,7 +73,7 @@ FF_HOOKED void *CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flag
         return memory;
     }
     if (ff__mode() != FF__PASSIVE)
-        ff__fall_back(FF__FALLBACK_svm, NULL);
+        ff__fall_back("clSVMAlloc", NULL);
     enter(real, size, false);
     return real;
 }

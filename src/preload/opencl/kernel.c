@@ -1,6 +1,6 @@
 /* Kernels' arguments as the program has set them: what makes two launches the same, and which
  * managed memory a launch uses. Nothing is kept in passive mode or where nothing is managed. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@ struct argument {
 };
 
 struct kernel {
-    struct ff__node node;
     char *name;          /* of its function; NULL: no memory for it */
     unsigned references; /* the program's */
     cl_uint argument_count;
@@ -22,32 +21,7 @@ struct kernel {
     struct argument arguments[];
 };
 
-static struct ff__table kernels = FF__TABLE_INIT;
-
-/* ---- hashing ---- */
-
-/* One step of the finalizer of splitmix64. */
-uint64_t ff__mix(uint64_t hash, uint64_t word) {
-    uint64_t x = (hash ^ word) + UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
-uint64_t ff__mix_bytes(uint64_t hash, const void *bytes, size_t size) {
-    const char *from = bytes;
-    uint64_t word;
-    for (hash = ff__mix(hash, size); size >= sizeof word; size -= sizeof word) {
-        memcpy(&word, from, sizeof word);
-        hash = ff__mix(hash, word);
-        from += sizeof word;
-    }
-    if (size == 0)
-        return hash;
-    word = 0;
-    memcpy(&word, from, size);
-    return ff__mix(hash, word);
-}
+static struct ff__handles kernels = FF__HANDLES_INIT;
 
 /* ---- from creation to release ---- */
 
@@ -66,10 +40,10 @@ char *ff__kernel_name(cl_kernel handle) {
     return name;
 }
 
-/* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a solver
- * is, would make each of its launches a new one; floating-point numbers do not say which memory a
- * kernel uses. Types are there because opencl_program.c asks for them; of kernels without, as those of
- * some binaries, all arguments are hashed. */
+/* DeepUM hashes all arguments. A factor that is another one in each iteration, as the step of a
+ * solver is, would make each of its launches a new one; floating-point numbers do not say which
+ * memory a kernel uses. Types are there because program.c asks for them; of kernels without, as
+ * those of some binaries, all arguments are hashed. */
 static bool is_amount(cl_kernel handle, cl_uint index) {
     char type[64] = "";
     if (REAL(clGetKernelArgInfo)(handle, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type,
@@ -106,7 +80,7 @@ static struct kernel *make(cl_kernel handle) {
 /* A kernel that cannot be entered is launched with operands unknown. */
 static void enter(struct kernel *kernel, cl_kernel handle) {
     pthread_mutex_lock(&kernels.lock);
-    bool put = kernel && ff__table_put(&kernels, &kernel->node, handle);
+    bool put = kernel && ff__handles_put(&kernels, handle, kernel);
     pthread_mutex_unlock(&kernels.lock);
     if (kernel && !put)
         destroy(kernel);
@@ -122,7 +96,7 @@ static struct kernel *find_locked(cl_kernel handle) {
     if (!ff__context_if_open())
         return NULL;
     pthread_mutex_lock(&kernels.lock);
-    struct kernel *kernel = (struct kernel *)ff__table_find(&kernels, handle);
+    struct kernel *kernel = ff__handles_find(&kernels, handle);
     if (!kernel)
         pthread_mutex_unlock(&kernels.lock);
     return kernel;
@@ -187,7 +161,7 @@ FF_HOOKED cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
     if (kernel) {
         bool last = --kernel->references == 0;
         if (last)
-            ff__table_take(&kernels, handle);
+            ff__handles_take(&kernels, handle);
         pthread_mutex_unlock(&kernels.lock);
         if (last)
             destroy(kernel);
@@ -205,7 +179,7 @@ static const void *allocation_of(const void *pointer) {
 }
 
 static struct argument argument_of_pointer(const void *pointer) {
-    return (struct argument){.hash = ff__mix(1, (uintptr_t)pointer),
+    return (struct argument){.hash = ff__hash_word(1 ^ (uintptr_t)pointer),
                              .operand = allocation_of(pointer)};
 }
 
@@ -213,13 +187,13 @@ static struct argument argument_of_value(size_t size, const void *value) {
     struct ff__buffer buffer;
     cl_mem handle = NULL;
     if (!value)
-        return (struct argument){.hash = ff__mix(2, size)};
+        return (struct argument){.hash = ff__hash_word(2 ^ (uint64_t)size)};
     if (size == sizeof handle) {
         memcpy(&handle, value, sizeof handle);
         if (ff__buffer_find(handle, &buffer) && buffer.memory)
             return argument_of_pointer(buffer.memory);
     }
-    return (struct argument){.hash = ff__mix_bytes(3, value, size)};
+    return (struct argument){.hash = ff__hash_bytes(3, value, size)};
 }
 
 static void set_argument(cl_kernel handle, cl_uint index, struct argument argument) {
@@ -289,10 +263,10 @@ static void add_operand(struct ff__uses *uses, const void *operand, bool is_stri
 }
 
 static uint64_t identify(const struct kernel *kernel) {
-    uint64_t hash = kernel->name ? ff__mix_bytes(0, kernel->name, strlen(kernel->name) + 1) : 0;
+    uint64_t hash = kernel->name ? ff__hash_bytes(0, kernel->name, strlen(kernel->name) + 1) : 0;
     for (cl_uint i = 0; i < kernel->argument_count; i++)
-        hash = ff__mix(hash, kernel->arguments[i].hash);
-    return ff__mix_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
+        hash = ff__hash_word(hash ^ kernel->arguments[i].hash);
+    return ff__hash_bytes(hash, kernel->pointers, kernel->pointer_count * sizeof(void *));
 }
 
 /* The caller's bytes, the operands, their strides, the name. */

@@ -4,7 +4,7 @@
  * the memory of the machine, less where a part of it is not there yet (lib/CL/devices/common.c,
  * pocl_setup_device_for_system_memory). Managed memory may be as large as the host tier. So PoCL is
  * told of a machine that is four times as large as that. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <dlfcn.h>
 #include <hwloc.h>

@@ -1,5 +1,5 @@
 /* Finding OpenCL's own functions, and being found in their place. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct entry {
 } entries[] = {
 #define FF_HOOK(name) {#name, offsetof(struct ff__real, name), (void *)name},
 #define FF_REAL(name) {#name, offsetof(struct ff__real, name), NULL},
-#include "opencl_hooks.def"
+#include "preload/opencl/hooks.def"
 };
 
 #define ENTRY_COUNT (sizeof entries / sizeof entries[0])

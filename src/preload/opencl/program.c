@@ -1,11 +1,12 @@
 /* Programs, and what their kernels' arguments are.
  *
  * Compilers keep the types of kernels' arguments only if asked to, and the types tell which
- * arguments a launch's identity depends on. Passive mode asks, too, so that what PoCL compiles and keeps in its cache
- * serves both: a first run in either mode is no slower for compiling than a later one in the other. */
-#include "opencl_internal.h"
+ * arguments a launch's identity depends on. Passive mode asks, too, so that what PoCL compiles and
+ * keeps in its cache serves both: a first run in either mode is no slower for compiling than a
+ * later one in the other. */
+#include "preload/opencl/internal.h"
 
-#include "preload/opencl_strides.h"
+#include "preload/opencl/source/strides.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Managed memory is not inherited (MADV_DONTFORK: two processes cannot share device frames), and
- * neither are the threads that serve it. A forked child is therefore left to OpenCL as it is; if it
- * touches managed memory it dies, as it must, but is told why. Children that exec begin anew. */
-#include "opencl_internal.h"
+ * neither are the threads that serve it. A forked child is therefore left to the real calls as they
+ * are. If it touches managed memory it dies, as it must, but is told why. Children that exec begin
+ * anew. */
+#include "preload/preload.h"
 
 #include "base/process.h"
 

@@ -1,6 +1,6 @@
 /* Commands and waits that are only timed, and what makes memory that is not managed: generated from
  * the list of hooks. */
-#include "opencl_internal.h"
+#include "preload/opencl/internal.h"
 
 #define FF_HOOK(name)
 #define FF_COMMAND(name, parameters, arguments, blocking)                                          \
@@ -14,10 +14,10 @@
 #define FF_UNMANAGED(type, name, parameters, arguments)                                            \
     FF_HOOKED type CL_API_CALL name parameters {                                                   \
         if (ff__mode() == FF__MANAGED)                                                             \
-            ff__fall_back(FF__FALLBACK_##name, NULL);                                              \
+            ff__fall_back(#name, NULL);                                                            \
         return REAL(name) arguments;                                                               \
     }
-#include "opencl_hooks.def"
+#include "preload/opencl/hooks.def"
 
 FF_HOOKED void *CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image,
                                               cl_bool blocking, cl_map_flags flags,

@@ -1,11 +1,11 @@
-/* Whether callbacks for CL_RUNNING come first: are called by the thread that has taken the command up,
- * before any of its work. OpenCL promises neither; PoCL 3.1 does so; other versions queue callbacks for a
- * thread of their own.
+/* Whether callbacks for CL_RUNNING come first: are called by the thread that has taken the command
+ * up, before any of its work. OpenCL promises neither; PoCL 3.1 does so; other versions queue
+ * callbacks for a thread of their own.
  *
- * It is found out once, when the first managed memory is allocated, by a command that only looks whether
- * its callback has been called, and by which thread. No waiting is involved: what comes first by chance
- * comes from another thread. */
-#include "opencl_internal.h"
+ * It is found out once, when the first managed memory is allocated, by a command that only looks
+ * whether its callback has been called, and by which thread. No waiting is involved: what comes
+ * first by chance comes from another thread. */
+#include "preload/opencl/internal.h"
 
 static struct {
     struct ff__watch watch;

@@ -1,11 +1,11 @@
-/* Buffers: managed memory that PoCL is told to use in place (CL_MEM_USE_HOST_PTR), while the program
- * keeps seeing the flags and the host pointer that it gave.
+/* Buffers: managed memory that PoCL is told to use in place (CL_MEM_USE_HOST_PTR), while the
+ * program keeps seeing the flags and the host pointer that it gave.
  *
- * Every buffer has an entry from its creation to its destructor callback, managed or not: it is also
- * what the footprint is counted by. Ours is the first callback registered, so it is called last; where
- * OpenCL takes its time with that, the handle may be another buffer's by then, so the callback goes by
- * the entry. */
-#include "opencl_internal.h"
+ * Every buffer has an entry from its creation to its destructor callback, managed or not: it is
+ * also what the footprint is counted by. Ours is the first callback registered, so it is called
+ * last; where OpenCL takes its time with that, the handle may be another buffer's by then, so the
+ * callback goes by the entry. */
+#include "preload/opencl/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,6 @@
     ((cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))
 
 struct entry {
-    struct ff__node node;
     struct ff__buffer buffer;
     size_t counted;   /* bytes of the footprint; no more once the program holds nothing of it */
     cl_uint held;     /* references that the program has */
@@ -22,13 +21,13 @@ struct entry {
     bool replaced;    /* the handle is another buffer's */
 };
 
-static struct ff__table buffers = FF__TABLE_INIT;
+static struct ff__handles buffers = FF__HANDLES_INIT;
 
 bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
     if (ff__in_child())
         return false;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = (struct entry *)ff__table_find(&buffers, handle);
+    struct entry *entry = ff__handles_find(&buffers, handle);
     if (entry)
         *out = entry->buffer;
     pthread_mutex_unlock(&buffers.lock);
@@ -37,11 +36,12 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
 
 /* ---- what the program holds ---- */
 
-/* PoCL keeps a buffer as long as commands use it. A program that enqueues far ahead and releases at once has many such,
- * and yet little memory in use at a time: what counts for the footprint is what the program still holds. */
+/* PoCL keeps a buffer as long as commands use it. A program that enqueues far ahead and releases at
+ * once has many such, and yet little memory in use at a time: what counts for the footprint is what
+ * the program still holds. */
 
 static struct entry *find_entry(cl_mem handle) {
-    return (struct entry *)ff__table_find(&buffers, handle);
+    return ff__handles_find(&buffers, handle);
 }
 
 /* The lock is held. Returns the bytes that have no holder any more. */
@@ -99,7 +99,7 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
     pthread_mutex_lock(&buffers.lock);
     bool replaced = entry->replaced;
     if (!replaced)
-        ff__table_take(&buffers, handle);
+        ff__handles_take(&buffers, handle);
     pthread_mutex_unlock(&buffers.lock);
     if (!replaced)
         leave(entry, handle);
@@ -110,18 +110,18 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
 static void enter(struct entry *entry, cl_mem handle) {
     entry->held = 1;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *before = (struct entry *)ff__table_take(&buffers, handle);
+    struct entry *before = ff__handles_take(&buffers, handle);
     if (before) {
         before->replaced = true;
         leave(before, handle);
     }
-    entry->replaced = !ff__table_put(&buffers, &entry->node, handle);
+    entry->replaced = !ff__handles_put(&buffers, handle, entry);
     struct entry *root = find_entry(entry->buffer.root);
     if (root)
         root->in_hands++;
     pthread_mutex_unlock(&buffers.lock);
     if (REAL(clSetMemObjectDestructorCallback)(handle, on_destroy, entry) != CL_SUCCESS)
-        ff__fall_back(FF__FALLBACK_destructor, "a buffer's memory will not be freed");
+        ff__fall_back("clSetMemObjectDestructorCallback", "a buffer's memory will not be freed");
 }
 
 /* ---- creation ---- */
@@ -212,7 +212,7 @@ static cl_mem create_buffer(struct request *request, cl_int *status_out) {
     if (status_out)
         *status_out = status;
     if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory)) {
-        ff__fall_back(FF__FALLBACK_buffer, NULL);
+        ff__fall_back("clCreateBuffer", NULL);
         if (request->failure)
             ff__no_memory(request->size, request->failure);
     }

@@ -1,6 +1,6 @@
 /* The tokens of a kernel's source, in OpenCL C. Comments, white space and #pragma are left out. */
-#ifndef FF_PRELOAD_OPENCL_TOKENS_H
-#define FF_PRELOAD_OPENCL_TOKENS_H
+#ifndef FF_PRELOAD_OPENCL_SOURCE_TOKENS_H
+#define FF_PRELOAD_OPENCL_SOURCE_TOKENS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +25,9 @@ struct ff__token {
     uint32_t partner;    /* of a bracket: the index of the other one; 0: it has none */
 };
 
-/* 0: *out has all tokens, and one of FF__TOKEN_END behind them; the caller frees it. -EINVAL: the source has a directive
- * other than #pragma and #define, or a comment or string without an end. -ENOMEM. */
+/* 0: *out has all tokens, and one of FF__TOKEN_END behind them; the caller frees it. -EINVAL: the
+ * source has a directive other than #pragma and #define, or a comment or string without an end.
+ * -ENOMEM. */
 int ff__tokens_read(const char *source, size_t length, struct ff__token **out, uint32_t *count);
 
 /* Whether the token's text is this. */
