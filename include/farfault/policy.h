@@ -173,12 +173,10 @@ enum ff_action {
     FF_WRITE_BACK, /* copy them to the host and keep them: until they are written to, they can go without
                       a copy. No pages named: what of the block has no copy */
     FF_USE_REMOTE, /* let `tier` use them from where they are */
-    FF_KEEP, /* do not evict the block from `tier` before until_ns, if anything else can leave */
-    FF_PASS, /* the block only passes through `tier`: it is the next to be evicted there */
     FF_LEND, /* copy what only the host has of these pages to `tier`, in memory that it lends: they are nearer to
                 the device that will use them, and go without a copy if `tier` needs the memory itself */
     FF_SAMPLE, /* arm samples of the block's range under the running kernel `launch`, or cease them
-                  with until_ns = 0 */
+                  with `ceases` */
     FF_ACTIONS
 };
 
@@ -192,7 +190,7 @@ struct ff_advice {
     /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
      * the device's own. A device of chunks has 1, FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
     uint32_t granule;
-    uint64_t until_ns;
+    bool ceases; /* FF_SAMPLE */
     /* When the policy has come to this: a decision that takes time is known, and carried out, no
      * sooner. 0, or what is past: now. Only where time is modelled. */
     uint64_t ready_ns;

@@ -139,7 +139,7 @@ static enum ff_drop sample(const struct ff__engine *engine, const struct ff_advi
         return FF_DROP_UNSUPPORTED;
     if (running == FF_NONE || (advice->launch != FF_NONE && advice->launch != running))
         return FF_DROP_INVALID;
-    return sampler->sample(sampler->self, tier, range, running, advice->until_ns > 0)
+    return sampler->sample(sampler->self, tier, range, running, !advice->ceases)
                ? FF_DROPS
                : FF_DROP_UNSUPPORTED;
 }
@@ -154,11 +154,6 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
         return evict(engine, advice, job);
     case FF_USE_REMOTE:
         return use_remote(engine, advice);
-    case FF_KEEP:
-        ff__memory_keep(engine, advice->block, advice->until_ns);
-        return FF_DROPS;
-    case FF_PASS:
-        return ff__memory_pass(engine, advice->tier, advice->block) ? FF_DROPS : FF_DROP_NO_ROOM;
     case FF_WRITE_BACK:
         return write_back(engine, advice, job);
     case FF_LEND:

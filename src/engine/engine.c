@@ -239,7 +239,6 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     for (uint32_t i = 0; i < r->block_count; i++) {
         ff__engine_forget_late(engine, r->first_block + i);
         ff__memory_forget_refusal(engine, r->first_block + i);
-        ff__memory_forget_advice(engine, r->first_block + i);
         ff__tell_block_freed(engine, r->first_block + i);
     }
     ff__range_remove(&engine->space, range);

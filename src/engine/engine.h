@@ -124,14 +124,6 @@ struct ff__stay {
     bool lasts;          /* is protected longer than others */
     uint64_t refused_ns; /* it could not leave: it is not tried again before then */
     uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
-    uint64_t keep_ns;    /* advice would have it stay until then */
-};
-
-/* Blocks that only pass through a tier, oldest first. */
-#define FF__PASSING_MAX 16u
-struct ff__passing {
-    uint32_t count;
-    uint32_t blocks[FF__PASSING_MAX];
 };
 
 /* Of one tier; what it says of one that has none is void. */
@@ -161,8 +153,6 @@ struct ff__engine {
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t reserve;
     uint32_t cancel_below; /* advice of a lower generation is cancelled */
-    bool keeps;            /* some block is kept, or was */
-    struct ff__passing passing[FF_TIERS_MAX];
     bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */

@@ -175,17 +175,10 @@ uint64_t ff__memory_retry(const struct ff__engine *engine);
 bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                           const struct ff_mask *pages);
 
-/* The block stays until then, if anything else can leave. */
-void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns);
-
-/* The block leaves the tier before those that the evictor names. False: too many such blocks. */
-bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block);
-
 /* Whether the block stays if anything else can leave. */
-bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block);
-
-/* The block is freed: what was advised for it is void. */
-void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block);
+static inline bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
+    return ff__facts(&engine->space, block)->pinned;
+}
 
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);

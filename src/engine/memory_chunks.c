@@ -66,9 +66,9 @@ static bool mates_evictable(const struct ff__engine *engine, uint32_t tier, uint
 static uint32_t choose_chunk(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_victim items[FF__VICTIMS_MAX];
     struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
-    uint32_t tier = request->tier, passing = ff__memory_take_passing(engine, request);
-    if (passing != FF_NONE && mates_evictable(engine, tier, passing))
-        return ff_view_chunk(&engine->view, tier, passing);
+    uint32_t tier = request->tier, guest = ff__peers_guest(engine, request);
+    if (guest != FF_NONE && mates_evictable(engine, tier, guest))
+        return ff_view_chunk(&engine->view, tier, guest);
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;

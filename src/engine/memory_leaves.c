@@ -69,9 +69,9 @@ uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_reque
                           struct ff__job *job) {
     struct ff_evict_request rest = *request;
     uint32_t need = (uint32_t)((request->pages + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES), found = 0;
-    uint32_t now, passing;
-    while (found < need && (passing = ff__memory_take_passing(engine, request)) != FF_NONE)
-        found += send_away(engine, request->tier, &(struct ff_victim){.block = passing}, job);
+    uint32_t now, guest;
+    while (found < need && (guest = ff__peers_guest(engine, request)) != FF_NONE)
+        found += send_away(engine, request->tier, &(struct ff_victim){.block = guest}, job);
     for (now = 1; found < need && now > 0; found += now) {
         rest.pages = (uint64_t)(need - found) * FF_LEAF_PAGES;
         now = evict_some(engine, &rest, job);
