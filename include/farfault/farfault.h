@@ -242,7 +242,7 @@ FF_API int ff_record_finish(struct ff_context *context);
 
 /* ---- statistics ---- */
 
-#define FF_DROP_REASONS 7
+#define FF_DROP_REASONS 6
 
 /* Counters since ff_open(), all devices together. */
 struct ff_stats {

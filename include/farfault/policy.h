@@ -55,8 +55,7 @@ enum ff_control {
     FF_CONTROLS_FAULTS = 1u << 0,   /* it is asked before a fault is served */
     FF_CONTROLS_VICTIMS = 1u << 1,  /* the victims of an eviction are the policy's */
     FF_CONTROLS_REMOTE = 1u << 2,   /* a page can be used from the tier where it is */
-    FF_CONTROLS_CANCEL = 1u << 3,   /* advice can be cancelled */
-    FF_CONTROLS_SAMPLING = 1u << 4, /* sampling can be armed and ceased by range */
+    FF_CONTROLS_SAMPLING = 1u << 3, /* sampling can be armed and ceased by range */
 };
 
 /* ---- parameters ---- */
@@ -185,8 +184,7 @@ struct ff_advice {
     enum ff_action action;
     uint32_t block, tier;
     struct ff_mask pages;
-    uint32_t launch;     /* the execution ID it is expected to serve, or FF_NONE */
-    uint32_t generation; /* see ff_advice_list.cancel_below; 0: cannot be cancelled */
+    uint32_t launch; /* the execution ID it is expected to serve, or FF_NONE */
     /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
      * the device's own. A device of chunks has 1, FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
     uint32_t granule;
@@ -200,9 +198,6 @@ struct ff_advice {
 struct ff_advice_list {
     struct ff_advice *items;
     uint32_t count, capacity;
-    /* Set by the policy: earlier advice of a lower generation that has not been carried out is
-     * dropped. */
-    uint32_t cancel_below;
 };
 
 /* False when the list is full: stop advising. */
@@ -248,7 +243,6 @@ enum ff_drop {
     FF_DROP_BUSY,        /* the block is being moved */
     FF_DROP_NO_ROOM,     /* nothing could leave, or the evictor would not have it leave */
     FF_DROP_QUEUE_FULL,  /* more advice than the engine carries out */
-    FF_DROP_CANCELLED,   /* by its generation */
     FF_DROP_UNSUPPORTED, /* the backend cannot do that */
     FF_DROPS
 };

@@ -10,11 +10,6 @@ void ff__engine_drop(struct ff__engine *engine, enum ff_drop why) {
     engine->space.stats.dropped_by_reason[why]++;
 }
 
-void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice) {
-    if (advice->cancel_below > engine->cancel_below)
-        engine->cancel_below = advice->cancel_below;
-}
-
 /* ---- bringing ---- */
 
 static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {
@@ -173,8 +168,6 @@ static enum ff_drop check(const struct ff__engine *engine, const struct ff_advic
         return FF_DROP_INVALID;
     if (!ff__engine_has_granule(engine, advice->granule))
         return FF_DROP_UNSUPPORTED;
-    if (advice->generation > 0 && advice->generation < engine->cancel_below)
-        return FF_DROP_CANCELLED;
     bool moves = advice->action != FF_SAMPLE;
     return moves && ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
 }
@@ -199,7 +192,6 @@ int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct f
         ff__job_clear(job);
         ff__engine_view(engine, now_ns);
         why = act(engine, advice, job);
-        job->generation = advice->generation;
     }
     count(engine, why);
     if (why != FF_DROPS)

@@ -284,7 +284,6 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
         engine,
         &(struct ff_launch_event){id, tier, begins, launch->operands, launch->operand_count},
         advice);
-    ff__engine_take_cancel(engine, advice);
     ff__engine_tell(engine, &event);
     return 0;
 }
@@ -298,7 +297,6 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
         prefetch->on_access(engine->prefetch_state, view, batch, advice);
     if (evict)
         evict->on_access(engine->evict_state[tier], view, batch, NULL);
-    ff__engine_take_cancel(engine, advice);
 }
 
 void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler) {
@@ -315,7 +313,6 @@ void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
         prefetch->on_samples(engine->prefetch_state, view, round, advice);
     if (evict)
         evict->on_samples(engine->evict_state[round->tier], view, round, advice);
-    ff__engine_take_cancel(engine, advice);
 }
 
 /* How many findings a policy has, if not number `most`. */
@@ -361,7 +358,6 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
     }
     engine->prefetch->on_batch(engine->prefetch_state, ff__engine_view(engine, now_ns), groups,
                                count, advice);
-    ff__engine_take_cancel(engine, advice);
 }
 
 int ff__engine_check(const struct ff__engine *engine, struct ff_error *error) {

@@ -39,9 +39,8 @@ struct ff__job {
     uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
     uint64_t retry_ns;
-    uint64_t begun_ns;   /* when the first of its faults was to be served */
-    uint32_t launch;     /* that it serves, or FF_NONE */
-    uint32_t generation; /* of the advice that it follows; 0: cannot be cancelled */
+    uint64_t begun_ns; /* when the first of its faults was to be served */
+    uint32_t launch;   /* that it serves, or FF_NONE */
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
@@ -152,7 +151,6 @@ struct ff__engine {
     uint32_t graces;                   /* blocks that have got protection */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t reserve;
-    uint32_t cancel_below; /* advice of a lower generation is cancelled */
     bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */

@@ -67,9 +67,6 @@ static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint3
 /* Counts a piece of advice that is not followed. */
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
-/* What a hook has cancelled. After each hook that fills a list. */
-void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice);
-
 /* ---- totals.c ---- */
 
 /* Fills in the view's costs and totals. -ENOMEM; ff__totals_fini() may follow. */

@@ -10,7 +10,6 @@ void ff__job_reset(struct ff__job *job) {
 
 void ff__job_clear(struct ff__job *job) {
     job->launch = FF_NONE;
-    job->generation = 0;
     job->begun_ns = 0;
     job->has_in = job->took_chunk = false;
     job->out_count = 0;

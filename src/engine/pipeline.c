@@ -394,7 +394,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
         pipeline->backend->detach(pipeline->self);
     ff__pipeline_lock(pipeline);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
-    ff__pipeline_abort(pipeline, true);
+    ff__pipeline_abort(pipeline);
     pthread_cond_broadcast(&pipeline->progress);
     pthread_cond_broadcast(&pipeline->follow);
     pthread_cond_broadcast(&pipeline->work);

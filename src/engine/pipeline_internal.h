@@ -56,9 +56,8 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 /* Carries out a job. The lock is held before and after, not while pages move. */
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
 
-/* Aborts the moves of jobs that nobody waits for: all, or those whose advice has been cancelled. The lock is
- * held. */
-void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all);
+/* Aborts the moves of all jobs that nobody waits for. The lock is held. */
+void ff__pipeline_abort(struct ff__pipeline *pipeline);
 
 /* ---- fault_workers.c ---- */
 

@@ -110,7 +110,7 @@ static void name_visibility(uint32_t bits, char text[160]) {
 
 static void name_controls(uint32_t bits, char text[160]) {
     static const char *const names[] = {"what a fault brings", "who leaves", "remote use",
-                                        "what has been advised", "sampling"};
+                                        "sampling"};
     name_bits(bits, names, sizeof names / sizeof names[0], text);
 }
 

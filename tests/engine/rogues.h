@@ -88,11 +88,9 @@ static void greedy_plan(void *state, const struct ff_view *view, struct ff_advic
     struct ff_advice advice = {.launch = 12345};
     (void)view;
     memset(&advice.pages, 0xff, sizeof advice.pages);
-    list->cancel_below = ff__random_below(&rogue->random, 5);
     do {
         advice.action = (enum ff_action)ff__random_below(&rogue->random, FF_ACTIONS + 2);
         advice.block = rogue_block(rogue);
-        advice.generation = ff__random_below(&rogue->random, 4);
         advice.granule = rogue_granule(rogue);
         advice.ceases = ff__random_below(&rogue->random, 2);
         advice.tier = ff__random_below(&rogue->random, FF_TIERS_MAX + 2);

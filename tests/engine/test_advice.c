@@ -143,9 +143,9 @@ static void test_sample(void **state) {
 
 /* ---- policies ---- */
 
-/* Advises and cancels at launches; is shown batches; knows ranges. */
+/* Advises at launches; is shown batches; knows ranges. */
 static struct {
-    uint32_t cancel_below, block;
+    uint32_t block;
     uint32_t batches, groups, last_tier;
     uint32_t added, freed, operands;
     uint64_t allocated; /* as the view says when a range is added */
@@ -159,7 +159,6 @@ static void script_launch(void *state, const struct ff_view *view,
     script.writes = event->operand_count > 0 && event->operands[0].writes;
     if (event->begins)
         ff_advise_block(advice, view, FF_BRING, script.block, event->tier);
-    advice->cancel_below = script.cancel_below;
 }
 
 static void script_batch(void *state, const struct ff_view *view,
@@ -200,28 +199,6 @@ static void open_scripted(void) {
     known = true;
     memset(&script, 0, sizeof script);
     open_engine("demand:prefetch=scripted", 4);
-}
-
-static void test_cancel(void **state) {
-    (void)state;
-    open_scripted();
-    uint32_t block = add_range(FF_BLOCK_PAGES);
-    struct ff_advice first = advice_for(FF_BRING, block), second = first;
-    first.generation = 1;
-    second.generation = 2;
-    script.cancel_below = 2;
-    script.block = FF_NONE;
-    assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
-    expect_drop(&first, FF_DROP_CANCELLED);
-    first.generation = 0; /* cannot be */
-    assert_int_equal(advise(&first), FF__JOB_RUN);
-    carry_out(&job);
-    expect_drop(&second, FF_DROP_PRESENT);
-    script.cancel_below = 1; /* what is cancelled stays so */
-    assert_int_equal(tell_launch(&engine, 2, 1, 7, true), 0);
-    first.generation = 1;
-    expect_drop(&first, FF_DROP_CANCELLED);
-    close_engine();
 }
 
 static void test_launch_advice_and_operands(void **state) {
@@ -328,17 +305,11 @@ static void test_costs(void **state) {
 int main(void) {
     rogues_register();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bring),
-        cmocka_unit_test(test_evict),
-        cmocka_unit_test(test_use_remote),
-        cmocka_unit_test(test_unsupported),
-        cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_launch_advice_and_operands),
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_range_hooks),
-        cmocka_unit_test(test_totals),
-        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_bring),      cmocka_unit_test(test_evict),
+        cmocka_unit_test(test_use_remote), cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_sample),     cmocka_unit_test(test_launch_advice_and_operands),
+        cmocka_unit_test(test_batch),      cmocka_unit_test(test_range_hooks),
+        cmocka_unit_test(test_totals),     cmocka_unit_test(test_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void test_directions(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "path", 1);
     instance_set(&bench.instance, "parallel", 0);
@@ -149,7 +149,7 @@ static void test_paths(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "parallel", 0);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
@@ -173,7 +173,7 @@ static void test_parallel(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "path", 0);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
@@ -193,7 +193,7 @@ static void test_copies(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
     for (uint32_t block = 5; block < 7; block++) {

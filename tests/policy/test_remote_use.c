@@ -103,7 +103,7 @@ static void use_page_remotely(struct bench *bench, uint32_t block, uint16_t page
         .block = block, .page = page, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
     const struct ff_access_batch batch = {.items = &access, .count = 1};
     struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_advice_list list = {items, 0, 4};
     policy->base.accesses->on_access(bench->instance.state, &bench->fake.view, &batch, &list);
     bench->accesses++;
     if (list.count == 0)

@@ -51,7 +51,7 @@ static void bench_open(struct bench *bench, uint64_t access_ps, bool remote) {
     bench->instance.future = record_end(&bench->recording);
     instance_set(&bench->instance, "remote", remote);
     instance_open(&bench->instance, view, FF_NONE);
-    bench->list = (struct ff_advice_list){bench->items, 0, 4 * BLOCKS, 0};
+    bench->list = (struct ff_advice_list){bench->items, 0, 4 * BLOCKS};
 }
 
 static void bench_close(struct bench *bench) {
