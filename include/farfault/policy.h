@@ -156,7 +156,6 @@ struct ff_fault_advice {
     /* Pages of the block to leave where they are and to use from there, until advice brings them. A
      * backend that cannot map remotely migrates the faulted ones like the others. */
     struct ff_mask remote;
-    uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
     /* Allocate the block's memory in units of so many pages: see struct ff_advice. */
     uint32_t granule;
 };

@@ -72,7 +72,6 @@ static void greedy_on_fault(void *state, const struct ff_view *view,
     (void)group;
     memset(&advice->prefetch, 0xff, sizeof advice->prefetch);
     memset(&advice->remote, 0xff, sizeof advice->remote);
-    advice->remote_tier = 77;
     advice->granule = rogue_granule(rogue);
     for (int i = 0; i < FF_MASK_WORDS; i++)
         advice->throttle.word[i] = ff__random_next(&rogue->random);

@@ -93,7 +93,6 @@ static void fault(struct bench *bench, uint32_t block) {
         return;
     }
     assert_int_equal(ff_mask_count(&advice.remote), bench->fake.blocks[block].page_count);
-    assert_int_equal(advice.remote_tier, FF_TIER_HOST);
     there(bench, block)->remote = advice.remote;
     bench->mappings++;
 }

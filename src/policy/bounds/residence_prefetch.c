@@ -123,7 +123,6 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
         ff__prefetch_future.on_fault(self->future.state, view, group, advice);
     } else if (group->tier != FF_TIER_HOST && is_remote(self, group->block)) {
         advice->remote = ff_view_pages(view, group->block);
-        advice->remote_tier = FF_TIER_HOST;
     } else if (group->tier != FF_TIER_HOST) {
         advice->prefetch = ff_view_pages(view, group->block);
     }
