@@ -110,16 +110,6 @@ struct ff_link_cost {
     uint64_t access_ps; /* for which a remote access occupies it; 0: there is no remote access */
 };
 
-/* Totals of a range or an execution ID since it began: a policy's reward. In pages; time in ns. Not kept on
- * the simulator's fast path, where pages move one at a time (policies with page hooks). */
-struct ff_totals {
-    uint64_t faults, refaults;    /* pages that were faulted on; of these, evicted before */
-    uint64_t prefetched, useless; /* pages that came unasked; of these, evicted unused (where
-                                         accesses are seen) */
-    uint64_t pages_in, pages_out; /* copied to a device, and back */
-    uint64_t stall_ns;            /* from the begin of a fault's service to its end */
-};
-
 /* What a device lends to evictions of other devices, in pages. All zero: nothing. */
 struct ff_lending {
     uint64_t limit;                   /* may be lent, */
@@ -182,10 +172,8 @@ struct ff_view {
      * device whose link is not paced: what a transfer takes, the kernels lack, and nothing is
      * gained by overlapping the two. */
     bool copies_on_processors;
-    const struct ff_link_cost *links;      /* [from * tier_count + to] */
-    const struct ff_lending *lending;      /* [tier] */
-    const struct ff_totals *range_totals;  /* [range] */
-    const struct ff_totals *launch_totals; /* [ff_launch_slot(execution ID)]; of the latest ID */
+    const struct ff_link_cost *links;            /* [from * tier_count + to] */
+    const struct ff_lending *lending;            /* [tier] */
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
 };
 

@@ -250,7 +250,6 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
 static void forget_owners(struct ff__engine *engine, uint32_t id) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
         ff__running_forget_slot(&engine->running[tier], ff_launch_slot(id));
-    ff__totals_forget_launch(engine, id);
 }
 
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,

@@ -13,6 +13,7 @@
 #include "engine/backend.h"
 #include "engine/launch_ids.h"
 #include "engine/running.h"
+#include "engine/totals.h"
 #include "policy/registry.h"
 #include "space/space.h"
 
@@ -164,12 +165,11 @@ struct ff__engine {
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
     struct ff__running running[FF_TIERS_MAX];
-    struct ff_link_cost *links;      /* [from * tier_count + to] */
-    struct ff_totals *range_totals;  /* [range] */
-    struct ff_totals **page_totals;  /* [block][page]; NULL: its range is not shared */
-    struct ff_totals *launch_totals; /* [slot of an execution ID] */
-    struct ff_totals *kernel_totals; /* [number of a kernel] */
-    uint16_t *kernel_of_launch;      /* [slot of an execution ID] */
+    struct ff_link_cost *links;       /* [from * tier_count + to] */
+    struct ff__totals *range_totals;  /* [range] */
+    struct ff__totals **page_totals;  /* [block][page]; NULL: its range is not shared */
+    struct ff__totals *kernel_totals; /* [number of a kernel] */
+    uint16_t *kernel_of_launch;       /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */
@@ -297,13 +297,6 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
-
-/* Counts what moves of the range by the page, too, for allocations that share it. -ENOMEM. */
-int ff__engine_range_share(struct ff__engine *engine, uint32_t range);
-
-/* What has moved of these pages of a block of such a range. */
-struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
-                                        const struct ff_mask *pages);
 
 /* Kernels will use the range on this device: its faults bring pages there. True: its home was another one, and
  * what lies on that is to be evicted, so that it faults to the new home. */

@@ -67,26 +67,6 @@ static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint3
 /* Counts a piece of advice that is not followed. */
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
-/* ---- totals.c ---- */
-
-/* Fills in the view's costs and totals. -ENOMEM; ff__totals_fini() may follow. */
-int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config);
-void ff__totals_fini(struct ff__engine *engine);
-
-/* To those of the block's range, and of the execution ID and its kernel (FF_NONE: of none). */
-void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
-                    const struct ff_totals *more);
-
-/* To those of each of the block's pages, where its range is shared. */
-void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
-                         const struct ff_totals *more);
-void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
-                             const struct ff_mask *pages);
-
-/* It is freed; it will be another kernel's. */
-void ff__totals_forget_range(struct ff__engine *engine, uint32_t range);
-void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch);
-
 /* ---- jobs.c ---- */
 
 void ff__job_clear(struct ff__job *job);

@@ -249,22 +249,21 @@ static void test_range_hooks(void **state) {
     close_engine();
 }
 
-/* ---- rewards ---- */
+/* ---- totals ---- */
 
 static void test_totals(void **state) {
     (void)state;
     open_engine("nvidia-1", 4);
     uint32_t block = add_range(FF_BLOCK_PAGES), range = engine.space.blocks[block].range;
     assert_int_equal(tell_launch(&engine, 1, 1, 9, true), 0);
-    uint32_t launch = ff__running_latest(&engine.running[1]);
     bring(block, 7, 9); /* begins at 1000, ends at 2000; the block comes along */
-    const struct ff_totals *of_range = &engine.view.range_totals[range];
-    const struct ff_totals *of_launch = &engine.view.launch_totals[ff_launch_slot(launch)];
+    const struct ff__totals *of_range = &engine.range_totals[range];
+    const struct ff__totals *of_kernel = &engine.kernel_totals[0];
     assert_int_equal(of_range->faults, 2);
     assert_int_equal(of_range->prefetched, 510);
     assert_int_equal(of_range->pages_in, 0); /* populated */
     assert_int_equal(of_range->stall_ns, 1000);
-    assert_memory_equal(of_launch, of_range, sizeof *of_range);
+    assert_memory_equal(of_kernel, of_range, sizeof *of_range);
     struct ff_advice evict = advice_for(FF_EVICT, block);
     assert_int_equal(advise(&evict), FF__JOB_RUN);
     carry_out(&job);
