@@ -32,20 +32,14 @@ static void set_view(struct ff__engine *engine) {
         .ranges = space->ranges,
         .facts = space->facts,
         .facts_size = space->facts_size,
-        .page_facts_at = space->page_facts_at,
+        .coming_at = space->page_facts_at + offsetof(struct ff__page_facts, coming),
         .granule = space->granule,
         .by_page = space->by_page,
-        .free_pages = space->free_pages,
+        .memory = {&ff__space_memory, space},
         .lending = engine->lending,
     };
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        engine->view.free_chunks[tier] = &space->frames[tier].free_count;
-        engine->view.free_leaves[tier] = &space->frames[tier].free_leaves;
-        engine->view.chunk_used[tier] = space->frames[tier].used;
-        engine->view.leaf_owner[tier] = space->frames[tier].owner;
-        engine->view.leaf_frame[tier] = space->frames[tier].leaf_frame;
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
         engine->view.capacity[tier] = space->capacity[tier];
-    }
 }
 
 static size_t late_pages_size(const struct ff__engine *engine) {

@@ -65,7 +65,7 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
 }
 
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block) {
-    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
     return !ff__facts(&engine->space, block)->busy &&
            (!engine->space.by_page ||
             (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)));
@@ -156,7 +156,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->has_in = true;
     job->in.block = block;
     job->in.from = (struct ff__place){FF_TIER_HOST, FF_NONE};
-    job->in.to = (struct ff__place){tier, ff_facts_frame(facts, tier)};
+    job->in.to = (struct ff__place){tier, ff__facts_frame(facts, tier)};
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
@@ -173,7 +173,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which
  * only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
-    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
     if (engine->discard->dead)
         *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
     if (!engine->space.by_page)
@@ -252,7 +252,7 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
  * served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
-    const struct ff_page_facts *facts = ff__page_facts(space, absent->block);
+    const struct ff__page_facts *facts = ff__page_facts(space, absent->block);
     if (ff__facts(space, absent->block)->busy) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);

@@ -45,7 +45,7 @@ void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier
     uint64_t now = engine->view.now_ns;
     if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_ENDS)
         engine->unused_count = 0, engine->grace_ns = 0;
-    bool has_left = ff_view_granule(&engine->view, tier, block) < FF_BLOCK_PAGES ||
+    bool has_left = ff__space_granule(&engine->space, tier, block) < FF_BLOCK_PAGES ||
                     !ff_view_holds(&engine->view, tier, block);
     bool again = stay->served_ns > 0 && has_left && ff_mask_test(pages, stay->page) &&
                  now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
