@@ -6,42 +6,6 @@
 
 struct ff_advice_list;
 
-/* ---- accesses, where the backend shows them ---- */
-
-enum ff_access_flags {
-    FF_ACCESS_WRITE = 1u << 0,
-    FF_ACCESS_MISS = 1u << 1,   /* the page was not there: a far fault */
-    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is */
-};
-
-/* One access of one warp to one page; pc, sm and warp only where the backend shows instructions. */
-struct ff_access {
-    uint32_t block;
-    uint16_t page;
-    uint8_t tier;  /* the device that accesses */
-    uint8_t flags; /* enum ff_access_flags, or-ed */
-    uint32_t pc;
-    uint16_t sm, warp; /* warp: its slot in the SM */
-    uint32_t more;     /* so many more alike follow it, which are not shown */
-};
-
-/* Oldest first, hits and misses alike. */
-struct ff_access_batch {
-    const struct ff_access *items;
-    uint32_t count;
-    /* So many accesses follow the last one in the same array. They have not happened, and what they
-     * will find is not known; a policy may fetch its records for them from memory. */
-    uint32_t foreseen;
-    uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
-};
-
-struct ff_access_hooks {
-    /* What it advises is carried out at once; evictors get no list (NULL). */
-    void (*on_access)(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
-                      struct ff_advice_list *advice);
-    bool remote_only; /* it is interested in remote accesses alone, and may be shown others */
-};
-
 /* ---- samples of use, in rounds ---- */
 
 /* When a page or leaf was last used, and how often. */

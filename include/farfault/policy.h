@@ -35,6 +35,9 @@
 #include <string.h>
 
 struct ff_error;
+struct ff_access_hooks;
+struct ff_host_hooks;
+struct ff_model;
 
 #define FF_POLICY_API 15u /* must match exactly until 1.0 */
 
@@ -42,7 +45,7 @@ struct ff_error;
 enum ff_visibility {
     FF_SEES_FAULTS = 1u << 0,
     FF_SEES_LAUNCHES = 1u << 1,
-    FF_SEES_ACCESSES = 1u << 2,
+    FF_SEES_ACCESSES = 1u << 2,     /* model.h, as the next two */
     FF_SEES_INSTRUCTIONS = 1u << 3, /* PC, SM and warp of an access */
     FF_SEES_FUTURE = 1u << 4,       /* a recorded run of the same work */
     FF_SEES_OPERANDS = 1u << 5,     /* the ranges that a launch uses */
@@ -187,10 +190,8 @@ struct ff_advice {
     /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
      * the device's own. A device of chunks has 1, FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
     uint32_t granule;
-    bool ceases; /* FF_SAMPLE */
-    /* When the policy has come to this: a decision that takes time is known, and carried out, no
-     * sooner. 0, or what is past: now. Only where time is modelled. */
-    uint64_t ready_ns;
+    bool ceases;       /* FF_SAMPLE */
+    uint64_t ready_ns; /* model.h: when the policy has come to this; 0: now */
 };
 
 /* Owned by the caller; bounded. */
@@ -286,16 +287,6 @@ static inline bool ff_victim_add(struct ff_victim_list *list, uint32_t block) {
 
 /* ---- a policy ---- */
 
-/* When every page will be used: a recorded run of the same work, as positions in its sequence of
- * page accesses. Page `p` of block `b` is used at position[i] for first[b * 512 + p] <= i <
- * first[b * 512 + p + 1], ascending. `order` is the sequence itself, as block * 512 + page. */
-struct ff_future {
-    uint64_t page_count, length;
-    const uint64_t *first;    /* [page_count + 1] */
-    const uint64_t *position; /* [length] */
-    const uint64_t *order;    /* [length] */
-};
-
 /* What a policy instance is born with. */
 struct ff_policy_env {
     uint32_t tier_count;
@@ -306,12 +297,10 @@ struct ff_policy_env {
     void *arena;       /* arena_size bytes, zero at first, and paid for as touched */
     size_t arena_size;
     uint64_t seed;
-    const int64_t *params; /* values, in the order of the declared table */
-    const char *text;      /* text parameters begin at text + params[i] */
-    /* Time is modelled: what takes time has to say how much, and waiting takes none. */
-    bool virtual_time;
+    const int64_t *params;  /* values, in the order of the declared table */
+    const char *text;       /* text parameters begin at text + params[i] */
     struct ff_error *error; /* farfault.h; `init` may leave one line here that says why it fails */
-    const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
+    const struct ff_model *model; /* model.h; NULL: the device is real, and so is time */
 };
 
 /* What a policy has found out, for people: a line, of a kernel and a range. */
@@ -351,10 +340,10 @@ struct ff_policy {
     void (*range_freed)(void *state, uint32_t range);
     void (*block_freed)(void *state, uint32_t block);
 
-    /* Extensions. NULL: it has none. They are called where the backend shows accesses and samples; a policy that can do
+    /* Extensions. NULL: it has none. They are called where the backend shows samples and accesses; a policy that can do
      * without leaves these out of `sees`. */
-    const struct ff_access_hooks *accesses;
     const struct ff_sample_hooks *samples;
+    const struct ff_access_hooks *accesses; /* model.h */
 };
 
 /* ---- the four kinds ---- */
@@ -395,9 +384,7 @@ struct ff_place_policy {
      * engine takes the first that has room, and the host if none has. NULL: the host. */
     uint32_t (*place)(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
                       uint32_t tiers[FF_TIERS_MAX]);
-    /* The host allocates memory for what is evicted to it in whole blocks, not page by page: one allocation and
-     * one copy a block. Only where time is modelled. NULL: page by page, as the NVIDIA driver does. */
-    bool (*uses_large_pages)(const void *state);
+    const struct ff_host_hooks *host; /* model.h; NULL: it has none */
 };
 
 /* One instance an engine. */

@@ -3,7 +3,7 @@
 #ifndef TESTS_POLICY_VIEW_H
 #define TESTS_POLICY_VIEW_H
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 #include "space/space.h"
 
@@ -129,6 +129,7 @@ static inline void instance_open(struct instance *instance, const struct ff_view
     instance->range_state = fake_zeroed(policy->range_state_size * view->block_limit);
     size_t arena_size = policy->arena_size ? policy->arena_size(instance->params) : 0;
     instance->arena = fake_zeroed(arena_size);
+    const struct ff_model model = {.future = instance->future};
     struct ff_policy_env env = {.tier_count = view->tier_count,
                                 .tier = tier,
                                 .block_limit = view->block_limit,
@@ -139,8 +140,8 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .arena_size = arena_size,
                                 .params = instance->params,
                                 .text = instance->text ? instance->text : "",
-                                .virtual_time = instance->virtual_time,
-                                .future = instance->future};
+                                .model =
+                                    instance->virtual_time || instance->future ? &model : NULL};
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;
