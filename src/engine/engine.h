@@ -253,10 +253,6 @@ bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
  * pre-evicted. -EINVAL also: not even one block, or by page one page, but for a neighbour's memory. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
-/* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.
- * -ENOTSUP: no device lends here, or there is no such device. */
-int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
-
 /* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
 void ff__engine_press(struct ff__engine *engine);
 

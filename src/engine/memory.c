@@ -204,9 +204,8 @@ int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t byt
 }
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
-    engine->pressed[tier] = missing_of(engine, tier) > 0 ||
-                            engine->space.frames[tier].spare_used > 0 ||
-                            ff__peers_excess(engine, tier) > 0;
+    engine->pressed[tier] =
+        missing_of(engine, tier) > 0 || engine->space.frames[tier].spare_used > 0;
     ff__memory_count(engine);
 }
 
@@ -240,8 +239,6 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
         return true;
     bool needs_no_more = all_fits(space, tier) && ff__space_excess(space, tier) == 0;
     uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
-    if (missing < ff__peers_excess(engine, tier))
-        missing = ff__peers_excess(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     /* chunks above the capacity are to be empty as a whole */

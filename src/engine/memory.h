@@ -50,9 +50,6 @@ void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier);
  * none. */
 uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request);
 
-/* Pages that are lent above the limit. */
-uint64_t ff__peers_excess(const struct ff__engine *engine, uint32_t tier);
-
 /* ---- the ways of allocation: each has its own of these ---- */
 
 /* See ff__memory_take(). */

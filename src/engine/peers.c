@@ -328,16 +328,3 @@ uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_reques
     }
     return found;
 }
-
-uint64_t ff__peers_excess(const struct ff__engine *engine, uint32_t tier) {
-    const struct ff_lending *lending = &engine->lending[tier];
-    return lending->lent > lending->limit ? lending->lent - lending->limit : 0;
-}
-
-int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
-    if (!engine->guests || tier == FF_TIER_HOST || tier >= engine->space.tier_count)
-        return -ENOTSUP;
-    engine->lending[tier].limit = bytes / FF_PAGE_SIZE;
-    ff__memory_count_taken(engine, tier);
-    return 0;
-}

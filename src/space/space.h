@@ -127,10 +127,6 @@ static inline uint64_t ff__block_address(const struct ff__space *space, uint32_t
            (uint64_t)space->blocks[block].lead * FF_PAGE_SIZE;
 }
 
-static inline uint64_t ff__range_address(const struct ff__space *space, uint32_t range) {
-    return ff__block_address(space, space->ranges[range].first_block);
-}
-
 static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint32_t block) {
     return ff_mask_of_run(0, space->blocks[block].page_count);
 }
