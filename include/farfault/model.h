@@ -1,24 +1,21 @@
 /* farfault/model.h - what only a modelled device has, besides what policy.h says.
  *
- * The simulator shows every access, knows the future of a recorded run, and charges policies for their time. No live
- * backend does: a policy whose `sees` has FF_SEES_ACCESSES, FF_SEES_INSTRUCTIONS or FF_SEES_FUTURE runs in the simulator
- * alone; one that can do without leaves them out of `sees`.
- *
- * Where time is modelled (struct ff_policy_env has a `model`), hooks take no time by themselves: a decision that takes time
- * says so in ff_advice.ready_ns, and is known, and carried out, no sooner. */
+ * A policy that must see FF_SEES_ACCESSES, FF_SEES_INSTRUCTIONS or FF_SEES_FUTURE runs in the
+ * simulator alone. Time is modelled, too: hooks take none by themselves. A decision that takes time
+ * says so in ff_advice.ready_ns: it is known, and carried out, no sooner. */
 #ifndef FARFAULT_MODEL_H
 #define FARFAULT_MODEL_H
 
 #include <farfault/policy.h>
 
 /* When every page will be used: a recorded run of the same work, as positions in its sequence of
- * page accesses. Page `p` of block `b` is used at position[i] for first[b * 512 + p] <= i <
- * first[b * 512 + p + 1], ascending. `order` is the sequence itself, as block * 512 + page. */
+ * page accesses. Page p here is page p % 512 of block p / 512. */
 struct ff_future {
     uint64_t page_count, length;
-    const uint64_t *first;    /* [page_count + 1] */
-    const uint64_t *position; /* [length] */
-    const uint64_t *order;    /* [length] */
+    const uint64_t
+        *first; /* [page_count + 1] p is used at position[first[p]] and those after it, */
+    const uint64_t *position; /* [length] up to that of first[p + 1], ascending */
+    const uint64_t *order;    /* [length] the sequence itself: pages */
 };
 
 /* Of struct ff_policy_env. */
@@ -62,8 +59,8 @@ struct ff_access_hooks {
 
 /* Of a place policy. */
 struct ff_host_hooks {
-    /* Whether the host allocates memory for what is evicted to it in whole blocks, with one allocation and one copy a block,
-     * instead of page by page as the NVIDIA driver does. */
+    /* Whether the host allocates memory for what is evicted to it in whole blocks, with one
+     * allocation and one copy a block, instead of page by page as the NVIDIA driver does. */
     bool (*uses_large_pages)(const void *state);
 };
 

@@ -7,15 +7,14 @@
 #include <farfault/mask.h>
 #include <stddef.h>
 
-#define FF_NONE UINT32_MAX /* no block, range, launch, tier or frame */
+#define FF_NONE UINT32_MAX /* no block, range, launch or tier */
 
 /* Memory of a device is allocated in chunks of 2 MiB and leaves of 64 KiB. */
 #define FF_CHUNK_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
 
-/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
- * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
- * forgotten, and another ID gets its slot. A policy may keep an array by slot, and must then compare the ID:
- * what it keeps under another one is of a kernel that may never come again. */
+/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine
+ * knows FF_LAUNCH_SLOTS of them; one more takes the slot of the one launched longest ago, which is
+ * forgotten. A policy may keep an array by slot, and must then compare the ID. */
 #define FF_LAUNCH_SLOTS (1u << 20)
 static inline uint32_t ff_launch_slot(uint32_t launch) {
     return launch % FF_LAUNCH_SLOTS;
@@ -58,12 +57,12 @@ struct ff_tier_pages {
 #pragma GCC diagnostic push
 /* C++ has no array of unknown length at a struct's end */
 #pragma GCC diagnostic ignored "-Wpedantic"
-/* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
- * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
- * anywhere. What every miss looks at lies together, from `evicted` to `dirty`. */
+/* What is known of a block's pages: one record a block, so that a block that is touched alone takes
+ * one page of memory, and one entry of the processor's TLB. All zero: nothing is anywhere. What
+ * every miss looks at lies together, from `evicted` on. */
 struct ff_facts {
-    /* Pages that the application does not use at present, and whose content it will not ask for again
-     * (DeepUM, section 5.2: inactive blocks of an allocator). */
+    /* Pages that the application does not use at present, and whose content it will not ask for
+     * again (DeepUM, section 5.2: inactive blocks of an allocator). */
     struct ff_mask inactive;
     struct ff_mask evicted;        /* have not come back since */
     uint32_t memory[FF_TIERS_MAX]; /* by tier; not 0: the block holds memory there */
@@ -88,16 +87,16 @@ struct ff_lending {
     bool guests_only;                 /* the device is another program's: nothing else lies there */
 };
 
-/* When ranges and their pages were last used on a tier, as far as the backend tracks that (FF_SEES_SAMPLES); both NULL
- * where it does not. An arrival counts as a use. The numbers of the pages of a range can be compared with each other, and
- * mean nothing else. 0: no use is known. */
+/* When ranges and their pages were last used on a tier, as far as the backend tracks that
+ * (FF_SEES_SAMPLES); both NULL where it does not. An arrival counts as a use. The numbers of the
+ * pages of a range can be compared with each other, and mean nothing else. 0: no use is known. */
 struct ff_last_uses {
     const uint64_t *range; /* [range] time in ns */
     const uint32_t *page;  /* [block * FF_BLOCK_PAGES + page]; may have FF_PAGE_UNUSED set */
 };
 
-#define FF_PAGE_UNUSED                                                                             \
-    0x80000000u /* the number is that of its arrival; it has not been used since */
+/* The number is that of the page's arrival; it has not been used since. */
+#define FF_PAGE_UNUSED 0x80000000u
 
 /* What the engine looks up when a policy asks for it; see the functions of struct ff_view. */
 struct ff_memory_hooks {
@@ -133,8 +132,9 @@ struct ff_view {
     /* Pages in which the devices allocate memory, unless advice says otherwise: 1, FF_LEAF_PAGES or
      * FF_BLOCK_PAGES. */
     uint32_t granule;
-    /* All memory is allocated by the page: an eviction may free a part of a block, and several moves of one block
-     * may be under way. Otherwise memory is allocated by chunk, and moves of a block are one at a time. */
+    /* All memory is allocated by the page: an eviction may free a part of a block, and several
+     * moves of one block may be under way. Otherwise memory is allocated by chunk, and moves of a
+     * block are one at a time. */
     bool by_page;
     struct ff_memory memory; /* see ff_view_free_pages(), ff_view_granule(), ff_view_mates() */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
@@ -156,8 +156,8 @@ static inline const struct ff_link_cost *ff_view_link(const struct ff_view *view
     return &view->links[from * view->tier_count + to];
 }
 
-/* What so many faults on the device cost, each with a transfer from the host, that bring so many pages in all; ns. The link's
- * bandwidth must be known. */
+/* What so many faults on the device cost, each with a transfer from the host, that bring so many
+ * pages in all; ns. The link's bandwidth must be known. */
 static inline uint64_t ff_view_faults_ns(const struct ff_view *view, uint32_t tier, uint64_t faults,
                                          uint64_t pages) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
@@ -193,15 +193,15 @@ static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t t
     return view->memory.hooks->free_pages(view->memory.state, tier);
 }
 
-/* The granule of the block's memory on the tier: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES; if it holds none, what it would get
- * without advice. */
+/* The granule of the block's memory on the tier: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES; if it holds
+ * none, what it would get without advice. */
 static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier, uint32_t block) {
     return view->memory.hooks->granule(view->memory.state, tier, block);
 }
 
-/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for one that
- * takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a block of more than 31 leaves is
- * alone, unless it is split. */
+/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for
+ * one that takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a
+ * block in 2 MiB of more than 31 leaves is alone. */
 static inline uint32_t ff_view_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
                                      uint32_t mates[FF_CHUNK_LEAVES]) {
     return view->memory.hooks->mates(view->memory.state, tier, block, mates);
