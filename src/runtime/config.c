@@ -119,7 +119,10 @@ static int read_word(const char *text, const char *const words[], unsigned *out)
 }
 
 static int read_mechanism(const char *text, void *field) {
-    static const char *const words[] = {"auto", "move", "copy", NULL};
+    static const char *const words[] = {[FF_MECHANISM_AUTO] = "auto",
+                                        [FF_MECHANISM_MOVE] = "move",
+                                        [FF_MECHANISM_COPY] = "copy",
+                                        NULL};
     unsigned word = 0;
     int status = read_word(text, words, &word);
     *(enum ff_mechanism *)field = (enum ff_mechanism)word;
@@ -127,7 +130,10 @@ static int read_mechanism(const char *text, void *field) {
 }
 
 static int read_handler(const char *text, void *field) {
-    static const char *const words[] = {"adaptive", "sleep", "sigbus", NULL};
+    static const char *const words[] = {[FF_HANDLER_ADAPTIVE] = "adaptive",
+                                        [FF_HANDLER_SLEEP] = "sleep",
+                                        [FF_HANDLER_SIGBUS] = "sigbus",
+                                        NULL};
     unsigned word = 0;
     int status = read_word(text, words, &word);
     *(enum ff_handler *)field = (enum ff_handler)word;
