@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_header_users.sh ROOT: each function, macro, constant and member of the public headers has a user
-# in src or examples.
+# test_header_users.sh ROOT: each function, macro, constant and member of the public headers has a
+# user in src or examples.
 #
 # A header is no user of what it declares itself, but for an inline function or a macro that has a
 # user. The definition of a function is no use of it. Members are told by their names alone: one

@@ -46,8 +46,8 @@ void ff__peers_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* The device wants more of a block that is its guest: it is the device's own from now on. */
 void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* The guest that leaves first, before any victim of the policy: one that needs no copy if there is one. FF_NONE: there is
- * none. */
+/* The guest that leaves first, before any victim of the policy: one that needs no copy if there is
+ * one. FF_NONE: there is none. */
 uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request);
 
 /* ---- the ways of allocation: each has its own of these ---- */

@@ -1,4 +1,5 @@
-/* What was gained and lost by range, page and kernel, for reports; and what moving costs, which policies see. */
+/* What was gained and lost by range, page and kernel, for reports; and what moving costs, which
+ * policies see. */
 #include "engine/internal.h"
 
 #include "base/lazy.h"

@@ -1,4 +1,5 @@
-/* What was gained and lost: by range, by kernel, and by page where allocations share a range. Reports read it. */
+/* What was gained and lost: by range, by kernel, and by page where allocations share a range.
+ * Reports read it. */
 #ifndef FF_ENGINE_TOTALS_H
 #define FF_ENGINE_TOTALS_H
 
@@ -7,8 +8,8 @@
 struct ff__engine;
 struct ff__engine_config;
 
-/* In pages; time in ns. Not kept on the simulator's fast path, where pages move one at a time (policies with page
- * hooks). */
+/* In pages; time in ns. Not kept on the simulator's fast path, where pages move one at a time
+ * (policies with page hooks). */
 struct ff__totals {
     uint64_t faults, refaults;    /* pages that were faulted on; of these, evicted before */
     uint64_t prefetched;          /* pages that came unasked */

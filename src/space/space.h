@@ -22,8 +22,8 @@
 
 #include "space/frames.h"
 
-/* The end of a block's record, behind the tiers: only where memory is allocated by the page, or the backend shows
- * accesses. */
+/* The end of a block's record, behind the tiers: only where memory is allocated by the page, or the
+ * backend shows accesses. */
 struct ff__page_facts {
     struct ff_mask dirty;   /* written to since they came; where accesses are seen */
     struct ff_mask unused;  /* prefetched, and not accessed since; where accesses are seen */
@@ -187,7 +187,8 @@ uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t 
 /* The same for the view; the state is a struct ff__space. */
 extern const struct ff_memory_hooks ff__space_memory;
 
-/* By chunk: the chunk in which the block, which holds memory on the tier, lies; see ff__frames_chunk(). */
+/* By chunk: the chunk in which the block, which holds memory on the tier, lies; see
+ * ff__frames_chunk(). */
 static inline uint32_t ff__space_chunk(const struct ff__space *space, uint32_t tier,
                                        uint32_t block) {
     return ff__frames_chunk(&space->frames[tier], ff__frame(space, tier, block), block);

@@ -264,7 +264,8 @@ static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
     }
 }
 
-/* Whether the device can allocate its memory so. -EINVAL: why not; `file` is what the message calls it. */
+/* Whether the device can allocate its memory so. -EINVAL: why not; `file` is what the message calls
+ * it. */
 static int check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
     const struct place place = {file, NULL, "granule", error};
     if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&

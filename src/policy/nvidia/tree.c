@@ -97,8 +97,9 @@ static void throttle_page(struct ff_fault_advice *advice, uint32_t page, uint64_
     ff_mask_set(&advice->throttle, page);
 }
 
-/* A page can only be pinned where the requester reaches it, so elsewhere means the host. Returns where the pages go: to
- * the requester, or to where the last of those is pinned that are not to move. */
+/* A page can only be pinned where the requester reaches it, so elsewhere means the host. Returns
+ * where the pages go: to the requester, or to where the last of those is pinned that are not to
+ * move. */
 static uint32_t ask_detector(struct tree *tree, struct block *record, const struct ff_view *view,
                              const struct ff_fault_group *group, struct ff_fault_advice *advice) {
     uint32_t tier = group->tier;
