@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "policy/registry.h"
+#include "space/space.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -260,7 +261,7 @@ static double decision_ns(const char *spec) {
         exit(1);
     const struct ff_prefetch_policy *policy = (const void *)system.policy[FF__PREFETCH];
     static struct ff_block blocks[DECISION_BLOCKS];
-    size_t facts_size = ff_facts_size(2);
+    size_t facts_size = ff__facts_size(2);
     unsigned char *facts = aligned_alloc(64, DECISION_BLOCKS * facts_size);
     struct ff_view view = {.tier_count = 2,
                            .block_limit = DECISION_BLOCKS,

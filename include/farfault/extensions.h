@@ -6,42 +6,6 @@
 
 struct ff_advice_list;
 
-/* ---- accesses, where the backend shows them ---- */
-
-enum ff_access_flags {
-    FF_ACCESS_WRITE = 1u << 0,
-    FF_ACCESS_MISS = 1u << 1,   /* the page was not there: a far fault */
-    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is */
-};
-
-/* One access of one warp to one page; pc, sm and warp only where the backend shows instructions. */
-struct ff_access {
-    uint32_t block;
-    uint16_t page;
-    uint8_t tier;  /* the device that accesses */
-    uint8_t flags; /* enum ff_access_flags, or-ed */
-    uint32_t pc;
-    uint16_t sm, warp; /* warp: its slot in the SM */
-    uint32_t more;     /* so many more alike follow it, which are not shown */
-};
-
-/* Oldest first, hits and misses alike. */
-struct ff_access_batch {
-    const struct ff_access *items;
-    uint32_t count;
-    /* So many accesses follow the last one in the same array. They have not happened, and what they
-     * will find is not known; a policy may fetch its records for them from memory. */
-    uint32_t foreseen;
-    uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
-};
-
-struct ff_access_hooks {
-    /* What it advises is carried out at once; evictors get no list (NULL). */
-    void (*on_access)(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
-                      struct ff_advice_list *advice);
-    bool remote_only; /* it is interested in remote accesses alone, and may be shown others */
-};
-
 /* ---- samples of use, in rounds ---- */
 
 /* When a page or leaf was last used, and how often. */
@@ -52,8 +16,8 @@ struct ff_sample {
     uint32_t count;            /* 0: not known */
 };
 
-/* A round of samples of one range under one kernel: what was used since the samples were armed, each page or leaf once,
- * in any order. */
+/* A round of samples of one range under one kernel: what was used since the samples were armed,
+ * each page or leaf once, in any order. */
 struct ff_sample_round {
     uint32_t range, launch, tier;
     const struct ff_sample *items;
@@ -68,18 +32,19 @@ struct ff_sample_hooks {
 
 /* ---- learning in the background ---- */
 
-/* Learning has two parts. `learn` does the work: it may take long, runs in a thread of its own, and no fault
- * waits for it. `publish` shows the other hooks what came of it. The state has two parts accordingly:
- * what `learn` writes belongs to learning, and is touched by `learn` and `publish` alone; the rest is written
- * by `publish` and by all other hooks, and `learn` does not look at it.
+/* Learning has two parts. `learn` does the work: it may take long, runs in a thread of its own, and
+ * no fault waits for it. `publish` shows the other hooks what came of it. The state has two parts
+ * accordingly: what `learn` writes belongs to learning, and is touched by `learn` and `publish`
+ * alone; the rest is written by `publish` and by all other hooks, and `learn` does not look at it.
  *
- * The engine calls the two in turn, with the same events, never `learn` twice at the same time. Where
- * time is modelled, it calls them one right after the other.
+ * The engine calls the two in turn, with the same events, never `learn` twice at the same time.
+ * Where time is modelled, it calls them one right after the other.
  *
- * A range can be freed before its events are learned from, or between `learn` and `publish`; its number, and its
- * blocks', may belong to another range by then. Such an event is FF_EVENT_VOID: in both, or only in
- * `publish`, if `learn` has seen it before. What learning remembers of a block may still be about a range
- * that was freed. An execution ID may also be freed in between; its number is not given again soon. */
+ * A range can be freed before its events are learned from, or between `learn` and `publish`; its
+ * number, and its blocks', may belong to another range by then. Such an event is FF_EVENT_VOID: in
+ * both, or only in `publish`, if `learn` has seen it before. What learning remembers of a block may
+ * still be about a range that was freed. An execution ID may also be freed in between; its number
+ * is not given again soon. */
 
 #define FF_LEARN_EVENTS 64u /* the most that are shown at a time */
 
@@ -103,10 +68,12 @@ struct ff_event {
 
 struct ff_learn_hooks {
     /* The correlator's step, while other hooks may run: learn from events, oldest first, 1 to
-     * FF_LEARN_EVENTS of them. No view: it is not about now. NULL: there is nothing to do that takes long. */
+     * FF_LEARN_EVENTS of them. No view: it is not about now. NULL: there is nothing to do that
+     * takes long. */
     void (*learn)(void *state, const struct ff_event *events, uint32_t count);
-    /* The same events, while no other hook runs and faults wait: some microseconds at most. A launch is
-     * the last event of a call, since a policy may have more to do for it. NULL: nothing to show. */
+    /* The same events, while no other hook runs and faults wait: some microseconds at most. A
+     * launch is the last event of a call, since a policy may have more to do for it. NULL: nothing
+     * to show. */
     void (*publish)(void *state, const struct ff_event *events, uint32_t count);
     /* The prefetcher's step, after new events: what to bring in next. NULL: nothing ahead. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
@@ -114,9 +81,9 @@ struct ff_learn_hooks {
 
 /* ---- a forecast of next uses ---- */
 
-/* Uses of blocks on a device are numbered in the order in which they are expected: the number of the
- * launch, counted from the first on, is in the high 32 bits, the place within it in the low ones.
- * Numbers may be compared with each other and mean nothing else. */
+/* Uses of blocks on a device are numbered in the order in which they are expected: the number of
+ * the launch, counted from the first on, is in the high 32 bits, the place within it in the low
+ * ones. Numbers may be compared with each other and mean nothing else. */
 #define FF_NO_USE UINT64_MAX /* no use is expected */
 
 struct ff_forecast_hooks {

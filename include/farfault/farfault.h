@@ -1,34 +1,39 @@
 /* farfault/farfault.h - managed memory, streams and launches on the software device.
  *
  * A context holds one managed address space and one or more software devices, each with a memory
- * budget. Memory from ff_mem_alloc() may be larger than the budget: it is kept on the host tier, and
- * its pages migrate to a device when a kernel (or any other thread, or a system call) accesses them, or
- * when a policy prefetches them. Any thread may call any function unless its comment says otherwise.
+ * budget. Memory from ff_mem_alloc() may be larger than the budget: it is kept on the host tier,
+ * and its pages migrate to a device when a kernel (or any other thread, or a system call) accesses
+ * them, or when a policy prefetches them.
  *
- * Handlers of signals may access managed memory, whatever they interrupt; while a thread holds
- * what others may wait for, it gets no signals and cannot be cancelled. ff_stream_synchronize()
- * waits with signals, and a handler may leave it by siglongjmp(), as it may leave accesses; left in
- * any other function, what that has allocated is lost. A handler may itself call ff_mem_lookup(),
- * ff_context_owns(), ff_mem_write(), ff_mem_prefetch(), ff_mem_advise(), ff_launch_end(),
- * ff_memory_limit(), ff_stats_read() and ff_stream_synchronize(); the others allocate memory, which
- * is not for handlers. docs/running.md has what FF_HANDLER_SIGBUS asks of a program.
+ * Errors: functions that can fail return 0 or a negative errno. Those with a `struct ff_error *`
+ * (NULL: not wanted) also return one line that says what is wrong and what would be right. The
+ * library never prints, exits or aborts; but an access to a page whose content is lost, or outside
+ * every allocation, is what it is without the library: SIGBUS, SIGSEGV.
  *
- * Functions that can fail return 0 or a negative errno. Where they take a `struct ff_error *`, they
- * also return one line that says what is wrong and what would be right (NULL: not wanted). The
- * library never prints, exits or aborts.
+ * Threads: any thread may call any function unless its comment says otherwise.
  *
- * A struct that the caller allocates may get more members in a later version, at its end, and an older
- * program goes on working without being compiled again: an inline function of this header tells the
- * library how large the caller's struct is, which the functions named ff_*_sized() take as `size`. A
- * member that the caller's struct lacks has its default, and is not returned. One that the library does
- * not know must be zero (else -E2BIG), and is returned as zero. struct ff_error, struct ff_link and
- * struct ff_work stay as they are.
+ * Signals: docs/running.md has what FF_HANDLER_SIGBUS asks of a program.
+ *   - Handlers may access managed memory, whatever they interrupt. While a thread holds what others
+ *     may wait for, it gets no signals and cannot be cancelled.
+ *   - A handler may call ff_mem_lookup(), ff_context_owns(), ff_mem_write(), ff_mem_prefetch(),
+ *     ff_mem_advise(), ff_launch_end(), ff_memory_limit(), ff_stats_read() and
+ *     ff_stream_synchronize(). The others allocate memory.
+ *   - ff_stream_synchronize() waits with signals. A handler may leave it, and accesses, by
+ *     siglongjmp(). What any other function has allocated is lost then.
  *
- * A child after fork(), or clone() without CLONE_VM, inherits no managed memory (an access ends it with SIGSEGV) and no
- * threads of the library. There, functions on a context or stream of the parent do nothing, at once: those that can
- * fail return -EPERM, those that look for something say that there is none, counters are 0, and nothing is freed. The
- * child can open contexts of its own. A child that shares memory until it executes (vfork, posix_spawn) must call none
- * of these functions. */
+ * Children: after fork(), or clone() without CLONE_VM, a child has no managed memory (an access
+ * ends it with SIGSEGV) and no threads of the library.
+ *   - On a context or stream of the parent, functions do nothing, at once: they return -EPERM, that
+ *     they have found nothing, or counters of 0. Nothing is freed.
+ *   - The child can open contexts of its own.
+ *   - One that shares memory until it executes (vfork, posix_spawn) must call none of these
+ *     functions.
+ *
+ * Sizes: a struct that the caller allocates may get more members later, at its end; programs need
+ * not be compiled again. Inline functions pass its size to the functions named ff_*_sized(). A
+ * member that the caller's struct lacks has its default, and is not returned. One that the library
+ * does not know must be zero (else -E2BIG), and is returned as zero. struct ff_error, struct
+ * ff_link and struct ff_work stay as they are. */
 #ifndef FARFAULT_H
 #define FARFAULT_H
 
@@ -101,9 +106,9 @@ struct ff_config {
     uint64_t seed;            /* for policies that use random numbers */
     const char *record;       /* a trace of the run to write (farfault/trace.h), NULL for none; "%p"
                                in it becomes the process ID */
-    /* Record what each launch touches first, page by page, whatever is resident: nothing is when a launch begins. What
-     * is resident beyond `memory` leaves; then further touches of it are recorded, too. Much slower than a run. Only with
-     * `record` and the system demand */
+    /* Record what each launch touches first, page by page, whatever is resident: nothing is when a
+     * launch begins. What is resident beyond `memory` leaves; then further touches of it are
+     * recorded, too. Much slower than a run. Only with `record` and the system demand */
     bool touches;
     bool check;    /* verify every invariant after every event (slow; for tests) */
     bool explain;  /* the preload's summary ends with what ff_finding_read() has */
@@ -125,14 +130,14 @@ FF_API int ff_config_set(struct ff_config *config, const char *name, const char 
 /* Applies every FARFAULT_* variable that is set. */
 FF_API int ff_config_from_environment(struct ff_config *config, struct ff_error *error);
 
-/* Whether every FARFAULT_* variable that is set is a known one. -EINVAL: one is not, and the message names the nearest
- * known one. */
+/* Whether every FARFAULT_* variable that is set is a known one. -EINVAL: one is not, and the
+ * message names the nearest known one. */
 FF_API int ff_environment_check(struct ff_error *error);
 
-/* -EINVAL: bad configuration. -E2BIG: it sets a member that this version does not know. -EPERM: no right to
- * use userfaultfd. -ENOSYS: Linux lacks it or a needed feature, or has pages of another size than 4 KiB.
- * -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors of the recording's file are those of
- * ff_trace_create(). The caller owns *out: ff_close(). */
+/* -EINVAL: bad configuration. -E2BIG: it sets a member that this version does not know. -EPERM: no
+ * right to use userfaultfd. -ENOSYS: Linux lacks it or a needed feature, or has pages of another
+ * size than 4 KiB. -ENOMEM, -ENOSPC: the budget, the addresses or the host file do not fit. Errors
+ * of the recording's file are those of ff_trace_create(). The caller owns *out: ff_close(). */
 FF_API int ff_open(const struct ff_config *config, struct ff_context **out, struct ff_error *error);
 
 /* Frees everything, managed memory included. No kernel may be running, and no thread may access
@@ -141,13 +146,13 @@ FF_API void ff_close(struct ff_context *context);
 
 /* ---- memory ---- */
 
-/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned; below 64 KiB, 4 KiB aligned: such
- * allocations share chunks of device memory, and each has pages of its own. -EINVAL: size 0.
+/* Managed memory of `size` bytes that reads as zeros, 2 MiB aligned; below 64 KiB, 4 KiB aligned:
+ * such allocations share chunks of device memory, and each has pages of its own. -EINVAL: size 0.
  * -ENOMEM: no addresses left. -ENOSPC: the host file has no room. */
 FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 
-/* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use it
- * any more. */
+/* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use
+ * it any more. */
 FF_API int ff_mem_free(struct ff_context *context, void *pointer);
 
 /* Whether `pointer` lies in a live managed allocation. If so, *base and *size (either may be NULL)
@@ -155,12 +160,12 @@ FF_API int ff_mem_free(struct ff_context *context, void *pointer);
 FF_API bool ff_mem_lookup(struct ff_context *context, const void *pointer, void **base,
                           size_t *size);
 
-/* Whether any of [pointer, pointer + size) is an address of the context: of its managed memory, or of the
- * memory that backs it. Memory there must not be locked, moved or unmapped. */
+/* Whether any of [pointer, pointer + size) is an address of the context: of its managed memory, or
+ * of the memory that backs it. Memory there must not be locked, moved or unmapped. */
 FF_API bool ff_context_owns(struct ff_context *context, const void *pointer, size_t size);
 
-/* Copies `size` bytes into managed memory without migrating pages: pages on a device are overwritten
- * there, the others on the host tier. The range must be inside one allocation
+/* Copies `size` bytes into managed memory without migrating pages: pages on a device are
+ * overwritten there, the others on the host tier. The range must be inside one allocation
  * (-EINVAL). Not atomic against other writers. */
 FF_API int ff_mem_write(struct ff_context *context, void *to, const void *from, size_t size);
 
@@ -170,15 +175,16 @@ FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size
                            uint32_t device);
 
 enum ff_advice_kind {
-    FF_ADVISE_DISCARD, /* the content of whole pages inside is dead and may be dropped; they read as
-                          zeros or old data afterwards */
-    FF_ADVISE_OVERWRITE, /* whole pages inside are written before they are read: pages that are on no
-                            device need not be copied there */
-    FF_ADVISE_EVICT,     /* will not be used for a long time: evict it to the host now */
-    FF_ADVISE_HOME,      /* `device` is where kernels will use it */
+    /* The content of whole pages inside is dead and may be dropped; they read as zeros or old data
+     * afterwards. */
+    FF_ADVISE_DISCARD,
+    /* Whole pages inside are written before they are read: those that are on no device need not be
+     * copied there. */
+    FF_ADVISE_OVERWRITE,
+    FF_ADVISE_EVICT, /* will not be used for a long time: evict it to the host now */
+    FF_ADVISE_HOME,  /* `device` is where kernels will use it */
     /* An allocator of the application has taken the memory back, and will not read its content. It
-     * stays resident until it is evicted. A system with discard=inactive then drops it instead of
-     * copying it. */
+     * stays resident until it is evicted; a system with discard=inactive then does not copy it. */
     FF_ADVISE_INACTIVE,
     FF_ADVISE_ACTIVE, /* in use again; must be called before the first write */
 };
@@ -211,8 +217,9 @@ struct ff_launch {
     const void *arguments;
     size_t argument_size;        /* copied at the call */
     const void *const *operands; /* managed pointers that the kernel uses, or NULL if unknown */
-    /* By operand: FF_STRIDE_HINT of farfault/policy.h where the kernel indexes it with a fixed stride, else
-     * FF_STRIDE_UNKNOWN. It is a hint: what is wrong costs time only. NULL: all are unknown */
+    /* By operand: FF_STRIDE_HINT of farfault/policy.h where the kernel indexes it with a fixed
+     * stride, else FF_STRIDE_UNKNOWN. It is a hint: what is wrong costs time only. NULL: all are
+     * unknown */
     const uint8_t *strides;
     size_t operand_count;
 };
@@ -224,9 +231,9 @@ static inline int ff_kernel_launch(struct ff_stream *stream, const struct ff_lau
 }
 
 /* For runtimes that run kernels themselves (the OpenCL preload): a kernel with this identity
- * begins, and ends, on the device. `identity` is a hash of name and arguments; launches with the same
- * identity have the same execution ID. The name is for recordings, or NULL. Operands as above, `strides` with any value of
- * enum ff_stride. */
+ * begins, and ends, on the device. `identity` is a hash of name and arguments; launches with the
+ * same identity have the same execution ID. The name is for recordings, or NULL. Operands as above,
+ * `strides` with any value of enum ff_stride. */
 FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                             const char *name, const void *const *operands, const uint8_t *strides,
                             size_t operand_count);
@@ -234,15 +241,15 @@ FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t 
 
 /* ---- recording ---- */
 
-/* Ends the recording that ff_config.record asked for: the trace gets its final name, and later events
- * are not in it. ff_close() does the same. A process that ends without either leaves only an
- * unfinished PATH.PID-N.part. Returns 0, also if nothing was recorded; or the first error of writing. That
- * error was logged as a warning when it occurred, and no trace is left. */
+/* Ends the recording that ff_config.record asked for: the trace gets its final name, and later
+ * events are not in it. ff_close() does the same. A process that ends without either leaves only an
+ * unfinished PATH.PID-N.part. Returns 0, also if nothing was recorded; or the first error of
+ * writing. That error was logged as a warning when it occurred, and no trace is left. */
 FF_API int ff_record_finish(struct ff_context *context);
 
 /* ---- statistics ---- */
 
-#define FF_DROP_REASONS 7
+#define FF_DROP_REASONS 6
 
 /* Counters since ff_open(), all devices together. */
 struct ff_stats {
@@ -256,12 +263,14 @@ struct ff_stats {
     uint64_t pages_fetched;       /* and that a device got back from there */
     /* Bytes of other devices' memory that evicted pages take: now, and at most */
     uint64_t borrowed, borrowed_peak;
-    /* Bytes of this program's device that other programs have borrowed through a broker: now, and at most */
+    /* Bytes of this program's device that other programs have borrowed through a broker: now, and
+     * at most */
     uint64_t lent, lent_peak;
     uint64_t pages_written_back; /* of pages_out: copied while they stay */
     uint64_t pages_dropped; /* pages evicted without a copy, because the host had their content */
     uint64_t prefetched;    /* pages migrated to a device without a fault */
-    /* Of these, accessed before their eviction, and not accessed; 0 where accesses are not visible. */
+    /* Of these, accessed before their eviction, and not accessed; 0 where accesses are not
+     * visible. */
     uint64_t prefetch_used, prefetch_useless;
     uint64_t refaults;                           /* faulted pages that had been evicted before */
     uint64_t evictions;                          /* blocks */
@@ -275,21 +284,21 @@ struct ff_stats {
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
     uint64_t capacity, resident,
         resident_peak; /* bytes of device memory: budget; held now; largest ever held */
-    /* Bytes of device memory above the budget: pages that faulted while all resident ones were pinned
-     * by Linux for input or output. Now, and largest ever. */
+    /* Bytes of device memory above the budget: pages that faulted while all resident ones were
+     * pinned by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
     uint64_t host_held; /* bytes of memory, or of the file, that the host tier takes */
 };
 
-/* Changes how much of a device's memory may be used while the program runs, for instance because another program
- * needs some: at most what the device was opened with, in units of 2 MiB, rounded down. What is above it leaves in the
- * background; until then ff_stats.overshoot counts it. -EINVAL: no such device, less than 2 MiB, or more than it
- * was opened with. */
+/* Changes how much of a device's memory may be used while the program runs, for instance because
+ * another program needs some: at most what the device was opened with, in units of 2 MiB, rounded
+ * down. What is above it leaves in the background; until then ff_stats.overshoot counts it.
+ * -EINVAL: no such device, less than 2 MiB, or more than it was opened with. */
 FF_API int ff_memory_limit(struct ff_context *context, uint32_t device, uint64_t bytes);
 
-/* Hit rate: demanded pages that did not fault / demanded pages. It is an upper bound where kernels access only
- * parts of their operands. Negative if no launch named operands. */
+/* Hit rate: demanded pages that did not fault / demanded pages. It is an upper bound where kernels
+ * access only parts of their operands. Negative if no launch named operands. */
 FF_API double ff_stats_hit_rate(const struct ff_stats *stats);
 
 FF_API void ff_stats_read_sized(struct ff_context *context, struct ff_stats *out, size_t size);
@@ -297,11 +306,13 @@ static inline void ff_stats_read(struct ff_context *context, struct ff_stats *ou
     ff_stats_read_sized(context, out, sizeof *out);
 }
 
-/* Verifies every invariant now. 0; or -EUCLEAN with the first broken invariant, now or, with config.check, at any
- * time before. A broken invariant is a defect of farfault, and results may be wrong. */
+/* Verifies every invariant now. 0; or -EUCLEAN with the first broken invariant, now or, with
+ * config.check, at any time before. A broken invariant is a defect of farfault, and results may be
+ * wrong. */
 FF_API int ff_check(struct ff_context *context, struct ff_error *error);
 
-/* What the policies have found out so far, for people: finding number `index`, of a kernel and an allocation. */
+/* What the policies have found out so far, for people: finding number `index`, of a kernel and an
+ * allocation. */
 struct ff_found {
     char kernel[64]; /* "": of none, or the launch named none */
     bool has_range;
@@ -324,7 +335,8 @@ struct ff_moved {
     uint32_t number; /* of an allocation: in their order, from 0 */
     bool is_strided; /* of an allocation: some launch says that it is indexed with a fixed stride */
     uint64_t size; /* bytes of the allocation; of a kernel, of all operands of its largest launch */
-    /* Bytes of the allocation that have been on a device, whether they were accessed or came with others; 0 for kernels */
+    /* Bytes of the allocation that have been on a device, whether they were accessed or came with
+     * others; 0 for kernels */
     uint64_t touched;
     uint64_t launches; /* of the kernel; that named the allocation */
     uint64_t faults, refaults;
@@ -334,8 +346,8 @@ struct ff_moved {
 
 #define FF_MOVED_MAX 16u
 
-/* The worst come first: in the order of their stalls, then of the bytes that moved. Only struct ff_moved
- * may grow. */
+/* The worst come first: in the order of their stalls, then of the bytes that moved. Only struct
+ * ff_moved may grow. */
 struct ff_moved_list {
     uint32_t count;
     uint32_t rest_count;  /* those that are not in `worst`, */
@@ -348,8 +360,9 @@ enum ff_moved_by {
     FF_MOVED_BY_ALLOCATION, /* those that were freed, too */
 };
 
-/* Faults and moves outside of launches count for allocations only. What left a device counts for the kernel that ran
- * there then, what came for the one that it came for. `size` is that of a struct ff_moved. */
+/* Faults and moves outside of launches count for allocations only. What left a device counts for
+ * the kernel that ran there then, what came for the one that it came for. `size` is that of a
+ * struct ff_moved. */
 FF_API void ff_moved_read_sized(struct ff_context *context, enum ff_moved_by by,
                                 struct ff_moved_list *out, size_t size);
 static inline void ff_moved_read(struct ff_context *context, enum ff_moved_by by,

@@ -1,8 +1,7 @@
 /* farfault/mask.h - sets of the pages of one block: 512 bits, page i of the block is bit i.
  *
- * A block has up to 512 pages of 4 KiB. Every question about pages ("which are resident", "which
- * faulted") is asked and answered with one of these masks, so a block costs a few vector
- * instructions and never a loop over pages. */
+ * Every question about pages ("which are resident", "which faulted") is asked and answered with a
+ * mask, so that a block costs a few vector instructions and never a loop over pages. */
 #ifndef FARFAULT_MASK_H
 #define FARFAULT_MASK_H
 
@@ -84,8 +83,9 @@ static inline void ff_mask_unset_run(struct ff_mask *m, uint32_t first, uint32_t
     m->word[i] &= ~ff_mask_word_of_run(i, first, end);
 }
 
-/* The mask of one page. It is written in pairs of words, because some functions read it so: a read that is wider than the
- * preceding write stalls the processor. */
+/* ff_mask_of_page(): the mask of one page. It is written in pairs of words, because some functions
+ * read it so: a read that is wider than the preceding write stalls the processor. ff_mask_words():
+ * which words are not empty: bit 2 * i for word i. */
 #ifdef __SSE4_1__
 static inline struct ff_mask ff_mask_of_page(uint32_t page) {
     struct ff_mask m;
@@ -98,11 +98,28 @@ static inline struct ff_mask ff_mask_of_page(uint32_t page) {
     }
     return m;
 }
+
+static inline __m128i ff_mask_empty_pair(const struct ff_mask *m, int i) {
+    return _mm_cmpeq_epi64(_mm_load_si128((const __m128i *)m->word + i), _mm_setzero_si128());
+}
+
+static inline uint32_t ff_mask_words(const struct ff_mask *m) {
+    __m128i low = _mm_packs_epi32(ff_mask_empty_pair(m, 0), ff_mask_empty_pair(m, 1));
+    __m128i high = _mm_packs_epi32(ff_mask_empty_pair(m, 2), ff_mask_empty_pair(m, 3));
+    return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & 0x5555;
+}
 #else
 static inline struct ff_mask ff_mask_of_page(uint32_t page) {
     struct ff_mask m = {{0}};
     ff_mask_set(&m, page);
     return m;
+}
+
+static inline uint32_t ff_mask_words(const struct ff_mask *m) {
+    uint32_t words = 0;
+    FF_MASK_FOR_EACH_WORD(i)
+    words |= (uint32_t)(m->word[i] != 0) << 2 * i;
+    return words;
 }
 #endif
 
@@ -181,39 +198,9 @@ static inline bool ff_mask_within(const struct ff_mask *a, const struct ff_mask 
     return ff_mask_empty(&outside);
 }
 
-/* Moves every page up by `pages` (0..63), as when a block gains leading pages. */
-static inline struct ff_mask ff_mask_shift_up(const struct ff_mask *a, uint32_t pages) {
-    struct ff_mask m = *a;
-    if (pages == 0)
-        return m;
-    for (int i = FF_MASK_WORDS - 1; i >= 0; i--)
-        m.word[i] = (a->word[i] << pages) | (i > 0 ? a->word[i - 1] >> (64 - pages) : 0);
-    return m;
-}
-
-/* Which words are not empty: bit 2 * i for word i. */
-#ifdef __SSE4_1__
-static inline __m128i ff_mask_empty_pair(const struct ff_mask *m, int i) {
-    return _mm_cmpeq_epi64(_mm_load_si128((const __m128i *)m->word + i), _mm_setzero_si128());
-}
-
-static inline uint32_t ff_mask_words(const struct ff_mask *m) {
-    __m128i low = _mm_packs_epi32(ff_mask_empty_pair(m, 0), ff_mask_empty_pair(m, 1));
-    __m128i high = _mm_packs_epi32(ff_mask_empty_pair(m, 2), ff_mask_empty_pair(m, 3));
-    return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & 0x5555;
-}
-#else
-static inline uint32_t ff_mask_words(const struct ff_mask *m) {
-    uint32_t words = 0;
-    FF_MASK_FOR_EACH_WORD(i)
-    words |= (uint32_t)(m->word[i] != 0) << 2 * i;
-    return words;
-}
-#endif
-
-/* As ff_mask_next(), for callers that already have `words`, the ff_mask_words() of the mask; `from` must be below
- * FF_BLOCK_PAGES. It goes directly to the next word that is not empty: the end of a loop over empty words would be a
- * mispredicted branch. */
+/* As ff_mask_next(), for callers that already have `words`, the ff_mask_words() of the mask; `from`
+ * must be below FF_BLOCK_PAGES. It goes directly to the next word that is not empty: the end of a
+ * loop over empty words would be a mispredicted branch. */
 static inline uint32_t ff_mask_next_in(const struct ff_mask *m, uint32_t words, uint32_t from) {
     uint32_t i = from / 64;
     uint64_t word = m->word[i] & (~UINT64_C(0) << (from % 64));
@@ -230,8 +217,8 @@ static inline uint32_t ff_mask_next(const struct ff_mask *m, uint32_t from) {
     return from < FF_BLOCK_PAGES ? ff_mask_next_in(m, ff_mask_words(m), from) : FF_BLOCK_PAGES;
 }
 
-/* An iterator over the pages of a mask, word by word. It does not see pages that are added to or removed from the
- * current word. */
+/* An iterator over the pages of a mask, word by word. It does not see pages that are added to or
+ * removed from the current word. */
 struct ff_mask_walk {
     uint32_t words, first; /* words ahead; the first page of the current word */
     uint64_t word;         /* the pages of it that remain */

@@ -9,21 +9,22 @@
  *   place      to which tier it goes
  *   discard    which pages are dead and need no copy
  *
- * The core is eight hooks: on_launch, on_arrival and on_leave for every kind, and on_batch, on_fault,
- * pick, place, dead for one kind each. Everything else is an extension: a table of its own that a
- * policy has or has not (learning in the background, forecasts, accesses, samples, a reserve).
+ * The core is eight hooks: on_launch, on_arrival and on_leave for every kind, and on_batch,
+ * on_fault, pick, place, dead for one kind each. Everything else is an extension: a table of its
+ * own that a policy has or has not (extensions.h; what only a modelled device has: model.h).
  *
  * Rules for every hook:
- *   - it gets a read-only view of where every page is, valid during the call;
+ *   - it gets a read-only view of where every page is (view.h), valid during the call;
  *   - it does not allocate, lock, log, read a clock or keep a pointer from the view; the time is
  *     view->now_ns;
- *   - the engine calls at most one hook of an engine at a time, so state needs no locks; `learn` alone runs
- *     beside the others, on a part of the state that they leave alone (extensions.h);
+ *   - the engine calls at most one hook of an engine at a time, so that state needs no locks.
+ *     `learn` alone runs beside the others, on a part of the state that they leave alone
+ *     (extensions.h);
  *   - a NULL hook means what its comment says.
  *
- * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and
- * while walking the tree, chunk activated, chunk used, eviction prepared: gpu_ext, arXiv
- * 2512.12615), so a policy can move into a driver.
+ * The hooks are a superset of what the NVIDIA driver offers its policies (prefetch before and while
+ * walking the tree, chunk activated, chunk used, eviction prepared: gpu_ext, arXiv 2512.12615), so
+ * a policy can move into a driver.
  *
  * docs/policies.md shows how to write, test and measure one in ten minutes; examples/policy/ has a
  * complete one of each kind; `farfault run --policy FILE.so` loads one. */
@@ -35,14 +36,17 @@
 #include <string.h>
 
 struct ff_error;
+struct ff_access_hooks;
+struct ff_host_hooks;
+struct ff_model;
 
-#define FF_POLICY_API 15u /* must match exactly until 1.0 */
+#define FF_POLICY_API 16u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
     FF_SEES_FAULTS = 1u << 0,
     FF_SEES_LAUNCHES = 1u << 1,
-    FF_SEES_ACCESSES = 1u << 2,
+    FF_SEES_ACCESSES = 1u << 2,     /* model.h, as the next two */
     FF_SEES_INSTRUCTIONS = 1u << 3, /* PC, SM and warp of an access */
     FF_SEES_FUTURE = 1u << 4,       /* a recorded run of the same work */
     FF_SEES_OPERANDS = 1u << 5,     /* the ranges that a launch uses */
@@ -55,8 +59,7 @@ enum ff_control {
     FF_CONTROLS_FAULTS = 1u << 0,   /* it is asked before a fault is served */
     FF_CONTROLS_VICTIMS = 1u << 1,  /* the victims of an eviction are the policy's */
     FF_CONTROLS_REMOTE = 1u << 2,   /* a page can be used from the tier where it is */
-    FF_CONTROLS_CANCEL = 1u << 3,   /* advice can be cancelled */
-    FF_CONTROLS_SAMPLING = 1u << 4, /* sampling can be armed and ceased by range */
+    FF_CONTROLS_SAMPLING = 1u << 3, /* sampling can be armed and ceased by range */
 };
 
 /* ---- parameters ---- */
@@ -105,7 +108,7 @@ struct ff_operand {
     uint32_t range;
     bool reads, writes; /* both, if unknown */
     uint8_t stride;     /* enum ff_stride */
-    uint8_t group; /* operands with one number are indexed by the same variable; 0: not known */
+    uint8_t group;      /* the same for operands that one variable indexes; 0: not known */
 };
 
 /* A kernel starts or ends on a device. */
@@ -119,7 +122,7 @@ struct ff_launch_event {
 
 /* Memory and pages come to a device. */
 enum ff_arrival_kind {
-    FF_ARRIVAL_ALLOCATED, /* the block got memory; its pages will follow (NVIDIA: chunk activated) */
+    FF_ARRIVAL_ALLOCATED, /* the block got memory, pages will follow (NVIDIA: chunk activated) */
     FF_ARRIVAL_SERVED,    /* pages have arrived (NVIDIA: chunk used) */
     FF_ARRIVAL_STAYED,    /* pages that were leaving could not: they are still there */
 };
@@ -131,10 +134,11 @@ struct ff_arrival {
     const struct ff_mask *pages; /* NULL with FF_ARRIVAL_ALLOCATED */
 };
 
-/* And leave it. */
+/* Memory and pages leave a device. */
 enum ff_leave_kind {
-    FF_LEAVE_DEAD, /* all content of the block there is dead, but its memory is still held. A backend
-                          that takes dead content away at once reports FF_LEAVE_RELEASED instead */
+    /* All content of the block there is dead, but its memory is still held. A backend that takes
+     * dead content away at once reports FF_LEAVE_RELEASED instead. */
+    FF_LEAVE_DEAD,
     FF_LEAVE_PAGES,    /* these pages are leaving */
     FF_LEAVE_RELEASED, /* the block holds no memory there any more */
 };
@@ -147,64 +151,60 @@ struct ff_leave {
 
 /* ---- what hooks answer ---- */
 
+/* The units in which a block's memory is allocated, for as long as it holds any on the tier, are
+ * called its granule, in pages: 0 (an answer: the device's own), 1, FF_LEAF_PAGES or
+ * FF_BLOCK_PAGES. A device of pages has only its own. */
+
 /* The answer to a fault. The engine clears it before the call. */
 struct ff_fault_advice {
-    /* Other pages of the block to bring along; those that are there or on their way, faulted and foreign ones are ignored. */
+    /* Other pages of the block to bring along. Ignored: those that are there or on their way,
+     * faulted ones, and pages that are not the block's. */
     struct ff_mask prefetch;
-    /* Faulted pages not to serve before throttle_until_ns. */
-    struct ff_mask throttle;
+    struct ff_mask throttle; /* faulted pages not to serve before throttle_until_ns */
     uint64_t throttle_until_ns;
     /* Pages of the block to leave where they are and to use from there, until advice brings them. A
      * backend that cannot map remotely migrates the faulted ones like the others. */
     struct ff_mask remote;
-    uint32_t remote_tier; /* where they are to be: a hint to backends that can move them there */
-    /* Allocate the block's memory in units of so many pages: see struct ff_advice. */
-    uint32_t granule;
+    uint32_t granule; /* of the block's memory, if it holds none there yet */
 };
 
-/* What a piece of advice asks for. What a backend cannot do is dropped (FF_DROP_UNSUPPORTED): the software device
- * writes back only guests, pages in memory that one device lends another, and lends only where there are several. */
+/* What a piece of advice asks for. What a backend cannot do is dropped (FF_DROP_UNSUPPORTED): the
+ * software device writes back only guests, pages in memory that one device lends another, and lends
+ * only where there are several. */
 enum ff_action {
     FF_BRING, /* bring the pages to `tier` (prefetch) */
-    FF_EVICT, /* evict them from `tier` (pre-evict); no pages named: the whole block. What leaves is whole
-                 granules of the block's (ff_view_granule): of a block in 64 KiB the leaves of these
-                 pages; of a block in 2 MiB no part; of one in 4 KiB these pages, which frees memory once
-                 16 that lie together have left */
-    FF_WRITE_BACK, /* copy them to the host and keep them: until they are written to, they can go without
-                      a copy. No pages named: what of the block has no copy */
+    /* Evict the pages from `tier` (pre-evict); no pages named: the whole block. By its granule
+     * (ff_view_granule) there leave: 2 MiB: all or nothing; 64 KiB: the leaves of these pages; 4
+     * KiB: these pages, which frees memory once 16 that lie together have left. */
+    FF_EVICT,
+    /* Copy them to the host and keep them: until they are written to, they can go without a copy.
+     * No pages named: what of the block has no copy. */
+    FF_WRITE_BACK,
     FF_USE_REMOTE, /* let `tier` use them from where they are */
-    FF_KEEP, /* do not evict the block from `tier` before until_ns, if anything else can leave */
-    FF_PASS, /* the block only passes through `tier`: it is the next to be evicted there */
-    FF_LEND, /* copy what only the host has of these pages to `tier`, in memory that it lends: they are nearer to
-                the device that will use them, and go without a copy if `tier` needs the memory itself */
-    FF_SAMPLE, /* arm samples of the block's range under the running kernel `launch`, or cease them
-                  with until_ns = 0 */
+    /* Copy what only the host has of these pages to `tier`, in memory that it lends: they are
+     * nearer to the device that will use them, and go without a copy if `tier` needs the memory
+     * itself. */
+    FF_LEND,
+    FF_SAMPLE, /* arm, or cease, samples of the block's range under the running kernel `launch` */
     FF_ACTIONS
 };
 
-/* One piece of advice. What is zero is left to the engine, but for `block`, `tier` and `launch`. */
+/* One piece of advice. Zero in a member other than `block`, `tier` and `launch` leaves it to the
+ * engine. */
 struct ff_advice {
     enum ff_action action;
     uint32_t block, tier;
     struct ff_mask pages;
-    uint32_t launch;     /* the execution ID it is expected to serve, or FF_NONE */
-    uint32_t generation; /* see ff_advice_list.cancel_below; 0: cannot be cancelled */
-    /* FF_BRING: allocate the block's memory in units of so many pages, if it holds none on the tier yet; 0:
-     * the device's own. A device of chunks has 1, FF_LEAF_PAGES and FF_BLOCK_PAGES, one of pages only its own. */
-    uint32_t granule;
-    uint64_t until_ns;
-    /* When the policy has come to this: a decision that takes time is known, and carried out, no
-     * sooner. 0, or what is past: now. Only where time is modelled. */
-    uint64_t ready_ns;
+    uint32_t launch;   /* the execution ID it is expected to serve, or FF_NONE */
+    uint32_t granule;  /* FF_BRING: of the block's memory, if it holds none on the tier yet */
+    bool ceases;       /* FF_SAMPLE: no more samples */
+    uint64_t ready_ns; /* model.h: when the policy has come to this; 0: now */
 };
 
 /* Owned by the caller; bounded. */
 struct ff_advice_list {
     struct ff_advice *items;
     uint32_t count, capacity;
-    /* Set by the policy: earlier advice of a lower generation that has not been carried out is
-     * dropped. */
-    uint32_t cancel_below;
 };
 
 /* False when the list is full: stop advising. */
@@ -215,8 +215,8 @@ static inline bool ff_advice_add(struct ff_advice_list *list, const struct ff_ad
     return true;
 }
 
-/* The same for all pages of a block, as far as they are not on the tier yet (FF_BRING), and of a range. A
- * block id that is not valid is passed over. */
+/* Advises `action` for all pages of a block; FF_BRING: for those that are not on the tier yet. A
+ * block id that is not valid is passed over. False when the list is full. */
 static inline bool ff_advise_block(struct ff_advice_list *list, const struct ff_view *view,
                                    enum ff_action action, uint32_t block, uint32_t tier) {
     struct ff_advice advice;
@@ -234,6 +234,7 @@ static inline bool ff_advise_block(struct ff_advice_list *list, const struct ff_
     return ff_mask_empty(&advice.pages) || ff_advice_add(list, &advice);
 }
 
+/* The same for each block of a range. */
 static inline bool ff_advise_range(struct ff_advice_list *list, const struct ff_view *view,
                                    enum ff_action action, uint32_t range, uint32_t tier) {
     const struct ff_range *r = &view->ranges[range];
@@ -250,7 +251,6 @@ enum ff_drop {
     FF_DROP_BUSY,        /* the block is being moved */
     FF_DROP_NO_ROOM,     /* nothing could leave, or the evictor would not have it leave */
     FF_DROP_QUEUE_FULL,  /* more advice than the engine carries out */
-    FF_DROP_CANCELLED,   /* by its generation */
     FF_DROP_UNSUPPORTED, /* the backend cannot do that */
     FF_DROPS
 };
@@ -269,9 +269,13 @@ struct ff_evict_request {
     uint32_t granule; /* pages in which the memory is wanted; by chunk at least FF_LEAF_PAGES */
 };
 
-/* A block that may leave; no pages named: the whole block. Pages count where memory is allocated by the page;
- * and in a block in 64 KiB or 4 KiB (ff_view_granule), if 64 KiB are wanted: then their leaves leave, or in 4 KiB
- * all that lies in the same 64 KiB of memory, which came at about the same time. */
+/* A block that may leave. Of the pages that it names (none: the whole block) there leave:
+ *   - where memory is allocated by the page: these pages;
+ *   - by chunk, if 64 KiB are wanted, of a block in 64 KiB (ff_view_granule): the leaves of these
+ *     pages;
+ *   - likewise, of a block in 4 KiB: all that lies in the same 64 KiB of memory, and came at about
+ *     the same time;
+ *   - else: the whole block. */
 struct ff_victim {
     uint32_t block;
     struct ff_mask pages;
@@ -295,16 +299,6 @@ static inline bool ff_victim_add(struct ff_victim_list *list, uint32_t block) {
 
 /* ---- a policy ---- */
 
-/* When every page will be used: a recorded run of the same work, as positions in its sequence of
- * page accesses. Page `p` of block `b` is used at position[i] for first[b * 512 + p] <= i <
- * first[b * 512 + p + 1], ascending. `order` is the sequence itself, as block * 512 + page. */
-struct ff_future {
-    uint64_t page_count, length;
-    const uint64_t *first;    /* [page_count + 1] */
-    const uint64_t *position; /* [length] */
-    const uint64_t *order;    /* [length] */
-};
-
 /* What a policy instance is born with. */
 struct ff_policy_env {
     uint32_t tier_count;
@@ -315,12 +309,10 @@ struct ff_policy_env {
     void *arena;       /* arena_size bytes, zero at first, and paid for as touched */
     size_t arena_size;
     uint64_t seed;
-    const int64_t *params; /* values, in the order of the declared table */
-    const char *text;      /* text parameters begin at text + params[i] */
-    /* Time is modelled: what takes time has to say how much, and waiting takes none. */
-    bool virtual_time;
-    struct ff_error *error; /* farfault.h; `init` may leave one line here that says why it fails */
-    const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
+    const int64_t *params;        /* values, in the order of the declared table */
+    const char *text;             /* text parameters begin at text + params[i] */
+    struct ff_error *error;       /* `init` may leave one line here that says why it fails */
+    const struct ff_model *model; /* model.h, during `init`; NULL: the device and time are real */
 };
 
 /* What a policy has found out, for people: a line, of a kernel and a range. */
@@ -336,17 +328,17 @@ struct ff_policy {
     uint32_t api;        /* FF_POLICY_API */
     uint32_t sees;       /* enum ff_visibility, or-ed: what it must see */
     uint32_t controls;   /* enum ff_control, or-ed: what it must control */
-    size_t state_size;   /* bytes the engine allocates, zeroed, for an instance */
-    /* Bytes by block and by range; and of the arena, for what neither owns (NULL: none). */
-    size_t block_state_size, range_state_size;
-    size_t (*arena_size)(const int64_t *params);
-    const struct ff_param *params; /* NULL: none */
+    /* Bytes of state that the engine allocates, zeroed: for an instance, by block, by range. */
+    size_t state_size, block_state_size, range_state_size;
+    size_t (*arena_size)(const int64_t *params); /* bytes of the arena; NULL: none */
+    const struct ff_param *params;               /* NULL: none */
     /* 0 or negative errno. NULL: zeroed state will do. */
     int (*init)(void *state, const struct ff_policy_env *env);
     /* Only after `init` has succeeded. NULL: nothing to release. */
     void (*fini)(void *state);
 
-    /* Finding number `index`, when the work has ended. False: there are no more. NULL: there are none. */
+    /* Finding number `index`, when the work has ended. False: there are no more. NULL: there are
+     * none. */
     bool (*report)(const void *state, uint32_t index, struct ff_finding *finding);
 
     /* The core. NULL: ignored. What on_launch advises is queued. */
@@ -360,10 +352,10 @@ struct ff_policy {
     void (*range_freed)(void *state, uint32_t range);
     void (*block_freed)(void *state, uint32_t block);
 
-    /* Extensions. NULL: it has none. They are called where the backend shows accesses and samples; a policy that can do
-     * without leaves these out of `sees`. */
-    const struct ff_access_hooks *accesses;
+    /* Extensions, called where the backend shows samples or accesses. NULL: it has none. A policy
+     * that can do without leaves these out of `sees`. */
     const struct ff_sample_hooks *samples;
+    const struct ff_access_hooks *accesses; /* model.h */
 };
 
 /* ---- the four kinds ---- */
@@ -386,10 +378,12 @@ struct ff_prefetch_policy {
 /* One instance a device. */
 struct ff_evict_policy {
     struct ff_policy base;
-    /* Names victims, best first. Required. If 2 MiB are wanted (request->granule), the engine takes the
-     * first block that can leave with all that have leaves in its chunk, and empties the chunk. Otherwise it
-     * takes what is named in turn until there is enough room, and asks again while there is not. It
-     * falls back on the lowest evictable block if a fault waits and no block named can leave. */
+    /* Names victims, best first. Required. What the engine takes of them:
+     *   1. request->granule is FF_BLOCK_PAGES: the first block that can leave together with all
+     *      that have leaves in its chunk; the chunk is emptied.
+     *   2. else: what is named in turn, until there is enough room; it asks again while there is
+     *      not.
+     *   3. none can leave, and a fault waits: the lowest evictable block. */
     void (*pick)(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
@@ -400,27 +394,25 @@ struct ff_evict_policy {
 /* One instance an engine. */
 struct ff_place_policy {
     struct ff_policy base;
-    /* Tiers that pages of the block evicted from `from` may go to, best first; returns how many. The
-     * engine takes the first that has room, and the host if none has. NULL: the host. */
+    /* Tiers that pages of the block evicted from `from` may go to, best first; returns how many.
+     * The engine takes the first that has room, and the host if none has. NULL: the host. */
     uint32_t (*place)(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
                       uint32_t tiers[FF_TIERS_MAX]);
-    /* The host allocates memory for what is evicted to it in whole blocks, not page by page: one allocation and
-     * one copy a block. Only where time is modelled. NULL: page by page, as the NVIDIA driver does. */
-    bool (*uses_large_pages)(const void *state);
+    const struct ff_host_hooks *host; /* model.h; NULL: it has none */
 };
 
 /* One instance an engine. */
 struct ff_discard_policy {
     struct ff_policy base;
-    /* Sets the pages of the block whose content is dead, so that an eviction drops instead of
+    /* Sets the pages of the block whose content is dead, so that an eviction drops them instead of
      * copying them. NULL: only what the application itself declared dead. */
     void (*dead)(void *state, const struct ff_view *view, uint32_t block, struct ff_mask *pages);
 };
 
 /* ---- loading a policy from a shared object ---- */
 
-/* What a shared object exports as `ff_policy_module`. Tables that it does not have are NULL; they must
- * live as long as the object is loaded. */
+/* What a shared object exports as `ff_policy_module`. Tables that it does not have are NULL; they
+ * must live as long as the object is loaded. */
 struct ff_policy_module {
     uint32_t api; /* FF_POLICY_API; checked before anything else is read */
     const struct ff_prefetch_policy *prefetch;

@@ -7,15 +7,14 @@
 #include <farfault/mask.h>
 #include <stddef.h>
 
-#define FF_NONE UINT32_MAX /* no block, range, launch, tier or frame */
+#define FF_NONE UINT32_MAX /* no block, range, launch or tier */
 
 /* Memory of a device is allocated in chunks of 2 MiB and leaves of 64 KiB. */
 #define FF_CHUNK_LEAVES (FF_BLOCK_PAGES / FF_LEAF_PAGES)
 
-/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine knows
- * FF_LAUNCH_SLOTS of them at a time; when there is one more, the one that was launched longest ago is
- * forgotten, and another ID gets its slot. A policy may keep an array by slot, and must then compare the ID:
- * what it keeps under another one is of a kernel that may never come again. */
+/* Execution IDs: launches of the same kernel with the same arguments have the same. The engine
+ * knows FF_LAUNCH_SLOTS of them; one more takes the slot of the one launched longest ago, which is
+ * forgotten. A policy may keep an array by slot, and must then compare the ID. */
 #define FF_LAUNCH_SLOTS (1u << 20)
 static inline uint32_t ff_launch_slot(uint32_t launch) {
     return launch % FF_LAUNCH_SLOTS;
@@ -58,66 +57,26 @@ struct ff_tier_pages {
 #pragma GCC diagnostic push
 /* C++ has no array of unknown length at a struct's end */
 #pragma GCC diagnostic ignored "-Wpedantic"
-/* What is known of a block's pages: one record a block, side by side in memory, so that a block that is
- * touched alone takes one page of memory, and one entry of the processor's TLB. All zero: nothing is
- * anywhere. What every miss looks at lies together, from `evicted` to `dirty`. */
+/* What is known of a block's pages: one record a block, so that a block that is touched alone takes
+ * one page of memory, and one entry of the processor's TLB. All zero: nothing is anywhere. What
+ * every miss looks at lies together, from `evicted` on. */
 struct ff_facts {
-    /* Pages that the application does not use at present, and whose content it will not ask for again
-     * (DeepUM, section 5.2: inactive blocks of an allocator). */
+    /* Pages that the application does not use at present, and whose content it will not ask for
+     * again (DeepUM, section 5.2: inactive blocks of an allocator). */
     struct ff_mask inactive;
     struct ff_mask evicted;        /* have not come back since */
-    uint32_t memory[FF_TIERS_MAX]; /* by tier: 1 + the frame that the block holds there, or 0 */
+    uint32_t memory[FF_TIERS_MAX]; /* by tier; not 0: the block holds memory there */
     uint8_t busy;                  /* at work as a whole, not to be evicted now */
     uint8_t pinned;                /* not to leave now, if anything else can */
     struct ff_tier_pages tier[];   /* [tier_count] */
 };
 #pragma GCC diagnostic pop
 
-/* The end of the record, behind the tiers: only where memory is allocated by the page, or the backend shows
- * accesses. */
-struct ff_page_facts {
-    struct ff_mask dirty;   /* written to since they came; where accesses are seen */
-    struct ff_mask unused;  /* prefetched, and not accessed since; where accesses are seen */
-    struct ff_mask coming;  /* by page: on their way to a device, */
-    struct ff_mask leaving; /* and away from one */
-};
-
-/* Bytes of a record without that end. */
-static inline size_t ff_facts_size(uint32_t tier_count) {
-    return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
-}
-
-/* In place of a frame: the block is split, each of its leaves lies for itself; see ff_view.leaf_frame. */
-#define FF_SPLIT (UINT32_MAX - 1)
-
-/* The same of a block in single pages: what it holds are leaves, too, and no other block has a part of them, but any of its
- * pages can lie in any of them, so that it needs a 16th as many as it has pages. */
-#define FF_SPLIT_PAGES (UINT32_MAX - 2)
-
-static inline bool ff_frame_is_split(uint32_t frame) {
-    return frame == FF_SPLIT || frame == FF_SPLIT_PAGES;
-}
-
-/* FF_NONE while the block holds no memory there. */
-static inline uint32_t ff_facts_frame(const struct ff_facts *facts, uint32_t tier) {
-    return facts->memory[tier] - 1;
-}
-
 /* What moving costs in one direction between two tiers. All zero: not known. */
 struct ff_link_cost {
     uint64_t latency_ns;       /* of a transfer, before its first byte */
     uint64_t bytes_per_second; /* of large transfers */
     uint64_t access_ps; /* for which a remote access occupies it; 0: there is no remote access */
-};
-
-/* Totals of a range or an execution ID since it began: a policy's reward. In pages; time in ns. Not kept on
- * the simulator's fast path, where pages move one at a time (policies with page hooks). */
-struct ff_totals {
-    uint64_t faults, refaults;    /* pages that were faulted on; of these, evicted before */
-    uint64_t prefetched, useless; /* pages that came unasked; of these, evicted unused (where
-                                         accesses are seen) */
-    uint64_t pages_in, pages_out; /* copied to a device, and back */
-    uint64_t stall_ns;            /* from the begin of a fault's service to its end */
 };
 
 /* What a device lends to evictions of other devices, in pages. All zero: nothing. */
@@ -128,16 +87,29 @@ struct ff_lending {
     bool guests_only;                 /* the device is another program's: nothing else lies there */
 };
 
-/* When ranges and their pages were last used on a tier, as far as the backend tracks that (FF_SEES_SAMPLES); both NULL
- * where it does not. An arrival counts as a use. The numbers of the pages of a range can be compared with each other, and
- * mean nothing else. 0: no use is known. */
+/* When ranges and their pages were last used on a tier, as far as the backend tracks that
+ * (FF_SEES_SAMPLES); both NULL where it does not. An arrival counts as a use. The numbers of the
+ * pages of a range can be compared with each other, and mean nothing else. 0: no use is known. */
 struct ff_last_uses {
     const uint64_t *range; /* [range] time in ns */
     const uint32_t *page;  /* [block * FF_BLOCK_PAGES + page]; may have FF_PAGE_UNUSED set */
 };
 
-#define FF_PAGE_UNUSED                                                                             \
-    0x80000000u /* the number is that of its arrival; it has not been used since */
+/* The number is that of the page's arrival; it has not been used since. */
+#define FF_PAGE_UNUSED 0x80000000u
+
+/* What the engine looks up when a policy asks for it; see the functions of struct ff_view. */
+struct ff_memory_hooks {
+    uint64_t (*free_pages)(const void *state, uint32_t tier);
+    uint32_t (*granule)(const void *state, uint32_t tier, uint32_t block);
+    uint32_t (*mates)(const void *state, uint32_t tier, uint32_t block,
+                      uint32_t mates[FF_CHUNK_LEAVES]);
+};
+
+struct ff_memory {
+    const struct ff_memory_hooks *hooks;
+    const void *state;
+};
 
 struct ff_forecast_hooks;
 
@@ -156,24 +128,15 @@ struct ff_view {
     const struct ff_range *ranges;
     const unsigned char *facts; /* see ff_view_facts() */
     size_t facts_size;
-    size_t page_facts_at; /* where in a record its struct ff_page_facts is; 0: there is none */
+    size_t coming_at; /* by page: where in a record the mask of ff_view_coming() is */
     /* Pages in which the devices allocate memory, unless advice says otherwise: 1, FF_LEAF_PAGES or
      * FF_BLOCK_PAGES. */
     uint32_t granule;
-    /* All memory is allocated by the page: an eviction may free a part of a block, and several moves of one block
-     * may be under way. Otherwise memory is allocated by chunk, and moves of a block are one at a time. */
+    /* All memory is allocated by the page: an eviction may free a part of a block, and several
+     * moves of one block may be under way. Otherwise memory is allocated by chunk, and moves of a
+     * block are one at a time. */
     bool by_page;
-    const uint32_t *free_chunks[FF_TIERS_MAX]; /* by tier; by chunk: free 2 MiB chunks, */
-    const uint32_t *free_leaves[FF_TIERS_MAX]; /* and all free leaves, those of free chunks too */
-    const uint64_t *free_pages;                /* [tier]; by page: free pages */
-    /* By tier; by chunk: which blocks hold the memory. A chunk is 2 MiB of it; see ff_view_chunk_blocks() */
-    const uint32_t *chunk_used[FF_TIERS_MAX]; /* [chunk] a bit for each leaf that is in use */
-    const uint32_t
-        *leaf_owner[FF_TIERS_MAX]; /* [chunk * FF_CHUNK_LEAVES + leaf] the block that holds it */
-    const uint32_t
-        *leaf_frame[FF_TIERS_MAX];   /* [block * FF_CHUNK_LEAVES + leaf] of a split block: 1 +
-                                                 the frame that the leaf holds, or 0; in single pages
-                                                 `leaf` is no address, but counts what it holds */
+    struct ff_memory memory; /* see ff_view_free_pages(), ff_view_granule(), ff_view_mates() */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     uint64_t allocated;              /* pages of all ranges, wherever they are */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
@@ -182,10 +145,8 @@ struct ff_view {
      * device whose link is not paced: what a transfer takes, the kernels lack, and nothing is
      * gained by overlapping the two. */
     bool copies_on_processors;
-    const struct ff_link_cost *links;      /* [from * tier_count + to] */
-    const struct ff_lending *lending;      /* [tier] */
-    const struct ff_totals *range_totals;  /* [range] */
-    const struct ff_totals *launch_totals; /* [ff_launch_slot(execution ID)]; of the latest ID */
+    const struct ff_link_cost *links;            /* [from * tier_count + to] */
+    const struct ff_lending *lending;            /* [tier] */
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
 };
 
@@ -195,8 +156,8 @@ static inline const struct ff_link_cost *ff_view_link(const struct ff_view *view
     return &view->links[from * view->tier_count + to];
 }
 
-/* What so many faults on the device cost, each with a transfer from the host, that bring so many pages in all; ns. The link's
- * bandwidth must be known. */
+/* What so many faults on the device cost, each with a transfer from the host, that bring so many
+ * pages in all; ns. The link's bandwidth must be known. */
 static inline uint64_t ff_view_faults_ns(const struct ff_view *view, uint32_t tier, uint64_t faults,
                                          uint64_t pages) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
@@ -211,9 +172,8 @@ static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, u
 /* By page: the block's pages that are on their way to a device. Otherwise none. */
 static inline struct ff_mask ff_view_coming(const struct ff_view *view, uint32_t block) {
     const unsigned char *facts = view->facts + block * view->facts_size;
-    return view->by_page
-               ? ((const struct ff_page_facts *)(const void *)(facts + view->page_facts_at))->coming
-               : __extension__(struct ff_mask){{0}};
+    return view->by_page ? *(const struct ff_mask *)(const void *)(facts + view->coming_at)
+                         : __extension__(struct ff_mask){{0}};
 }
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
@@ -230,64 +190,21 @@ static inline struct ff_mask ff_view_expected(const struct ff_view *view, uint32
 
 /* Free memory of the tier in pages, however it is allocated. */
 static inline uint64_t ff_view_free_pages(const struct ff_view *view, uint32_t tier) {
-    if (view->by_page)
-        return view->free_pages[tier];
-    return view->granule == FF_BLOCK_PAGES ? (uint64_t)*view->free_chunks[tier] * FF_BLOCK_PAGES
-                                           : (uint64_t)*view->free_leaves[tier] * FF_LEAF_PAGES;
+    return view->memory.hooks->free_pages(view->memory.state, tier);
 }
 
-/* What is free on the tier: pages by page, 2 MiB by chunk. */
-static inline uint64_t ff_view_free(const struct ff_view *view, uint32_t tier) {
-    return ff_view_free_pages(view, tier) / (view->by_page ? 1 : FF_BLOCK_PAGES);
-}
-
-/* The granule of the block's memory on the tier: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES; if it holds none, what it would get
- * without advice. */
+/* The granule of the block's memory on the tier: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES; if it holds
+ * none, what it would get without advice. */
 static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
-    if (view->by_page || frame == FF_NONE)
-        return view->granule;
-    return frame == FF_SPLIT ? FF_LEAF_PAGES : frame == FF_SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
+    return view->memory.hooks->granule(view->memory.state, tier, block);
 }
 
-/* By chunk: the chunk in which the block, which holds memory on the tier, lies; if it is split, the chunk
- * of the first leaf that it holds. */
-static inline uint32_t ff_view_chunk(const struct ff_view *view, uint32_t tier, uint32_t block) {
-    uint32_t frame = ff_facts_frame(ff_view_facts(view, block), tier);
-    for (size_t leaf = (size_t)block * FF_CHUNK_LEAVES; ff_frame_is_split(frame); leaf++)
-        if (view->leaf_frame[tier][leaf] != 0)
-            frame = view->leaf_frame[tier][leaf] - 1;
-    return frame / FF_CHUNK_LEAVES;
-}
-
-/* By chunk: the blocks that hold leaves of the chunk, in the order of their first leaf there. Returns how
- * many there are. */
-static inline uint32_t ff_view_chunk_blocks(const struct ff_view *view, uint32_t tier,
-                                            uint32_t chunk, uint32_t blocks[FF_CHUNK_LEAVES]) {
-    const uint32_t *owner = view->leaf_owner[tier] + (size_t)chunk * FF_CHUNK_LEAVES;
-    uint32_t used = view->chunk_used[tier][chunk], count = 0;
-    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
-        if (!(used >> leaf & 1))
-            continue;
-        uint32_t known = count; /* only the leaves of a split block may be apart */
-        while (known > 0 && blocks[known - 1] != owner[leaf])
-            known--;
-        if (known == 0)
-            blocks[count++] = owner[leaf];
-    }
-    return count;
-}
-
-/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for one that
- * takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a block of more than 31 leaves is
- * alone, unless it is split. */
-static inline uint32_t ff_view_chunk_mates(const struct ff_view *view, uint32_t tier,
-                                           uint32_t block, uint32_t blocks[FF_CHUNK_LEAVES]) {
-    bool whole = view->blocks[block].page_count > (FF_CHUNK_LEAVES - 1) * FF_LEAF_PAGES;
-    blocks[0] = block;
-    if (whole && ff_view_granule(view, tier, block) == FF_BLOCK_PAGES)
-        return 1;
-    return ff_view_chunk_blocks(view, tier, ff_view_chunk(view, tier, block), blocks);
+/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for
+ * one that takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a
+ * block in 2 MiB of more than 31 leaves is alone. */
+static inline uint32_t ff_view_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
+                                     uint32_t mates[FF_CHUNK_LEAVES]) {
+    return view->memory.hooks->mates(view->memory.state, tier, block, mates);
 }
 
 /* Whether the block holds memory on the tier. */

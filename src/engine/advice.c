@@ -10,11 +10,6 @@ void ff__engine_drop(struct ff__engine *engine, enum ff_drop why) {
     engine->space.stats.dropped_by_reason[why]++;
 }
 
-void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice) {
-    if (advice->cancel_below > engine->cancel_below)
-        engine->cancel_below = advice->cancel_below;
-}
-
 /* ---- bringing ---- */
 
 static void tell_no_room(struct ff__engine *engine, const struct ff_advice *advice) {
@@ -58,7 +53,7 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
 static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *advice,
                           struct ff__job *job) {
     const struct ff_mask *there = ff_view_resident(&engine->view, advice->tier, advice->block);
-    uint32_t granule = ff_view_granule(&engine->view, advice->tier, advice->block);
+    uint32_t granule = ff__space_granule(&engine->space, advice->tier, advice->block);
     struct ff_mask pages = ff_mask_empty(&advice->pages) ? *there : advice->pages;
     if (granule == FF_LEAF_PAGES)
         pages = ff__leaf_pages(ff__leaves_of(&pages), FF_BLOCK_PAGES);
@@ -139,7 +134,7 @@ static enum ff_drop sample(const struct ff__engine *engine, const struct ff_advi
         return FF_DROP_UNSUPPORTED;
     if (running == FF_NONE || (advice->launch != FF_NONE && advice->launch != running))
         return FF_DROP_INVALID;
-    return sampler->sample(sampler->self, tier, range, running, advice->until_ns > 0)
+    return sampler->sample(sampler->self, tier, range, running, !advice->ceases)
                ? FF_DROPS
                : FF_DROP_UNSUPPORTED;
 }
@@ -154,11 +149,6 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
         return evict(engine, advice, job);
     case FF_USE_REMOTE:
         return use_remote(engine, advice);
-    case FF_KEEP:
-        ff__memory_keep(engine, advice->block, advice->until_ns);
-        return FF_DROPS;
-    case FF_PASS:
-        return ff__memory_pass(engine, advice->tier, advice->block) ? FF_DROPS : FF_DROP_NO_ROOM;
     case FF_WRITE_BACK:
         return write_back(engine, advice, job);
     case FF_LEND:
@@ -178,8 +168,6 @@ static enum ff_drop check(const struct ff__engine *engine, const struct ff_advic
         return FF_DROP_INVALID;
     if (!ff__engine_has_granule(engine, advice->granule))
         return FF_DROP_UNSUPPORTED;
-    if (advice->generation > 0 && advice->generation < engine->cancel_below)
-        return FF_DROP_CANCELLED;
     bool moves = advice->action != FF_SAMPLE;
     return moves && ff__facts(space, advice->block)->busy ? FF_DROP_BUSY : FF_DROPS;
 }
@@ -204,7 +192,6 @@ int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct f
         ff__job_clear(job);
         ff__engine_view(engine, now_ns);
         why = act(engine, advice, job);
-        job->generation = advice->generation;
     }
     count(engine, why);
     if (why != FF_DROPS)

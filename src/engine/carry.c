@@ -166,12 +166,8 @@ static bool is_waited_for(const struct ff__job *job) {
     return !ff_mask_empty(&job->faulted) || (!job->has_in && job->out[0].freed);
 }
 
-void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all) {
-    uint32_t cancelled = pipeline->engine->cancel_below;
-    for (struct ff__flight *flight = pipeline->flights; flight; flight = flight->next) {
-        const struct ff__job *job = flight->job;
-        bool is_cancelled = job->generation > 0 && job->generation < cancelled;
-        if ((all || is_cancelled) && !is_waited_for(job) && !flight->submission.aborted)
+void ff__pipeline_abort(struct ff__pipeline *pipeline) {
+    for (struct ff__flight *flight = pipeline->flights; flight; flight = flight->next)
+        if (!is_waited_for(flight->job) && !flight->submission.aborted)
             pipeline->backend->abort(pipeline->self, &flight->submission);
-    }
 }

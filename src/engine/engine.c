@@ -32,20 +32,14 @@ static void set_view(struct ff__engine *engine) {
         .ranges = space->ranges,
         .facts = space->facts,
         .facts_size = space->facts_size,
-        .page_facts_at = space->page_facts_at,
+        .coming_at = space->page_facts_at + offsetof(struct ff__page_facts, coming),
         .granule = space->granule,
         .by_page = space->by_page,
-        .free_pages = space->free_pages,
+        .memory = {&ff__space_memory, space},
         .lending = engine->lending,
     };
-    for (uint32_t tier = 0; tier < space->tier_count; tier++) {
-        engine->view.free_chunks[tier] = &space->frames[tier].free_count;
-        engine->view.free_leaves[tier] = &space->frames[tier].free_leaves;
-        engine->view.chunk_used[tier] = space->frames[tier].used;
-        engine->view.leaf_owner[tier] = space->frames[tier].owner;
-        engine->view.leaf_frame[tier] = space->frames[tier].leaf_frame;
+    for (uint32_t tier = 0; tier < space->tier_count; tier++)
         engine->view.capacity[tier] = space->capacity[tier];
-    }
 }
 
 static size_t late_pages_size(const struct ff__engine *engine) {
@@ -239,7 +233,6 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     for (uint32_t i = 0; i < r->block_count; i++) {
         ff__engine_forget_late(engine, r->first_block + i);
         ff__memory_forget_refusal(engine, r->first_block + i);
-        ff__memory_forget_advice(engine, r->first_block + i);
         ff__tell_block_freed(engine, r->first_block + i);
     }
     ff__range_remove(&engine->space, range);
@@ -251,7 +244,6 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
 static void forget_owners(struct ff__engine *engine, uint32_t id) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
         ff__running_forget_slot(&engine->running[tier], ff_launch_slot(id));
-    ff__totals_forget_launch(engine, id);
 }
 
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,
@@ -285,7 +277,6 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
         engine,
         &(struct ff_launch_event){id, tier, begins, launch->operands, launch->operand_count},
         advice);
-    ff__engine_take_cancel(engine, advice);
     ff__engine_tell(engine, &event);
     return 0;
 }
@@ -299,7 +290,6 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
         prefetch->on_access(engine->prefetch_state, view, batch, advice);
     if (evict)
         evict->on_access(engine->evict_state[tier], view, batch, NULL);
-    ff__engine_take_cancel(engine, advice);
 }
 
 void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler) {
@@ -316,7 +306,6 @@ void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
         prefetch->on_samples(engine->prefetch_state, view, round, advice);
     if (evict)
         evict->on_samples(engine->evict_state[round->tier], view, round, advice);
-    ff__engine_take_cancel(engine, advice);
 }
 
 /* How many findings a policy has, if not number `most`. */
@@ -362,7 +351,6 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
     }
     engine->prefetch->on_batch(engine->prefetch_state, ff__engine_view(engine, now_ns), groups,
                                count, advice);
-    ff__engine_take_cancel(engine, advice);
 }
 
 int ff__engine_check(const struct ff__engine *engine, struct ff_error *error) {

@@ -13,6 +13,7 @@
 #include "engine/backend.h"
 #include "engine/launch_ids.h"
 #include "engine/running.h"
+#include "engine/totals.h"
 #include "policy/registry.h"
 #include "space/space.h"
 
@@ -39,9 +40,8 @@ struct ff__job {
     uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
     uint64_t retry_ns;
-    uint64_t begun_ns;   /* when the first of its faults was to be served */
-    uint32_t launch;     /* that it serves, or FF_NONE */
-    uint32_t generation; /* of the advice that it follows; 0: cannot be cancelled */
+    uint64_t begun_ns; /* when the first of its faults was to be served */
+    uint32_t launch;   /* that it serves, or FF_NONE */
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
@@ -124,14 +124,6 @@ struct ff__stay {
     bool lasts;          /* is protected longer than others */
     uint64_t refused_ns; /* it could not leave: it is not tried again before then */
     uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
-    uint64_t keep_ns;    /* advice would have it stay until then */
-};
-
-/* Blocks that only pass through a tier, oldest first. */
-#define FF__PASSING_MAX 16u
-struct ff__passing {
-    uint32_t count;
-    uint32_t blocks[FF__PASSING_MAX];
 };
 
 /* Of one tier; what it says of one that has none is void. */
@@ -160,9 +152,6 @@ struct ff__engine {
     uint32_t graces;                   /* blocks that have got protection */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t reserve;
-    uint32_t cancel_below; /* advice of a lower generation is cancelled */
-    bool keeps;            /* some block is kept, or was */
-    struct ff__passing passing[FF_TIERS_MAX];
     bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
@@ -176,12 +165,11 @@ struct ff__engine {
     bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
     struct ff__running running[FF_TIERS_MAX];
-    struct ff_link_cost *links;      /* [from * tier_count + to] */
-    struct ff_totals *range_totals;  /* [range] */
-    struct ff_totals **page_totals;  /* [block][page]; NULL: its range is not shared */
-    struct ff_totals *launch_totals; /* [slot of an execution ID] */
-    struct ff_totals *kernel_totals; /* [number of a kernel] */
-    uint16_t *kernel_of_launch;      /* [slot of an execution ID] */
+    struct ff_link_cost *links;       /* [from * tier_count + to] */
+    struct ff__totals *range_totals;  /* [range] */
+    struct ff__totals **page_totals;  /* [block][page]; NULL: its range is not shared */
+    struct ff__totals *kernel_totals; /* [number of a kernel] */
+    uint16_t *kernel_of_launch;       /* [slot of an execution ID] */
     struct ff__launch_ids launches;
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */
@@ -265,10 +253,6 @@ bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
  * pre-evicted. -EINVAL also: not even one block, or by page one page, but for a neighbour's memory. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
-/* Changes how much of its memory a device lends to evictions of others. What is lent beyond that is reclaimed.
- * -ENOTSUP: no device lends here, or there is no such device. */
-int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
-
 /* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
 void ff__engine_press(struct ff__engine *engine);
 
@@ -309,13 +293,6 @@ bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page
 
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
-
-/* Counts what moves of the range by the page, too, for allocations that share it. -ENOMEM. */
-int ff__engine_range_share(struct ff__engine *engine, uint32_t range);
-
-/* What has moved of these pages of a block of such a range. */
-struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
-                                        const struct ff_mask *pages);
 
 /* Kernels will use the range on this device: its faults bring pages there. True: its home was another one, and
  * what lies on that is to be evicted, so that it faults to the new home. */

@@ -77,7 +77,6 @@ static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *gro
         return;
     ff__engine_batch(pipeline->engine, pipeline->backend->now(pipeline->self), groups, count,
                      &advice);
-    ff__pipeline_abort(pipeline, false);
     ff__pipeline_queue_all(pipeline, &advice);
 }
 

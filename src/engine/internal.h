@@ -67,29 +67,6 @@ static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint3
 /* Counts a piece of advice that is not followed. */
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
-/* What a hook has cancelled. After each hook that fills a list. */
-void ff__engine_take_cancel(struct ff__engine *engine, const struct ff_advice_list *advice);
-
-/* ---- totals.c ---- */
-
-/* Fills in the view's costs and totals. -ENOMEM; ff__totals_fini() may follow. */
-int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *config);
-void ff__totals_fini(struct ff__engine *engine);
-
-/* To those of the block's range, and of the execution ID and its kernel (FF_NONE: of none). */
-void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
-                    const struct ff_totals *more);
-
-/* To those of each of the block's pages, where its range is shared. */
-void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
-                         const struct ff_totals *more);
-void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
-                             const struct ff_mask *pages);
-
-/* It is freed; it will be another kernel's. */
-void ff__totals_forget_range(struct ff__engine *engine, uint32_t range);
-void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch);
-
 /* ---- jobs.c ---- */
 
 void ff__job_clear(struct ff__job *job);
@@ -175,17 +152,10 @@ uint64_t ff__memory_retry(const struct ff__engine *engine);
 bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                           const struct ff_mask *pages);
 
-/* The block stays until then, if anything else can leave. */
-void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns);
-
-/* The block leaves the tier before those that the evictor names. False: too many such blocks. */
-bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block);
-
 /* Whether the block stays if anything else can leave. */
-bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block);
-
-/* The block is freed: what was advised for it is void. */
-void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block);
+static inline bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
+    return ff__facts(&engine->space, block)->pinned;
+}
 
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);

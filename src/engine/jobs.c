@@ -10,7 +10,6 @@ void ff__job_reset(struct ff__job *job) {
 
 void ff__job_clear(struct ff__job *job) {
     job->launch = FF_NONE;
-    job->generation = 0;
     job->begun_ns = 0;
     job->has_in = job->took_chunk = false;
     job->out_count = 0;
@@ -66,7 +65,7 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
 }
 
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block) {
-    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
     return !ff__facts(&engine->space, block)->busy &&
            (!engine->space.by_page ||
             (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)));
@@ -157,7 +156,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->has_in = true;
     job->in.block = block;
     job->in.from = (struct ff__place){FF_TIER_HOST, FF_NONE};
-    job->in.to = (struct ff__place){tier, ff_facts_frame(facts, tier)};
+    job->in.to = (struct ff__place){tier, ff__facts_frame(facts, tier)};
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
@@ -174,7 +173,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which
  * only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
-    const struct ff_page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
     if (engine->discard->dead)
         *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
     if (!engine->space.by_page)
@@ -232,11 +231,11 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
     stats->write_faults += ff_mask_count(&written);
     stats->refaults += ff_mask_count(&again);
     stats->batches++;
-    struct ff_totals totals = {.faults = ff_mask_count(&faulted),
-                               .refaults = ff_mask_count(&again)};
+    struct ff__totals totals = {.faults = ff_mask_count(&faulted),
+                                .refaults = ff_mask_count(&again)};
     ff__totals_add(engine, absent->block, absent->launch, &totals);
-    ff__totals_add_each(engine, absent->block, &faulted, &(struct ff_totals){.faults = 1});
-    ff__totals_add_each(engine, absent->block, &again, &(struct ff_totals){.refaults = 1});
+    ff__totals_add_each(engine, absent->block, &faulted, &(struct ff__totals){.faults = 1});
+    ff__totals_add_each(engine, absent->block, &again, &(struct ff__totals){.refaults = 1});
     struct ff_event event = {.kind = FF_EVENT_FAULT,
                              .tier = absent->tier,
                              .block = absent->block,
@@ -253,7 +252,7 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
  * served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
-    const struct ff_page_facts *facts = ff__page_facts(space, absent->block);
+    const struct ff__page_facts *facts = ff__page_facts(space, absent->block);
     if (ff__facts(space, absent->block)->busy) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
@@ -384,7 +383,6 @@ void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
     if (ff_mask_empty(&useless))
         return;
     engine->space.stats.prefetch_useless += ff_mask_count(&useless);
-    ff__totals_add(engine, block, FF_NONE, &(struct ff_totals){.useless = ff_mask_count(&useless)});
     *unused = ff_mask_minus(unused, leaving);
 }
 
@@ -399,8 +397,8 @@ static void finish_write_back(struct ff__engine *engine, const struct ff__move *
         ff__peers_copying(engine, out, false);
     engine->space.stats.pages_out += copied;
     engine->space.stats.pages_written_back += copied;
-    ff__totals_add(engine, out->block, FF_NONE, &(struct ff_totals){.pages_out = copied});
-    ff__totals_add_each(engine, out->block, &out->copied, &(struct ff_totals){.pages_out = 1});
+    ff__totals_add(engine, out->block, FF_NONE, &(struct ff__totals){.pages_out = copied});
+    ff__totals_add_each(engine, out->block, &out->copied, &(struct ff__totals){.pages_out = 1});
 }
 
 static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t index) {
@@ -441,8 +439,8 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
         stats->pages_fetched += out->lends ? 0 : pages;
     uint32_t range = engine->space.blocks[block].range;
     ff__totals_add(engine, block, ff__running_with(&engine->running[out->from.tier], range),
-                   &(struct ff_totals){.pages_out = pages_copied});
-    ff__totals_add_each(engine, block, copied, &(struct ff_totals){.pages_out = 1});
+                   &(struct ff__totals){.pages_out = pages_copied});
+    ff__totals_add_each(engine, block, copied, &(struct ff__totals){.pages_out = 1});
     struct ff_event event = {.kind = FF_EVENT_EVICTED,
                              .tier = out->from.tier,
                              .block = block,
@@ -468,9 +466,9 @@ static void count_arrivals_each(struct ff__engine *engine, const struct ff__job 
         return;
     if (!ff_mask_empty(&job->faulted))
         ff_mask_set(&first, ff_mask_next(&job->faulted, 0));
-    ff__totals_add_each(engine, in->block, &in->held, &(struct ff_totals){.pages_in = 1});
-    ff__totals_add_each(engine, in->block, &ahead, &(struct ff_totals){.prefetched = 1});
-    ff__totals_add_each(engine, in->block, &first, &(struct ff_totals){.stall_ns = stall_ns});
+    ff__totals_add_each(engine, in->block, &in->held, &(struct ff__totals){.pages_in = 1});
+    ff__totals_add_each(engine, in->block, &ahead, &(struct ff__totals){.prefetched = 1});
+    ff__totals_add_each(engine, in->block, &first, &(struct ff__totals){.stall_ns = stall_ns});
 }
 
 /* What is left of the job's way in is there. */
@@ -492,9 +490,9 @@ static void arrive(struct ff__engine *engine, const struct ff__job *job) {
     stats->populated += pages - held;
     stats->prefetched += pages - ff_mask_count(&job->faulted);
     bool faulted = !ff_mask_empty(&job->faulted);
-    struct ff_totals totals = {.prefetched = pages - ff_mask_count(&job->faulted),
-                               .pages_in = held,
-                               .stall_ns = faulted ? engine->view.now_ns - job->begun_ns : 0};
+    struct ff__totals totals = {.prefetched = pages - ff_mask_count(&job->faulted),
+                                .pages_in = held,
+                                .stall_ns = faulted ? engine->view.now_ns - job->begun_ns : 0};
     ff__totals_add(engine, block, job->launch, &totals);
     count_arrivals_each(engine, job, totals.stall_ns);
     ff__tell_arrival(engine,

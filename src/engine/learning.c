@@ -101,5 +101,4 @@ void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advic
     const struct ff_learn_hooks *learning = engine->prefetch->learning;
     if (learning && learning->plan)
         learning->plan(engine->prefetch_state, ff__engine_view(engine, now_ns), advice);
-    ff__engine_take_cancel(engine, advice);
 }

@@ -56,7 +56,6 @@ void *ff__prefetching_thread(void *argument) {
                 pipeline, 0); /* what is queued is planned with what was known then */
         if (pipeline->unplanned > 0)
             ff__engine_plan(pipeline->engine, pipeline->backend->now(pipeline->self), &advice);
-        ff__pipeline_abort(pipeline, false);
         if (advice.count < FF__ADVICE_A_STEP)
             pipeline->unplanned = 0; /* a full list may have more to say */
         ff__pipeline_unlock(pipeline);

@@ -70,7 +70,7 @@ static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     going = ff_mask_minus(&going, &out->pages);
     if (!ff__peers_place_more(engine, out, &going))
         return false;
-    out->from.frame = ff_facts_frame(facts, tier);
+    out->from.frame = ff__facts_frame(facts, tier);
     out->guest = ff__is_guest(engine, block, tier);
     if (out->guest)
         ff__peers_leave(engine, block, tier, &going);
@@ -114,7 +114,7 @@ bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t t
     struct ff__move *out = find_or_add_out(job, block, tier);
     if (!out)
         return false;
-    out->from.frame = ff_facts_frame(facts, tier);
+    out->from.frame = ff__facts_frame(facts, tier);
     out->pages = *pages;
     out->held = ff_mask_and(pages, &facts->tier[FF_TIER_HOST].resident);
     out->keep = true;
@@ -174,7 +174,7 @@ static bool is_over(const struct ff__engine *engine, uint32_t tier) {
 /* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     uint64_t reserve = ff__engine_reserved(engine, tier) + ff__space_excess(&engine->space, tier),
-             there = ff_view_free_pages(&engine->view, tier) + engine->preevicting[tier];
+             there = ff__space_free_pages(&engine->space, tier) + engine->preevicting[tier];
     return there < reserve ? reserve - there : 0;
 }
 
@@ -204,9 +204,8 @@ int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t byt
 }
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
-    engine->pressed[tier] = missing_of(engine, tier) > 0 ||
-                            engine->space.frames[tier].spare_used > 0 ||
-                            ff__peers_excess(engine, tier) > 0;
+    engine->pressed[tier] =
+        missing_of(engine, tier) > 0 || engine->space.frames[tier].spare_used > 0;
     ff__memory_count(engine);
 }
 
@@ -214,7 +213,7 @@ void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
 static uint32_t granule_of(const struct ff__engine *engine, uint32_t block, uint32_t tier,
                            const struct ff__job *job) {
     return job->granule == 0 || ff_view_holds(&engine->view, tier, block)
-               ? ff_view_granule(&engine->view, tier, block)
+               ? ff__space_granule(&engine->space, tier, block)
                : job->granule;
 }
 
@@ -240,8 +239,6 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
         return true;
     bool needs_no_more = all_fits(space, tier) && ff__space_excess(space, tier) == 0;
     uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
-    if (missing < ff__peers_excess(engine, tier))
-        missing = ff__peers_excess(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     /* chunks above the capacity are to be empty as a whole */

@@ -31,10 +31,6 @@ bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32
 /* The same of a block that a policy has named. */
 bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block);
 
-/* The block that leaves before any victim of the policy: a guest, or the oldest that only passes through, which is taken off
- * the list of those. FF_NONE: there is none. */
-uint32_t ff__memory_take_passing(struct ff__engine *engine, const struct ff_evict_request *request);
-
 /* ---- peers.c ---- */
 
 /* Asks where a victim goes, of which these pages are `going`, and takes the memory for it; and for more of
@@ -50,11 +46,9 @@ void ff__peers_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* The device wants more of a block that is its guest: it is the device's own from now on. */
 void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* The guest that leaves first, one that needs no copy if there is one; FF_NONE: none. */
+/* The guest that leaves first, before any victim of the policy: one that needs no copy if there is
+ * one. FF_NONE: there is none. */
 uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request);
-
-/* Pages that are lent above the limit. */
-uint64_t ff__peers_excess(const struct ff__engine *engine, uint32_t tier);
 
 /* ---- the ways of allocation: each has its own of these ---- */
 

@@ -15,7 +15,7 @@ static bool all_evictable(const struct ff__engine *engine, uint32_t tier, const 
 static bool chunk_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t chunk,
                             bool held_too) {
     uint32_t owners[FF_CHUNK_LEAVES];
-    uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
+    uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners);
     return all_evictable(engine, tier, owners, count, held_too);
 }
 
@@ -35,7 +35,7 @@ bool ff__chunks_none_can_leave(const struct ff__engine *engine,
     if (engine->refused_count == 0)
         return false;
     for (uint32_t chunk = 0; chunk < ff__frames_end(frames); chunk++) {
-        uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners), stuck = 0;
+        uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners), stuck = 0;
         for (uint32_t i = 0; i < count; i++)
             stuck += owners[i] == request->for_block || ff__memory_is_refused(engine, owners[i]);
         bool whole = request->granule == FF_BLOCK_PAGES;
@@ -57,7 +57,7 @@ static uint32_t spare_to_empty(const struct ff__engine *engine, uint32_t tier) {
 /* Whether the chunk of the block can be emptied. */
 static bool mates_evictable(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
     uint32_t mates[FF_CHUNK_LEAVES];
-    uint32_t count = ff_view_chunk_mates(&engine->view, tier, block, mates);
+    uint32_t count = ff__space_mates(&engine->space, tier, block, mates);
     return all_evictable(engine, tier, mates, count, false);
 }
 
@@ -66,15 +66,15 @@ static bool mates_evictable(const struct ff__engine *engine, uint32_t tier, uint
 static uint32_t choose_chunk(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_victim items[FF__VICTIMS_MAX];
     struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
-    uint32_t tier = request->tier, passing = ff__memory_take_passing(engine, request);
-    if (passing != FF_NONE && mates_evictable(engine, tier, passing))
-        return ff_view_chunk(&engine->view, tier, passing);
+    uint32_t tier = request->tier, guest = ff__peers_guest(engine, request);
+    if (guest != FF_NONE && mates_evictable(engine, tier, guest))
+        return ff__space_chunk(&engine->space, tier, guest);
     engine->evict->pick(engine->evict_state[tier], &engine->view, request, &victims);
     for (uint32_t i = 0; i < victims.count; i++) {
         uint32_t block = items[i].block;
         if (block != request->for_block && ff__memory_is_victim(engine, tier, block) &&
             mates_evictable(engine, tier, block))
-            return ff_view_chunk(&engine->view, tier, block);
+            return ff__space_chunk(&engine->space, tier, block);
     }
     bool must = request->cause == FF_EVICT_FOR_FAULT || ff__space_excess(&engine->space, tier) > 0;
     return must ? any_chunk(engine, tier) : FF_NONE;
@@ -85,7 +85,7 @@ static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk
                         struct ff__job *job) {
     const struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t leaves = 0, own = ff__frame(&engine->space, tier, block);
-    if (!ff_frame_is_split(own)) {
+    if (!ff__frame_is_split(own)) {
         ff__memory_evict(engine, block, tier, NULL, job);
         return;
     }
@@ -102,7 +102,7 @@ static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk
 static void empty_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk,
                         struct ff__job *job) {
     uint32_t owners[FF_CHUNK_LEAVES];
-    uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
+    uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners);
     for (uint32_t i = 0; i < count; i++)
         leave_chunk(engine, tier, chunk, owners[i], job);
 }
@@ -162,7 +162,7 @@ void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out) {
 
 /* What the way in of the same job has got of the run is the block's again. */
 void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out) {
-    if (out->whole && !ff_frame_is_split(out->from.frame))
+    if (out->whole && !ff__frame_is_split(out->from.frame))
         ff__frames_give(&engine->space.frames[out->from.tier], out->from.frame,
                         ff__engine_leaves(engine, out->block), out->block);
 }
@@ -170,7 +170,7 @@ void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out) {
 /* What the job has passed on is not the block's any more. */
 void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool all_left) {
     struct ff_facts *facts = ff__facts(&engine->space, out->block);
-    if (ff_frame_is_split(out->from.frame))
+    if (ff__frame_is_split(out->from.frame))
         ff__leaves_settle(engine, out->block, out->from, &facts->tier[out->from.tier].resident);
     else if (out->whole && all_left)
         ff__frames_free_owner(&engine->space.frames[out->from.tier],
@@ -196,7 +196,7 @@ void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, in->block);
     struct ff_mask resident = ff_mask_or(&facts->tier[in->to.tier].resident, &in->pages);
     facts->busy = 0;
-    if (ff_frame_is_split(in->to.frame))
+    if (ff__frame_is_split(in->to.frame))
         ff__leaves_settle(engine, in->block, in->to, &resident);
     else
         settle_run(engine, job);

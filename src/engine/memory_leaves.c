@@ -13,7 +13,7 @@ static uint32_t emptied_by(const struct ff__engine *engine, const struct ff__mov
     struct ff_mask staying = ff_mask_minus(resident, &out->pages);
     uint32_t frame = out->from.frame;
     const struct ff__frames *frames = &engine->space.frames[out->from.tier];
-    if (ff_frame_is_split(frame))
+    if (ff__frame_is_split(frame))
         return ff__frames_leaves_under(frames, frame, out->block, resident) &
                ~ff__frames_leaves_under(frames, frame, out->block, &staying);
     struct ff_mask run = ff__block_pages(&engine->space, out->block);
@@ -28,9 +28,9 @@ static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct
     const struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t frame = ff__frame(&engine->space, tier, block);
     struct ff_mask pages = *ff_view_resident(&engine->view, tier, block);
-    if (ff_frame_is_split(frame) && !ff_mask_empty(&victim->pages)) {
+    if (ff__frame_is_split(frame) && !ff_mask_empty(&victim->pages)) {
         struct ff_mask named =
-            frame == FF_SPLIT_PAGES ? ff_mask_and(&pages, &victim->pages) : victim->pages;
+            frame == FF__SPLIT_PAGES ? ff_mask_and(&pages, &victim->pages) : victim->pages;
         uint32_t leaves = ff__frames_leaves_under(frames, frame, block, &named);
         pages = ff__frames_pages_in(frames, frame, block, leaves, &pages);
     }
@@ -69,9 +69,9 @@ uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_reque
                           struct ff__job *job) {
     struct ff_evict_request rest = *request;
     uint32_t need = (uint32_t)((request->pages + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES), found = 0;
-    uint32_t now, passing;
-    while (found < need && (passing = ff__memory_take_passing(engine, request)) != FF_NONE)
-        found += send_away(engine, request->tier, &(struct ff_victim){.block = passing}, job);
+    uint32_t now, guest;
+    while (found < need && (guest = ff__peers_guest(engine, request)) != FF_NONE)
+        found += send_away(engine, request->tier, &(struct ff_victim){.block = guest}, job);
     for (now = 1; found < need && now > 0; found += now) {
         rest.pages = (uint64_t)(need - found) * FF_LEAF_PAGES;
         now = evict_some(engine, &rest, job);
@@ -84,7 +84,7 @@ static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32
                           bool held_too) {
     uint32_t owners[FF_CHUNK_LEAVES];
     for (uint32_t chunk = 0; chunk < ff__frames_end(&engine->space.frames[tier]); chunk++) {
-        uint32_t count = ff_view_chunk_blocks(&engine->view, tier, chunk, owners);
+        uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners);
         for (uint32_t i = 0; i < count; i++)
             if (owners[i] != for_block && ff__memory_may_leave(engine, tier, owners[i]) &&
                 (held_too || !ff__memory_is_held(engine, owners[i])))
@@ -205,7 +205,7 @@ bool ff__pieces_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (!all)
         ff__engine_drop(engine, FF_DROP_NO_ROOM);
     if (!ff_view_holds(&engine->view, tier, block))
-        ff__memory_hold(engine, block, tier, FF_SPLIT_PAGES);
+        ff__memory_hold(engine, block, tier, FF__SPLIT_PAGES);
     return true;
 }
 
@@ -224,7 +224,7 @@ bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (taken != lacking)
         ff__engine_drop(engine, FF_DROP_NO_ROOM);
     if (!ff_view_holds(&engine->view, tier, block))
-        ff__memory_hold(engine, block, tier, FF_SPLIT);
+        ff__memory_hold(engine, block, tier, FF__SPLIT);
     return true;
 }
 
@@ -235,7 +235,7 @@ void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__pla
     uint32_t tier = at.tier;
     struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t used = ff__frames_leaves_under(frames, at.frame, block, resident);
-    if (at.frame == FF_SPLIT_PAGES)
+    if (at.frame == FF__SPLIT_PAGES)
         ff__frames_keep(frames, block, resident);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;

@@ -84,10 +84,10 @@ uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_reques
                          struct ff__job *job) {
     uint32_t tier = request->tier;
     uint64_t need = request->pages, found = 0, before;
-    uint32_t first;
-    while (found < need && (first = ff__memory_take_passing(engine, request)) != FF_NONE) {
-        found += ff_mask_count(ff_view_resident(&engine->view, tier, first));
-        ff__memory_evict(engine, first, tier, NULL, job);
+    uint32_t guest;
+    while (found < need && (guest = ff__peers_guest(engine, request)) != FF_NONE) {
+        found += ff_mask_count(ff_view_resident(&engine->view, tier, guest));
+        ff__memory_evict(engine, guest, tier, NULL, job);
     }
     do {
         struct ff_victim items[FF__VICTIMS_MAX];

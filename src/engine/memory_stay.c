@@ -1,5 +1,5 @@
-/* Which blocks stay on a device for now, and which leave first: refusals of the kernel, blocks that have only just
- * come, and what advice says. */
+/* Which blocks stay on a device for now: those that the kernel refuses to move, and those that have
+ * only just come. */
 #include "engine/memory.h"
 
 #define MILLISECOND   UINT64_C(1000000)
@@ -12,8 +12,6 @@
     64u /* ours: one block in so many is protected that long, others such a part of it */
 #define UNUSED_WITHIN (2 * MILLISECOND) /* ours: a block that is back by then was hardly used, */
 #define UNUSED_MANY   16u               /* and so many of them are no chance */
-
-/* ---- blocks that stay for now ---- */
 
 /* Blocks that the kernel has pinned, or the program has locked, cannot leave; when that ends is not
  * told, so they are tried again, less and less often. */
@@ -47,7 +45,7 @@ void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier
     uint64_t now = engine->view.now_ns;
     if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_ENDS)
         engine->unused_count = 0, engine->grace_ns = 0;
-    bool has_left = ff_view_granule(&engine->view, tier, block) < FF_BLOCK_PAGES ||
+    bool has_left = ff__space_granule(&engine->space, tier, block) < FF_BLOCK_PAGES ||
                     !ff_view_holds(&engine->view, tier, block);
     bool again = stay->served_ns > 0 && has_left && ff_mask_test(pages, stay->page) &&
                  now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
@@ -91,62 +89,6 @@ bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32
     const struct ff_mask *resident = ff_view_resident(&engine->view, tier, block);
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
     return ff__memory_may_leave(engine, tier, block) && !ff_mask_empty(&going);
-}
-
-/* ---- blocks that are kept, and that only pass ---- */
-
-void ff__memory_keep(struct ff__engine *engine, uint32_t block, uint64_t until_ns) {
-    engine->stay[block].keep_ns = until_ns;
-    engine->keeps = true;
-}
-
-bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
-    return ff__facts(&engine->space, block)->pinned ||
-           (engine->keeps && engine->stay[block].keep_ns > engine->view.now_ns);
-}
-
-bool ff__memory_pass(struct ff__engine *engine, uint32_t tier, uint32_t block) {
-    struct ff__passing *passing = &engine->passing[tier];
-    for (uint32_t i = 0; i < passing->count; i++)
-        if (passing->blocks[i] == block)
-            return true;
-    if (passing->count == FF__PASSING_MAX)
-        return false;
-    passing->blocks[passing->count++] = block;
-    return true;
-}
-
-/* A guest; or takes the oldest one that can leave off the list, and those that hold nothing. FF_NONE: there is none. */
-uint32_t ff__memory_take_passing(struct ff__engine *engine,
-                                 const struct ff_evict_request *request) {
-    struct ff__passing *passing = &engine->passing[request->tier];
-    uint32_t found = ff__peers_guest(engine, request), kept = 0;
-    if (found != FF_NONE)
-        return found;
-    for (uint32_t i = 0; i < passing->count; i++) {
-        uint32_t block = passing->blocks[i];
-        if (found == FF_NONE && block != request->for_block &&
-            ff__memory_may_leave(engine, request->tier, block) &&
-            !ff__memory_is_held(engine, block))
-            found = block;
-        else if (ff_view_holds(&engine->view, request->tier, block) || block == request->for_block)
-            passing->blocks[kept++] = block;
-    }
-    passing->count = kept;
-    return found;
-}
-
-void ff__memory_forget_advice(struct ff__engine *engine, uint32_t block) {
-    if (engine->keeps) /* what was never written stays unallocated */
-        engine->stay[block].keep_ns = 0;
-    for (uint32_t tier = 1; tier < engine->space.tier_count; tier++) {
-        struct ff__passing *passing = &engine->passing[tier];
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < passing->count; i++)
-            if (passing->blocks[i] != block)
-                passing->blocks[kept++] = passing->blocks[i];
-        passing->count = kept;
-    }
 }
 
 bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block) {

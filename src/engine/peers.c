@@ -80,7 +80,7 @@ static void end_visit(struct ff__engine *engine, uint32_t block, uint32_t tier) 
 static uint64_t free_of(const struct ff__engine *engine, uint32_t tier) {
     const struct ff_lending *lending = &engine->view.lending[tier];
     uint64_t most = lending->limit > lending->lent ? lending->limit - lending->lent : 0;
-    uint64_t there = ff_view_free_pages(&engine->view, tier);
+    uint64_t there = ff__space_free_pages(&engine->space, tier);
     return there < most ? there : most;
 }
 
@@ -129,7 +129,7 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
         return false; /* what lies apart does not share a chunk */
     if (holds && !space->by_page) {
         *place = (struct ff__place){tier, ff__frame(space, tier, block)};
-        return !ff_frame_is_split(place->frame);
+        return !ff__frame_is_split(place->frame);
     }
     if (!make_room(engine, tier, need))
         return false;
@@ -327,17 +327,4 @@ uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_reques
             break;
     }
     return found;
-}
-
-uint64_t ff__peers_excess(const struct ff__engine *engine, uint32_t tier) {
-    const struct ff_lending *lending = &engine->lending[tier];
-    return lending->lent > lending->limit ? lending->lent - lending->limit : 0;
-}
-
-int ff__engine_set_lend(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
-    if (!engine->guests || tier == FF_TIER_HOST || tier >= engine->space.tier_count)
-        return -ENOTSUP;
-    engine->lending[tier].limit = bytes / FF_PAGE_SIZE;
-    ff__memory_count_taken(engine, tier);
-    return 0;
 }

@@ -85,7 +85,8 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block) {
 
 /* ---- advice ---- */
 
-bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+/* As ff__pipeline_advise(); the lock is held. Samples are armed and ceased at once. */
+static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
     if (advice->action == FF_SAMPLE) {
         ff__engine_sample(pipeline->engine, advice);
         return true;
@@ -100,13 +101,13 @@ bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_ad
 
 void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
     for (uint32_t i = 0; i < advice->count; i++)
-        if (!ff__pipeline_queue_advice(pipeline, &advice->items[i]))
+        if (!queue_advice(pipeline, &advice->items[i]))
             return;
 }
 
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
     ff__pipeline_lock(pipeline);
-    bool queued = ff__pipeline_queue_advice(pipeline, advice);
+    bool queued = queue_advice(pipeline, advice);
     ff__pipeline_unlock(pipeline);
     return queued;
 }
@@ -394,7 +395,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
         pipeline->backend->detach(pipeline->self);
     ff__pipeline_lock(pipeline);
     __atomic_store_n(&pipeline->stop, true, __ATOMIC_RELAXED);
-    ff__pipeline_abort(pipeline, true);
+    ff__pipeline_abort(pipeline);
     pthread_cond_broadcast(&pipeline->progress);
     pthread_cond_broadcast(&pipeline->follow);
     pthread_cond_broadcast(&pipeline->work);

@@ -20,9 +20,6 @@ bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline);
 /* Carries out and finishes a job. The lock is held before and after, not during. */
 void ff__pipeline_run_job(struct ff__pipeline *pipeline, struct ff__job *job);
 
-/* As ff__pipeline_advise(); the lock is held. Samples are armed and ceased at once. */
-bool ff__pipeline_queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice);
-
 /* The same for a list, up to the first piece that finds no room. The lock is held. */
 void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
 
@@ -56,9 +53,8 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block);
 /* Carries out a job. The lock is held before and after, not while pages move. */
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job);
 
-/* Aborts the moves of jobs that nobody waits for: all, or those whose advice has been cancelled. The lock is
- * held. */
-void ff__pipeline_abort(struct ff__pipeline *pipeline, bool all);
+/* Aborts the moves of all jobs that nobody waits for. The lock is held. */
+void ff__pipeline_abort(struct ff__pipeline *pipeline);
 
 /* ---- fault_workers.c ---- */
 

@@ -29,6 +29,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         free(born);
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
     }
+    const struct ff_model model = {.future = config->future};
     struct ff_error why = {""};
     struct ff_policy_env env = {
         .tier_count = engine->space.tier_count,
@@ -42,9 +43,8 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .seed = config->seed,
         .params = engine->system.params[slot],
         .text = engine->system.text,
-        .virtual_time = config->virtual_time,
         .error = &why,
-        .future = config->future,
+        .model = config->virtual_time || config->future ? &model : NULL,
     };
     int status = policy->init ? policy->init(born, &env) : 0;
     if (status) {
@@ -110,7 +110,7 @@ static void name_visibility(uint32_t bits, char text[160]) {
 
 static void name_controls(uint32_t bits, char text[160]) {
     static const char *const names[] = {"what a fault brings", "who leaves", "remote use",
-                                        "what has been advised", "sampling"};
+                                        "sampling"};
     name_bits(bits, names, sizeof names / sizeof names[0], text);
 }
 

@@ -135,7 +135,6 @@ int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__l
     else
         ff__fault_samples_end(&pipeline->samples, launch->tier, now_ns);
     int status = ff__engine_launch(engine, now_ns, launch, &advice);
-    ff__pipeline_abort(pipeline, false);
     ff__pipeline_queue_all(pipeline, &advice);
     if (pipeline->has_learner && is_urgent(engine))
         pthread_cond_signal(&pipeline->news);

@@ -1,5 +1,5 @@
-/* What was gained and lost by range, by execution ID and by kernel, and what moving costs: policies see it, but for the
- * totals of kernels, which reports read. */
+/* What was gained and lost by range, page and kernel, for reports; and what moving costs, which
+ * policies see. */
 #include "engine/internal.h"
 
 #include "base/lazy.h"
@@ -16,15 +16,11 @@ static size_t ranges_size(const struct ff__engine *engine) {
 }
 
 static size_t pages_size(const struct ff__engine *engine) {
-    return engine->space.block_limit * sizeof(struct ff_totals *);
-}
-
-static size_t launches_size(void) {
-    return FF_LAUNCH_SLOTS * sizeof(struct ff_totals);
+    return engine->space.block_limit * sizeof(struct ff__totals *);
 }
 
 static size_t kernels_size(void) {
-    return FF__KERNELS_MAX * sizeof(struct ff_totals);
+    return FF__KERNELS_MAX * sizeof(struct ff__totals);
 }
 
 static size_t kernel_numbers_size(void) {
@@ -36,25 +32,22 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->links = ff__lazy_map(links_size(engine));
     engine->range_totals = ff__lazy_map(ranges_size(engine));
     engine->page_totals = ff__lazy_map(pages_size(engine));
-    engine->launch_totals = ff__lazy_map(launches_size());
     engine->kernel_totals = ff__lazy_map(kernels_size());
     engine->kernel_of_launch = ff__lazy_map(kernel_numbers_size());
-    if (!engine->links || !engine->range_totals || !engine->page_totals || !engine->launch_totals ||
-        !engine->kernel_totals || !engine->kernel_of_launch)
+    if (!engine->links || !engine->range_totals || !engine->page_totals || !engine->kernel_totals ||
+        !engine->kernel_of_launch)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
             engine->links[from * tiers + to] = config->links[from][to];
     engine->view.fault_ns = config->fault_ns;
     engine->view.links = engine->links;
-    engine->view.range_totals = engine->range_totals;
-    engine->view.launch_totals = engine->launch_totals;
     return 0;
 }
 
 /* Of a block. No malloc(): a thread that a signal has interrupted in there may wait for this one. */
 static size_t page_totals_size(void) {
-    return FF_BLOCK_PAGES * sizeof(struct ff_totals);
+    return FF_BLOCK_PAGES * sizeof(struct ff__totals);
 }
 
 static void free_pages(struct ff__engine *engine, uint32_t range) {
@@ -74,32 +67,26 @@ void ff__totals_fini(struct ff__engine *engine) {
         ff__lazy_unmap(engine->links, links_size(engine));
     if (engine->range_totals)
         ff__lazy_unmap(engine->range_totals, ranges_size(engine));
-    if (engine->launch_totals)
-        ff__lazy_unmap(engine->launch_totals, launches_size());
     if (engine->kernel_totals)
         ff__lazy_unmap(engine->kernel_totals, kernels_size());
     if (engine->kernel_of_launch)
         ff__lazy_unmap(engine->kernel_of_launch, kernel_numbers_size());
 }
 
-static void add(struct ff_totals *to, const struct ff_totals *more) {
+static void add(struct ff__totals *to, const struct ff__totals *more) {
     to->faults += more->faults;
     to->refaults += more->refaults;
     to->prefetched += more->prefetched;
-    to->useless += more->useless;
     to->pages_in += more->pages_in;
     to->pages_out += more->pages_out;
     to->stall_ns += more->stall_ns;
 }
 
 void ff__totals_add(struct ff__engine *engine, uint32_t block, uint32_t launch,
-                    const struct ff_totals *more) {
+                    const struct ff__totals *more) {
     add(&engine->range_totals[engine->space.blocks[block].range], more);
-    if (launch == FF_NONE)
-        return;
-    uint32_t slot = ff_launch_slot(launch);
-    add(&engine->launch_totals[slot], more);
-    add(&engine->kernel_totals[engine->kernel_of_launch[slot]], more);
+    if (launch != FF_NONE)
+        add(&engine->kernel_totals[engine->kernel_of_launch[ff_launch_slot(launch)]], more);
 }
 
 void ff__totals_forget_range(struct ff__engine *engine, uint32_t range) {
@@ -107,17 +94,12 @@ void ff__totals_forget_range(struct ff__engine *engine, uint32_t range) {
     free_pages(engine, range);
 }
 
-void ff__totals_forget_launch(struct ff__engine *engine, uint32_t launch) {
-    struct ff_totals *totals = &engine->launch_totals[ff_launch_slot(launch)];
-    memset(totals, 0, sizeof *totals);
-}
-
 /* ---- by page ---- */
 
 int ff__engine_range_share(struct ff__engine *engine, uint32_t range) {
     const struct ff_range *r = &engine->space.ranges[range];
     for (uint32_t i = 0; i < r->block_count; i++) {
-        struct ff_totals *pages = ff__lazy_map(page_totals_size());
+        struct ff__totals *pages = ff__lazy_map(page_totals_size());
         if (!pages)
             return -ENOMEM; /* what there is by then goes with the range */
         engine->page_totals[r->first_block + i] = pages;
@@ -126,8 +108,8 @@ int ff__engine_range_share(struct ff__engine *engine, uint32_t range) {
 }
 
 void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
-                         const struct ff_totals *more) {
-    struct ff_totals *totals = engine->page_totals[block];
+                         const struct ff__totals *more) {
+    struct ff__totals *totals = engine->page_totals[block];
     if (!totals)
         return;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
@@ -135,9 +117,9 @@ void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct
     }
 }
 
-struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
-                                        const struct ff_mask *pages) {
-    struct ff_totals sum = {0};
+struct ff__totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
+                                         const struct ff_mask *pages) {
+    struct ff__totals sum = {0};
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         add(&sum, &engine->page_totals[block][page]);
     }
@@ -146,10 +128,10 @@ struct ff_totals ff__engine_page_totals(const struct ff__engine *engine, uint32_
 
 void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
                              const struct ff_mask *pages) {
-    struct ff_totals *totals = engine->page_totals[block];
+    struct ff__totals *totals = engine->page_totals[block];
     if (!totals)
         return;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        totals[page] = (struct ff_totals){0};
+        totals[page] = (struct ff__totals){0};
     }
 }

@@ -68,7 +68,4 @@ struct ff__moment {
 /* All accesses of a closed corpus in the order in which it was shown them. The caller frees them. NULL: no memory. */
 struct ff__moment *ff__corpus_order(const struct ff__corpus *corpus);
 
-/* A number of the stream that the access belongs to, the same in every run. */
-uint64_t ff__cluster_key(enum ff__cluster by, const struct ff__access *access);
-
 #endif

@@ -3,7 +3,7 @@
 #define FF_POLICY_REGISTRY_H
 
 #include <farfault/farfault.h>
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 #define FF_PREFETCH_POLICY(name) extern const struct ff_prefetch_policy ff__prefetch_##name;
 #define FF_EVICT_POLICY(name)    extern const struct ff_evict_policy ff__evict_##name;

@@ -42,11 +42,6 @@ void ff__table_cells(struct ff__table *table, ...) {
     va_end(args);
 }
 
-void ff__table_end_row(struct ff__table *table) {
-    while (table->count % table->columns)
-        add(table, ff__text("%s", ""));
-}
-
 static void measure(const struct ff__table *table, unsigned width[FF__TABLE_COLUMNS]) {
     for (size_t i = 0; i < table->count; i++) {
         unsigned length = (unsigned)strlen(table->cells[i]);

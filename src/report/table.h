@@ -25,9 +25,6 @@ void ff__table_cell(struct ff__table *table, const char *format, ...)
 /* Several cells at once; the list ends with NULL. */
 void ff__table_cells(struct ff__table *table, ...) __attribute__((sentinel));
 
-/* Fills the row that was begun with empty cells. */
-void ff__table_end_row(struct ff__table *table);
-
 void ff__table_print(const struct ff__table *table, FILE *out, unsigned indent);
 
 #endif

@@ -71,7 +71,7 @@ static void insert(struct ff_moved_list *list, const struct ff_moved *item) {
     list->worst[place] = *item;
 }
 
-static void set_totals(struct ff_moved *out, const struct ff_totals *totals) {
+static void set_totals(struct ff_moved *out, const struct ff__totals *totals) {
     out->faults = totals->faults;
     out->refaults = totals->refaults;
     out->bytes_in = totals->pages_in * FF_PAGE_SIZE;
@@ -114,7 +114,7 @@ static void set_moved(const struct ff_context *context, const struct ff__allocat
     uint32_t first = allocation->first_page;
     struct ff_mask own = ff_mask_of_run(first, first + (uint32_t)allocation->page_count);
     struct ff_mask seen = seen_of(&engine->space, range->first_block);
-    struct ff_totals totals = ff__engine_page_totals(engine, range->first_block, &own);
+    struct ff__totals totals = ff__engine_page_totals(engine, range->first_block, &own);
     seen = ff_mask_and(&seen, &own);
     out->touched = (uint64_t)ff_mask_count(&seen) * FF_PAGE_SIZE;
     set_totals(out, &totals);

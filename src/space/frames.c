@@ -214,13 +214,36 @@ void ff__frames_free_owner(struct ff__frames *frames, uint32_t chunk, uint32_t b
     set_used(frames, chunk, used);
 }
 
+uint32_t ff__frames_chunk(const struct ff__frames *frames, uint32_t frame, uint32_t block) {
+    for (uint32_t leaf = 0; ff__frame_is_split(frame); leaf++)
+        if (*ff__frames_leaf(frames, block, leaf) != 0)
+            frame = *ff__frames_leaf(frames, block, leaf) - 1;
+    return frame / FF_CHUNK_LEAVES;
+}
+
+uint32_t ff__frames_blocks(const struct ff__frames *frames, uint32_t chunk,
+                           uint32_t blocks[FF_CHUNK_LEAVES]) {
+    const uint32_t *owner = frames->owner + (size_t)chunk * FF_CHUNK_LEAVES;
+    uint32_t used = frames->used[chunk], count = 0;
+    for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
+        if (!(used >> leaf & 1))
+            continue;
+        uint32_t known = count; /* only the leaves of a split block may be apart */
+        while (known > 0 && blocks[known - 1] != owner[leaf])
+            known--;
+        if (known == 0)
+            blocks[count++] = owner[leaf];
+    }
+    return count;
+}
+
 /* ---- where a block's pages lie ---- */
 
 uint32_t ff__frames_leaves_under(const struct ff__frames *frames, uint32_t frame, uint32_t block,
                                  const struct ff_mask *pages) {
     const struct ff__places *places = &frames->places[block];
     uint32_t leaves = 0;
-    if (frame != FF_SPLIT_PAGES)
+    if (frame != FF__SPLIT_PAGES)
         return ff__leaves_of(pages);
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         leaves |= 1u << places->slot[page] / FF_LEAF_PAGES;
@@ -232,7 +255,7 @@ struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t fra
                                    uint32_t leaves, const struct ff_mask *of) {
     const struct ff__places *places = &frames->places[block];
     struct ff_mask in = {{0}};
-    if (frame != FF_SPLIT_PAGES) {
+    if (frame != FF__SPLIT_PAGES) {
         in = ff__leaf_pages(leaves, FF_BLOCK_PAGES);
         return ff_mask_and(&in, of);
     }

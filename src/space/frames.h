@@ -20,6 +20,19 @@ struct ff__places {
     uint16_t slot[FF_BLOCK_PAGES]; /* [page] of one that is there or on its way */
 };
 
+/* In place of a frame: the block is split, each of its leaves lies for itself; see
+ * ff__frames.leaf_frame. */
+#define FF__SPLIT (UINT32_MAX - 1)
+
+/* The same of a block in single pages: what it holds are leaves, too, and no other block has a part
+ * of them, but any of its pages can lie in any of them, so that it needs a 16th as many as it has
+ * pages. */
+#define FF__SPLIT_PAGES (UINT32_MAX - 2)
+
+static inline bool ff__frame_is_split(uint32_t frame) {
+    return frame == FF__SPLIT || frame == FF__SPLIT_PAGES;
+}
+
 /* A frame is the index of its first leaf: chunk * 32 + leaf. */
 struct ff__frames {
     uint32_t chunk_count, free_count;
@@ -97,8 +110,17 @@ static inline uint32_t *ff__frames_leaf(const struct ff__frames *frames, uint32_
 /* The frame of a leaf that the block holds; `frame`: the block's, which may be split. */
 static inline uint32_t ff__frames_of_leaf(const struct ff__frames *frames, uint32_t frame,
                                           uint32_t block, uint32_t leaf) {
-    return ff_frame_is_split(frame) ? *ff__frames_leaf(frames, block, leaf) - 1 : frame + leaf;
+    return ff__frame_is_split(frame) ? *ff__frames_leaf(frames, block, leaf) - 1 : frame + leaf;
 }
+
+/* The chunk in which the memory of the block begins, whose frame is not FF_NONE; if it is split,
+ * the chunk of the first leaf that it holds. */
+uint32_t ff__frames_chunk(const struct ff__frames *frames, uint32_t frame, uint32_t block);
+
+/* The blocks that hold leaves of the chunk, in the order of their first leaf there. Returns how
+ * many there are. */
+uint32_t ff__frames_blocks(const struct ff__frames *frames, uint32_t chunk,
+                           uint32_t blocks[FF_CHUNK_LEAVES]);
 
 /* ---- where a block's pages lie; `frame`: the block's, which may be split ---- */
 

@@ -57,10 +57,10 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     space->base = base;
     space->block_limit = (uint32_t)blocks;
     space->tier_count = 1 + devices;
-    space->facts_size = ff_facts_size(space->tier_count);
+    space->facts_size = ff__facts_size(space->tier_count);
     if (by_page || watched) {
         space->page_facts_at = space->facts_size;
-        space->facts_size += sizeof(struct ff_page_facts);
+        space->facts_size += sizeof(struct ff__page_facts);
     }
     space->granule = granule;
     space->whole_leaves = FF_CHUNK_LEAVES;
@@ -228,10 +228,36 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
     return present;
 }
 
+/* ---- what a policy asks ---- */
+
+uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
+                         uint32_t mates[FF_CHUNK_LEAVES]) {
+    bool whole = space->blocks[block].page_count > (FF_CHUNK_LEAVES - 1) * FF_LEAF_PAGES;
+    mates[0] = block;
+    if (whole && ff__space_granule(space, tier, block) == FF_BLOCK_PAGES)
+        return 1;
+    return ff__frames_blocks(&space->frames[tier], ff__space_chunk(space, tier, block), mates);
+}
+
+static uint64_t free_pages(const void *state, uint32_t tier) {
+    return ff__space_free_pages(state, tier);
+}
+
+static uint32_t granule(const void *state, uint32_t tier, uint32_t block) {
+    return ff__space_granule(state, tier, block);
+}
+
+static uint32_t mates_of(const void *state, uint32_t tier, uint32_t block,
+                         uint32_t mates[FF_CHUNK_LEAVES]) {
+    return ff__space_mates(state, tier, block, mates);
+}
+
+const struct ff_memory_hooks ff__space_memory = {free_pages, granule, mates_of};
+
 /* ---- invariants ---- */
 
 static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
-    const struct ff_page_facts *facts = ff__page_facts(space, block);
+    const struct ff__page_facts *facts = ff__page_facts(space, block);
     if (!space->by_page)
         return 0;
     struct ff_mask moving = ff_mask_or(&facts->coming, &facts->leaving);
@@ -286,7 +312,7 @@ static int check_split(const struct ff__space *space, uint32_t tier, uint32_t bl
     const struct ff__frames *frames = &space->frames[tier];
     uint32_t own = ff__frame(space, tier, block);
     uint32_t used = ff__frames_leaves_under(frames, own, block, resident);
-    if (own == FF_SPLIT_PAGES && !has_own_slots(&frames->places[block], resident))
+    if (own == FF__SPLIT_PAGES && !has_own_slots(&frames->places[block], resident))
         return ff__fail(error, -EUCLEAN, "block %u: two pages of tier %u lie in one place", block,
                         tier);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
@@ -317,7 +343,7 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
         if (!ff_mask_empty(&both))
             return ff__fail(error, -EUCLEAN, "block %u: a page is on two devices", block);
         seen = ff_mask_or(&seen, resident);
-        uint32_t frame = ff_facts_frame(facts, tier);
+        uint32_t frame = ff__facts_frame(facts, tier);
         pages[tier] += ff_mask_count(resident);
         if (frame == FF_NONE) {
             if (!ff_mask_empty(resident) && !facts->busy)
@@ -325,9 +351,9 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
             continue;
         }
         /* the leaves of a split block change hands while its job is under way */
-        if (space->by_page || (ff_frame_is_split(frame) && facts->busy))
+        if (space->by_page || (ff__frame_is_split(frame) && facts->busy))
             continue;
-        int status = ff_frame_is_split(frame)
+        int status = ff__frame_is_split(frame)
                          ? check_split(space, tier, block, &leaves[tier], error)
                          : check_run(space, tier, block, &leaves[tier], error);
         if (status)

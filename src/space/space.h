@@ -4,7 +4,7 @@
  * so that an address finds its block by a shift. A window belongs to one range only. All state
  * lies in flat arrays indexed by block id, as large as the address space and paid for as touched:
  * `blocks`, 8 bytes a window, written when a range is made, and all else of a block in one record
- * (struct ff_facts, struct ff_page_facts). Records of free windows are zero.
+ * (struct ff_facts, struct ff__page_facts). Records of free windows are zero.
  *
  * Residency, per page of a block:
  *   a device bit         the page is in that device's memory; at most one device has it
@@ -22,22 +22,37 @@
 
 #include "space/frames.h"
 
+/* The end of a block's record, behind the tiers: only where memory is allocated by the page, or the
+ * backend shows accesses. */
+struct ff__page_facts {
+    struct ff_mask dirty;   /* written to since they came; where accesses are seen */
+    struct ff_mask unused;  /* prefetched, and not accessed since; where accesses are seen */
+    struct ff_mask coming;  /* by page: on their way to a device, */
+    struct ff_mask leaving; /* and away from one */
+};
+
+/* Bytes of a record without that end. */
+static inline size_t ff__facts_size(uint32_t tier_count) {
+    return sizeof(struct ff_facts) + tier_count * sizeof(struct ff_tier_pages);
+}
+
 struct ff__space {
     uint64_t base; /* address of block 0, 2 MiB aligned */
     uint32_t block_limit, tier_count;
-    struct ff_block *blocks;           /* [block]; page_count 0: no block here */
-    struct ff_range *ranges;           /* [range]; block_count 0: unused id */
-    unsigned char *facts;              /* [block] of facts_size bytes: struct ff_facts */
-    size_t facts_size, page_facts_at;  /* as in struct ff_view */
-    uint32_t granule;                  /* as in struct ff_view; the engine may make it 1 by chunk */
-    bool by_page;                      /* likewise */
-    uint32_t whole_leaves;             /* blocks of so many leaves take a whole chunk */
-    uint64_t most;                     /* pages that a device was made with */
-    uint64_t capacity[FF_TIERS_MAX];   /* of these, what may be allocated */
-    uint64_t excess[FF_TIERS_MAX];     /* by page: that are held above it */
-    uint64_t used[FF_TIERS_MAX];       /* pages of all ranges that the tier is a user of */
-    uint64_t free_pages[FF_TIERS_MAX]; /* by page: of memory that no block holds */
-    uint64_t forgotten[FF_TIERS_MAX];  /* by page: that are there and hold no memory */
+    struct ff_block *blocks; /* [block]; page_count 0: no block here */
+    struct ff_range *ranges; /* [range]; block_count 0: unused id */
+    unsigned char *facts;    /* [block] of facts_size bytes: struct ff_facts */
+    size_t facts_size;       /* as in struct ff_view */
+    size_t page_facts_at;    /* where in a record its struct ff__page_facts is; 0: there is none */
+    uint32_t granule;        /* as in struct ff_view; the engine may make it 1 by chunk */
+    bool by_page;            /* likewise */
+    uint32_t whole_leaves;   /* blocks of so many leaves take a whole chunk */
+    uint64_t most;           /* pages that a device was made with */
+    uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
+    uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
+    uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
+    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that no block holds */
+    uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
     struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
@@ -88,12 +103,17 @@ static inline struct ff_facts *ff__facts(const struct ff__space *space, uint32_t
 }
 
 /* By page, or where accesses are seen. */
-static inline struct ff_page_facts *ff__page_facts(const struct ff__space *space, uint32_t block) {
+static inline struct ff__page_facts *ff__page_facts(const struct ff__space *space, uint32_t block) {
     return (void *)(space->facts + block * space->facts_size + space->page_facts_at);
 }
 
+/* facts->memory[tier] is 1 + the frame that the block holds there. FF_NONE: it holds none. */
+static inline uint32_t ff__facts_frame(const struct ff_facts *facts, uint32_t tier) {
+    return facts->memory[tier] - 1;
+}
+
 static inline uint32_t ff__frame(const struct ff__space *space, uint32_t tier, uint32_t block) {
-    return ff_facts_frame(ff__facts(space, block), tier);
+    return ff__facts_frame(ff__facts(space, block), tier);
 }
 
 /* FF_NONE: the block holds no memory there. Split: its leaves are in the tier's frames. */
@@ -105,10 +125,6 @@ static inline void ff__set_frame(struct ff__space *space, uint32_t tier, uint32_
 static inline uint64_t ff__block_address(const struct ff__space *space, uint32_t block) {
     return space->base + ((uint64_t)block << FF_BLOCK_SHIFT) +
            (uint64_t)space->blocks[block].lead * FF_PAGE_SIZE;
-}
-
-static inline uint64_t ff__range_address(const struct ff__space *space, uint32_t range) {
-    return ff__block_address(space, space->ranges[range].first_block);
 }
 
 static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint32_t block) {
@@ -146,6 +162,36 @@ int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t byte
 static inline uint64_t ff__space_excess(const struct ff__space *space, uint32_t tier) {
     return space->by_page ? space->excess[tier]
                           : (uint64_t)ff__frames_excess(&space->frames[tier]) * FF_BLOCK_PAGES;
+}
+
+/* What ff_view_free_pages(), ff_view_granule() and ff_view_mates() return. */
+static inline uint64_t ff__space_free_pages(const struct ff__space *space, uint32_t tier) {
+    if (space->by_page)
+        return space->free_pages[tier];
+    return space->granule == FF_BLOCK_PAGES
+               ? (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES
+               : (uint64_t)space->frames[tier].free_leaves * FF_LEAF_PAGES;
+}
+
+static inline uint32_t ff__space_granule(const struct ff__space *space, uint32_t tier,
+                                         uint32_t block) {
+    uint32_t frame = ff__frame(space, tier, block);
+    if (space->by_page || frame == FF_NONE)
+        return space->granule;
+    return frame == FF__SPLIT ? FF_LEAF_PAGES : frame == FF__SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
+}
+
+uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
+                         uint32_t mates[FF_CHUNK_LEAVES]);
+
+/* The same for the view; the state is a struct ff__space. */
+extern const struct ff_memory_hooks ff__space_memory;
+
+/* By chunk: the chunk in which the block, which holds memory on the tier, lies; see
+ * ff__frames_chunk(). */
+static inline uint32_t ff__space_chunk(const struct ff__space *space, uint32_t tier,
+                                       uint32_t block) {
+    return ff__frames_chunk(&space->frames[tier], ff__frame(space, tier, block), block);
 }
 
 /* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */

@@ -48,9 +48,4 @@ struct ff__trace_block ff__trace_get_block(const uint8_t at[FF__TRACE_BLOCK_HEAD
 uint32_t ff__trace_block_sum(const uint8_t at[FF__TRACE_BLOCK_HEAD], const void *stored,
                              size_t size);
 
-/* As ff_trace_open, of an open file, which the reader then owns, also if it fails. `path` is for
- * messages. */
-int ff__trace_open_fd(int fd, const char *path, struct ff_trace_reader **out,
-                      struct ff_trace_info *info, struct ff_error *error);
-
 #endif

@@ -120,8 +120,10 @@ static void keep_path(struct ff_trace_reader *reader, const char *path) {
     strcpy(reader->path, length > room ? path + (length - room) : path);
 }
 
-int ff__trace_open_fd(int fd, const char *path, struct ff_trace_reader **out,
-                      struct ff_trace_info *info, struct ff_error *error) {
+/* As ff_trace_open, of an open file, which the reader then owns, also if it fails. `path` is for
+ * messages. */
+static int open_fd(int fd, const char *path, struct ff_trace_reader **out,
+                   struct ff_trace_info *info, struct ff_error *error) {
     struct ff_trace_info unwanted;
     struct ff_trace_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
@@ -154,7 +156,7 @@ int ff_trace_open_sized(const char *path, struct ff_trace_reader **out, struct f
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait */
     if (fd < 0)
         return ff__fail(error, -errno, "%s: %s", path, strerror(errno));
-    int status = ff__trace_open_fd(fd, path, out, &read, error);
+    int status = open_fd(fd, path, out, &read, error);
     if (!status && info)
         ff__sized_put(info, size, &read, sizeof read);
     return status;

@@ -2,6 +2,7 @@
 #include "cases.h"
 
 #include "base/random.h"
+#include "policy/nvidia/tree_mask.h"
 
 #include <farfault/mask.h>
 
@@ -193,7 +194,7 @@ static void test_shift_up(void **state) {
             struct twin moved;
             for (uint32_t i = 0; i < PAGES; i++)
                 moved.page[i] = i >= shift && twin.page[i - shift];
-            struct ff_mask result = ff_mask_shift_up(&mask, shift);
+            struct ff_mask result = ff__mask_shift_up(&mask, shift);
             check_same(&result, &moved);
         }
     }

@@ -108,7 +108,7 @@ static inline bool fake_check_move(struct fake *fake, const struct ff__move *mov
         fake_blame(fake, "block %u: held pages that do not move", block);
     if (!ff_mask_within(&move->left, &move->pages))
         fake_blame(fake, "block %u: pages are left that do not move", block);
-    if (!ff_frame_is_split(place->frame) &&
+    if (!ff__frame_is_split(place->frame) &&
         (place->frame == FF_NONE ||
          place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count)) {
         fake_blame(fake, "block %u: frame %u is outside of tier %u", block, place->frame,
@@ -145,7 +145,7 @@ static inline void fake_occupy_leaf(struct fake *fake, const struct ff__move *mo
         fake_blame(fake, "block %u gets leaf %u of tier %u, where block %u still is", move->block,
                    frame, move->to.tier, *owner);
     *owner = move->block;
-    bool is_split = ff_frame_is_split(move->to.frame);
+    bool is_split = ff__frame_is_split(move->to.frame);
     if (is_split && *known != 0 && *known != frame + 1)
         fake_blame(fake, "block %u: its leaf %u has moved to %u", move->block, leaf, frame);
     if (is_split)
@@ -173,7 +173,7 @@ static inline void fake_place(struct fake *fake, const struct ff__move *move,
         ff_mask_set(&taken, b->slot[tier][page]);
     }
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        uint16_t slot = move->to.frame == FF_SPLIT ? (uint16_t)page : places->slot[page];
+        uint16_t slot = move->to.frame == FF__SPLIT ? (uint16_t)page : places->slot[page];
         if (ff_mask_test(&taken, slot))
             fake_blame(fake, "block %u: page %u comes to where another one is", move->block, page);
         ff_mask_set(&taken, slot);
@@ -186,7 +186,7 @@ static inline void fake_occupy(struct fake *fake, const struct ff__move *move,
                                const struct ff_mask *pages) {
     struct fake_block *b = &fake->blocks[move->block];
     struct ff_mask all = ff__block_pages(fake->space, move->block);
-    bool is_split = ff_frame_is_split(move->to.frame);
+    bool is_split = ff__frame_is_split(move->to.frame);
     if (is_split)
         fake_place(fake, move, pages);
     uint32_t leaves =
@@ -295,7 +295,7 @@ static inline void fake_out(struct fake *fake, struct ff__move *move, const stru
         return;
     struct fake_block *b = &fake->blocks[move->block];
     bool is_whole = ff_mask_equal(&b->on[tier], &move->left);
-    bool may_part = is_whole || ff_frame_is_split(move->from.frame);
+    bool may_part = is_whole || ff__frame_is_split(move->from.frame);
     if (move->whole != is_whole || !may_part)
         fake_blame(fake, "block %u: not all of it leaves tier %u", move->block, tier);
     if (b->frame[tier] != move->from.frame)

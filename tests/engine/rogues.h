@@ -72,7 +72,6 @@ static void greedy_on_fault(void *state, const struct ff_view *view,
     (void)group;
     memset(&advice->prefetch, 0xff, sizeof advice->prefetch);
     memset(&advice->remote, 0xff, sizeof advice->remote);
-    advice->remote_tier = 77;
     advice->granule = rogue_granule(rogue);
     for (int i = 0; i < FF_MASK_WORDS; i++)
         advice->throttle.word[i] = ff__random_next(&rogue->random);
@@ -86,14 +85,13 @@ static void greedy_on_fault(void *state, const struct ff_view *view,
 static void greedy_plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
     struct rogue *rogue = state;
     struct ff_advice advice = {.launch = 12345};
+    (void)view;
     memset(&advice.pages, 0xff, sizeof advice.pages);
-    list->cancel_below = ff__random_below(&rogue->random, 5);
     do {
         advice.action = (enum ff_action)ff__random_below(&rogue->random, FF_ACTIONS + 2);
         advice.block = rogue_block(rogue);
-        advice.generation = ff__random_below(&rogue->random, 4);
         advice.granule = rogue_granule(rogue);
-        advice.until_ns = view->now_ns + ff__random_below(&rogue->random, 1000000);
+        advice.ceases = ff__random_below(&rogue->random, 2);
         advice.tier = ff__random_below(&rogue->random, FF_TIERS_MAX + 2);
     } while (ff_advice_add(list, &advice));
     ROGUE_EXPECT(list->count == list->capacity, "the list took too much");

@@ -61,102 +61,6 @@ static void test_evict(void **state) {
     close_engine();
 }
 
-/* The device is full of `first` and `first` + 1; which leaves for a fault on `first` + 2? */
-static uint32_t victim_of_fault(uint32_t first) {
-    assert_int_equal(fault(first + 2, 0, 1, &job), FF__JOB_RUN);
-    assert_int_equal(job.out_count, 1);
-    uint32_t victim = job.out[0].block;
-    carry_out(&job);
-    return victim;
-}
-
-static uint32_t fill_device(const char *system) {
-    open_engine(system, 2);
-    uint32_t first = add_range(4 * FF_BLOCK_PAGES);
-    bring(first, 0, FF_BLOCK_PAGES);
-    bring(first + 1, 0, FF_BLOCK_PAGES);
-    return first;
-}
-
-static void test_keep(void **state) {
-    (void)state;
-    uint32_t first = fill_device("demand");
-    struct ff_advice keep = advice_for(FF_KEEP, first);
-    keep.until_ns = 1001; /* the fault comes at 1000 */
-    assert_int_equal(advise(&keep), FF__JOB_NONE);
-    assert_int_equal(victim_of_fault(first), first + 1);
-    close_engine();
-    first = fill_device("demand");
-    keep.until_ns = 1000; /* has passed */
-    assert_int_equal(advise(&keep), FF__JOB_NONE);
-    assert_int_equal(victim_of_fault(first), first);
-    close_engine();
-}
-
-/* What is kept leaves if nothing else can: a fault never waits for advice. */
-static void test_all_are_kept(void **state) {
-    (void)state;
-    uint32_t first = fill_device("demand");
-    for (uint32_t i = 0; i < 2; i++) {
-        struct ff_advice keep = advice_for(FF_KEEP, first + i);
-        keep.until_ns = UINT64_MAX;
-        assert_int_equal(advise(&keep), FF__JOB_NONE);
-    }
-    assert_in_range(victim_of_fault(first), first, first + 1);
-    struct ff_advice ahead = advice_for(FF_BRING, first + 3);
-    struct ff_advice keep = advice_for(FF_KEEP, first + 2);
-    keep.until_ns = UINT64_MAX;
-    assert_int_equal(advise(&keep), FF__JOB_NONE);
-    expect_drop(&ahead, FF_DROP_NO_ROOM); /* a prefetch does wait */
-    close_engine();
-}
-
-/* It is forgotten with the range. */
-static void test_freed_block_is_not_kept(void **state) {
-    (void)state;
-    open_engine("demand", 2);
-    uint32_t block = add_range(FF_BLOCK_PAGES);
-    struct ff_advice keep = advice_for(FF_KEEP, block);
-    keep.until_ns = UINT64_MAX;
-    assert_int_equal(advise(&keep), FF__JOB_NONE);
-    ff__engine_range_remove(&engine, engine.space.blocks[block].range);
-    assert_int_equal(add_range(3 * FF_BLOCK_PAGES), block);
-    bring(block, 0, FF_BLOCK_PAGES);
-    bring(block + 1, 0, FF_BLOCK_PAGES);
-    assert_int_equal(victim_of_fault(block), block);
-    close_engine();
-}
-
-static void test_pass(void **state) {
-    (void)state;
-    uint32_t first = fill_device("demand");
-    struct ff_advice pass = advice_for(FF_PASS, first + 1); /* lrm would name the other one */
-    assert_int_equal(advise(&pass), FF__JOB_NONE);
-    assert_int_equal(advise(&pass), FF__JOB_NONE);
-    assert_int_equal(victim_of_fault(first), first + 1);
-    assert_int_equal(fault(first + 3, 0, 1, &job), FF__JOB_RUN); /* once only */
-    assert_int_equal(job.out[0].block, first);
-    carry_out(&job);
-    close_engine();
-}
-
-static void test_too_many_pass(void **state) {
-    (void)state;
-    open_engine("demand", 2);
-    uint32_t first = add_range((FF__PASSING_MAX + 1) * (uint64_t)FF_BLOCK_PAGES);
-    for (uint32_t i = 0; i < FF__PASSING_MAX; i++) {
-        struct ff_advice pass = advice_for(FF_PASS, first + i);
-        assert_int_equal(advise(&pass), FF__JOB_NONE);
-    }
-    struct ff_advice pass = advice_for(FF_PASS, first + FF__PASSING_MAX);
-    expect_drop(&pass, FF_DROP_NO_ROOM);
-    bring(first, 0, 1);
-    bring(first + 1, 0, 1);
-    assert_int_equal(victim_of_fault(first), first);
-    assert_int_equal(advise(&pass), FF__JOB_NONE); /* it has left already, and makes room */
-    close_engine();
-}
-
 static void test_use_remote(void **state) {
     (void)state;
     open_engine("demand", 2);
@@ -213,8 +117,7 @@ static void test_sample(void **state) {
     ff__engine_set_sampler(&engine, &sampler);
     add_range(100);
     uint32_t block = add_range(FF_BLOCK_PAGES);
-    struct ff_advice sample = {
-        .action = FF_SAMPLE, .block = block, .tier = 1, .launch = FF_NONE, .until_ns = 1};
+    struct ff_advice sample = {.action = FF_SAMPLE, .block = block, .tier = 1, .launch = FF_NONE};
     expect_drop(&sample, FF_DROP_INVALID); /* no kernel runs */
     assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
@@ -225,7 +128,7 @@ static void test_sample(void **state) {
     assert_int_equal(sampled.tier, 1);
     assert_int_equal(sampled.launch, ff__running_latest(&engine.running[1]));
     assert_true(sampled.wanted);
-    sample.until_ns = 0;
+    sample.ceases = true;
     sample.launch = ff__running_latest(&engine.running[1]);
     assert_int_equal(advise(&sample), FF__JOB_NONE);
     assert_false(sampled.wanted);
@@ -240,9 +143,9 @@ static void test_sample(void **state) {
 
 /* ---- policies ---- */
 
-/* Advises and cancels at launches; is shown batches; knows ranges. */
+/* Advises at launches; is shown batches; knows ranges. */
 static struct {
-    uint32_t cancel_below, block;
+    uint32_t block;
     uint32_t batches, groups, last_tier;
     uint32_t added, freed, operands;
     uint64_t allocated; /* as the view says when a range is added */
@@ -256,7 +159,6 @@ static void script_launch(void *state, const struct ff_view *view,
     script.writes = event->operand_count > 0 && event->operands[0].writes;
     if (event->begins)
         ff_advise_block(advice, view, FF_BRING, script.block, event->tier);
-    advice->cancel_below = script.cancel_below;
 }
 
 static void script_batch(void *state, const struct ff_view *view,
@@ -297,28 +199,6 @@ static void open_scripted(void) {
     known = true;
     memset(&script, 0, sizeof script);
     open_engine("demand:prefetch=scripted", 4);
-}
-
-static void test_cancel(void **state) {
-    (void)state;
-    open_scripted();
-    uint32_t block = add_range(FF_BLOCK_PAGES);
-    struct ff_advice first = advice_for(FF_BRING, block), second = first;
-    first.generation = 1;
-    second.generation = 2;
-    script.cancel_below = 2;
-    script.block = FF_NONE;
-    assert_int_equal(tell_launch(&engine, 1, 1, 7, true), 0);
-    expect_drop(&first, FF_DROP_CANCELLED);
-    first.generation = 0; /* cannot be */
-    assert_int_equal(advise(&first), FF__JOB_RUN);
-    carry_out(&job);
-    expect_drop(&second, FF_DROP_PRESENT);
-    script.cancel_below = 1; /* what is cancelled stays so */
-    assert_int_equal(tell_launch(&engine, 2, 1, 7, true), 0);
-    first.generation = 1;
-    expect_drop(&first, FF_DROP_CANCELLED);
-    close_engine();
 }
 
 static void test_launch_advice_and_operands(void **state) {
@@ -369,22 +249,21 @@ static void test_range_hooks(void **state) {
     close_engine();
 }
 
-/* ---- rewards ---- */
+/* ---- totals ---- */
 
 static void test_totals(void **state) {
     (void)state;
     open_engine("nvidia-1", 4);
     uint32_t block = add_range(FF_BLOCK_PAGES), range = engine.space.blocks[block].range;
     assert_int_equal(tell_launch(&engine, 1, 1, 9, true), 0);
-    uint32_t launch = ff__running_latest(&engine.running[1]);
     bring(block, 7, 9); /* begins at 1000, ends at 2000; the block comes along */
-    const struct ff_totals *of_range = &engine.view.range_totals[range];
-    const struct ff_totals *of_launch = &engine.view.launch_totals[ff_launch_slot(launch)];
+    const struct ff__totals *of_range = &engine.range_totals[range];
+    const struct ff__totals *of_kernel = &engine.kernel_totals[0];
     assert_int_equal(of_range->faults, 2);
     assert_int_equal(of_range->prefetched, 510);
     assert_int_equal(of_range->pages_in, 0); /* populated */
     assert_int_equal(of_range->stall_ns, 1000);
-    assert_memory_equal(of_launch, of_range, sizeof *of_range);
+    assert_memory_equal(of_kernel, of_range, sizeof *of_range);
     struct ff_advice evict = advice_for(FF_EVICT, block);
     assert_int_equal(advise(&evict), FF__JOB_RUN);
     carry_out(&job);
@@ -425,22 +304,11 @@ static void test_costs(void **state) {
 int main(void) {
     rogues_register();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bring),
-        cmocka_unit_test(test_evict),
-        cmocka_unit_test(test_keep),
-        cmocka_unit_test(test_all_are_kept),
-        cmocka_unit_test(test_freed_block_is_not_kept),
-        cmocka_unit_test(test_pass),
-        cmocka_unit_test(test_too_many_pass),
-        cmocka_unit_test(test_use_remote),
-        cmocka_unit_test(test_unsupported),
-        cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_launch_advice_and_operands),
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_range_hooks),
-        cmocka_unit_test(test_totals),
-        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_bring),      cmocka_unit_test(test_evict),
+        cmocka_unit_test(test_use_remote), cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_sample),     cmocka_unit_test(test_launch_advice_and_operands),
+        cmocka_unit_test(test_batch),      cmocka_unit_test(test_range_hooks),
+        cmocka_unit_test(test_totals),     cmocka_unit_test(test_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void ask(uint32_t block, bool wanted) {
                                      .block = block,
                                      .tier = 1,
                                      .launch = ff__running_latest(&engine.running[1]),
-                                     .until_ns = wanted};
+                                     .ceases = !wanted};
     ff__engine_sample(&engine, &advice);
 }
 

@@ -190,10 +190,10 @@ static void deactivate(void) {
     ff__engine_set_inactive(&engine, any_block(), &pages, ff__random_below(&dice, 2));
 }
 
-static void change_lending(void) {
+static void change_memory(void) {
     uint32_t tier = 1 + ff__random_below(&dice, DEVICES);
-    assert_int_equal(ff__engine_set_lend(&engine, tier, ff__random_below(&dice, 5) * BLOCK_BYTES),
-                     0);
+    uint64_t chunks = CHUNKS - ff__random_below(&dice, 2);
+    assert_int_equal(ff__engine_set_memory(&engine, tier, chunks * BLOCK_BYTES), 0);
 }
 
 /* ---- what must hold ---- */
@@ -234,7 +234,7 @@ static void live(uint32_t granule, uint64_t seed, uint32_t steps) {
         else if (choice < 85)
             preevict();
         else if (choice < 86)
-            change_lending();
+            change_memory();
         else if (choice < 90)
             deactivate();
         else if (flight_count > 0)
@@ -279,7 +279,7 @@ static void test_reclaim(void **state) {
     ff_mask_clear(&ff__page_facts(&engine.space, 1)->dirty);
     ff__engine_finish(&engine, ++now_ns, job);
     assert_int_equal(engine.view.lending[2].removable, writing);
-    assert_int_equal(ff__engine_set_lend(&engine, 2, BLOCK_BYTES), 0);
+    assert_int_equal(ff__engine_set_memory(&engine, 2, BLOCK_BYTES), 0);
     assert_int_equal(ff__engine_preevict(&engine, ++now_ns, 2, job), FF__JOB_RUN);
     assert_int_equal(job->out_count, 1);
     assert_int_equal(job->out[0].block, 1); /* the one that needs no copy, not the oldest */
@@ -295,7 +295,6 @@ static void test_reclaim(void **state) {
     for (uint32_t i = 0; i < job->out_count; i++)
         fetched = fetched || (job->out[i].from.tier == 2 && job->out[i].to.tier == 1);
     assert_true(fetched);
-    assert_int_equal(ff__engine_set_lend(&engine, 9, BLOCK_BYTES), -ENOTSUP);
     ff__engine_finish(&engine, ++now_ns, job);
     ff__engine_fini(&engine);
 }

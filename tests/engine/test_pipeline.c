@@ -218,16 +218,13 @@ static void test_observer_learns_what_stayed(void **state) {
 /* ---- moves that are aborted ---- */
 
 /* Has a prefetch of block 1 wait for block 0 to leave. */
-static void start_slow_prefetch(uint32_t generation) {
+static void start_slow_prefetch(void) {
     live_open(&live, &(struct live_shape){
                          .system = "demand", .devices = 1, .chunks = 1, .slow_us = 200000});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
-    struct ff_advice advice = {.block = 1,
-                               .tier = 1,
-                               .launch = FF_NONE,
-                               .generation = generation,
-                               .pages = ff_mask_of_run(0, 10)};
+    struct ff_advice advice = {
+        .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};
     ff__lock_acquire(&live.pipeline.lock);
     ff__pipeline_wait_idle(&live.pipeline, 0); /* the touch's job may still be ending */
     ff__lock_release(&live.pipeline.lock);
@@ -235,53 +232,10 @@ static void start_slow_prefetch(uint32_t generation) {
     live_await_work(&live, 0);
 }
 
-static void cancel_below(uint32_t generation) {
-    ff__lock_acquire(&live.pipeline.lock);
-    live.engine.cancel_below = generation;
-    ff__pipeline_abort(&live.pipeline, false);
-    ff__lock_release(&live.pipeline.lock);
-}
-
-/* What advice has started ends with the advice: what is under way then is done as a whole, or not at all. */
-static void test_cancelled_advice_is_aborted(void **state) {
-    (void)state;
-    struct ff_mask some = ff_mask_of_run(0, 10);
-    start_slow_prefetch(7);
-    cancel_below(8);
-    assert_false(live_come(&live, 1, &some, 600000000));
-    assert_int_equal(live.aborts, 1);
-    assert_int_equal(live.engine.space.stats.prefetched, 0);
-    assert_int_equal(live_touch(&live, 1, 5, true), TOUCHED);
-    live_close(&live);
-}
-
-/* Whether so many pages came ahead of need. They may have left again, as the device keeps a reserve. */
-static bool await_prefetched(uint64_t pages, uint64_t ns) {
-    uint64_t end = ff__clock_ns() + ns, prefetched = 0;
-    for (; prefetched < pages && ff__clock_ns() < end; usleep(500)) {
-        ff__lock_acquire(&live.pipeline.lock);
-        prefetched = live.engine.space.stats.prefetched;
-        ff__lock_release(&live.pipeline.lock);
-    }
-    return prefetched == pages;
-}
-
-static void test_other_advice_is_not_aborted(void **state) {
-    (void)state;
-    static const uint32_t generations[] = {0, 8, 9};
-    for (int i = 0; i < 3; i++) {
-        start_slow_prefetch(generations[i]);
-        cancel_below(8);
-        assert_true(await_prefetched(10, UINT64_C(20000000000)));
-        assert_int_equal(live.aborts, 0);
-        live_close(&live);
-    }
-}
-
 /* Who stops does not wait for what nobody waits for. */
 static void test_stop_aborts_prefetches(void **state) {
     (void)state;
-    start_slow_prefetch(0);
+    start_slow_prefetch();
     live_let_go(&live);
     ff__pipeline_stop(&live.pipeline);
     assert_int_equal(live.aborts, 1);
@@ -610,8 +564,6 @@ int main(void) {
         cmocka_unit_test(test_failed_prefetch_is_completed),
         cmocka_unit_test(test_fault_without_room_counts_once),
         cmocka_unit_test(test_observer_learns_what_stayed),
-        cmocka_unit_test(test_cancelled_advice_is_aborted),
-        cmocka_unit_test(test_other_advice_is_not_aborted),
         cmocka_unit_test(test_stop_aborts_prefetches),
         cmocka_unit_test(test_ranges_come_and_go),
         cmocka_unit_test(test_writes_past_the_device),

@@ -67,7 +67,6 @@ static void test_blocks_share_chunks(void **state) {
     assert_int_equal(leaves_used(), 42);
     assert_int_equal(leaves_of(block), 3);
     assert_int_equal(ff_view_free_pages(&engine.view, 1), (64 - 42) * FF_LEAF_PAGES);
-    assert_int_equal(ff_view_free(&engine.view, 1), 0);
     assert_int_equal(ff_view_granule(&engine.view, 1, block), FF_LEAF_PAGES);
     close_engine();
 }
@@ -80,12 +79,12 @@ static void test_chunks_of_split_blocks(void **state) {
     bring_leaves(block, 3, 4);
     bring_leaves(block + 1, 0, 2);
     bring_leaves(block, 7, 8); /* behind those of the other */
-    uint32_t chunk = ff_view_chunk(&engine.view, 1, block);
-    assert_int_equal(ff_view_chunk(&engine.view, 1, block + 1), chunk);
-    assert_int_equal(ff_view_chunk_blocks(&engine.view, 1, chunk, owners), 2);
+    uint32_t chunk = ff__space_chunk(&engine.space, 1, block);
+    assert_int_equal(ff__space_chunk(&engine.space, 1, block + 1), chunk);
+    assert_int_equal(ff__frames_blocks(&engine.space.frames[1], chunk, owners), 2);
     assert_true(owners[0] == block && owners[1] == block + 1);
-    assert_int_equal(ff_view_chunk_mates(&engine.view, 1, block + 1, owners), 2);
-    assert_int_equal(ff_view_chunk_blocks(&engine.view, 1, 1 - chunk, owners), 0);
+    assert_int_equal(ff_view_mates(&engine.view, 1, block + 1, owners), 2);
+    assert_int_equal(ff__frames_blocks(&engine.space.frames[1], 1 - chunk, owners), 0);
     close_engine();
 }
 

@@ -104,12 +104,13 @@ static inline void log_job(struct world *world, int status, const struct ff__job
     seen[SEEN_SHARED_CHUNK] += job->out_count > 1;
     seen[SEEN_TRIMMED] += job->took_chunk;
     seen[SEEN_THROTTLED_PART] += !ff_mask_empty(&job->throttled);
-    bool is_split = job->has_in && ff_frame_is_split(job->in.to.frame);
-    seen[SEEN_PAGES_IN] += job->has_in && job->in.to.frame == FF_SPLIT_PAGES;
+    bool is_split = job->has_in && ff__frame_is_split(job->in.to.frame);
+    seen[SEEN_PAGES_IN] += job->has_in && job->in.to.frame == FF__SPLIT_PAGES;
     seen[SEEN_SPLIT_IN] += is_split;
     for (uint32_t i = 0; i < job->out_count; i++) {
-        bool split_out = ff_frame_is_split(job->out[i].from.frame);
-        seen[SEEN_PAGES_PART_OUT] += job->out[i].from.frame == FF_SPLIT_PAGES && !job->out[i].whole;
+        bool split_out = ff__frame_is_split(job->out[i].from.frame);
+        seen[SEEN_PAGES_PART_OUT] +=
+            job->out[i].from.frame == FF__SPLIT_PAGES && !job->out[i].whole;
         seen[SEEN_SPLIT_PART_OUT] += split_out && !job->out[i].whole;
         seen[SEEN_SPLIT_TO_RUN] += split_out && job->took_chunk;
         seen[SEEN_RUN_TO_SPLIT] += !split_out && is_split;

@@ -246,7 +246,7 @@ static void event(struct bench *bench, enum ff_event_kind kind, uint32_t id) {
 
 static void launch(struct bench *bench, uint32_t id, uint64_t reacting_ns, uint64_t ahead_ns) {
     struct ff_advice items[8];
-    struct ff_advice_list list = {items, 0, 8, 0};
+    struct ff_advice_list list = {items, 0, 8};
     struct ff_launch_event begin = {.launch = id, .tier = TIER, .begins = true},
                            end = {.launch = id, .tier = TIER};
     event(bench, FF_EVENT_LAUNCH, id);
@@ -316,7 +316,7 @@ static void remote_open(struct bench *bench, bool may_be_remote) {
     const struct ff_launch_event begin = {
         .launch = 1, .tier = TIER, .begins = true, .operands = &operand, .operand_count = 1};
     struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_advice_list list = {items, 0, 4};
     bench_open(bench, &prefetch->base, FF_NONE);
     bench->fake.view.links = remote;
     bench->fake.view.fault_ns = 1000000;
@@ -333,7 +333,7 @@ static void remote_open(struct bench *bench, bool may_be_remote) {
 /* A fault in the first block of a pair: whether the second one is advised. */
 static bool brings_pair(struct bench *bench, uint32_t block) {
     struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_advice_list list = {items, 0, 4};
     struct ff_fault_group group = {.block = block, .tier = TIER, .launch = FF_NONE};
     ff_mask_set(&group.faulted, 0);
     prefetch->on_batch(bench->instance.state, &bench->fake.view, &group, 1, &list);
@@ -353,7 +353,7 @@ static bool is_remote(struct bench *bench, uint32_t block) {
 /* False: it should stay where it is. */
 static bool is_brought(struct bench *bench, uint32_t block, uint32_t accesses) {
     struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_advice_list list = {items, 0, 4};
     const struct ff_access access = {
         .block = block, .tier = TIER, .flags = FF_ACCESS_REMOTE, .more = accesses - 1};
     const struct ff_access_batch batch = {.items = &access, .count = 1};

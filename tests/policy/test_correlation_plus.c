@@ -506,20 +506,10 @@ static void test_shared_chunks(void **state) {
     const struct ff_evict_policy *const both[] = {&ff__evict_predicted_plus, &ff__evict_farthest};
     for (int i = 0; i < 2; i++) {
         const struct ff_evict_policy *evict = both[i];
-        uint32_t used[BLOCKS], owner[BLOCKS * FF_CHUNK_LEAVES];
         open_evictor(evict);
-        for (uint32_t block = 0; block < BLOCKS; block++) {
-            fake_set_frame(&fake, 1, block, block * FF_CHUNK_LEAVES);
-            owner[block * FF_CHUNK_LEAVES] = block;
-            used[block] = 1;
-        }
-        fake.view.chunk_used[1] = used;
-        fake.view.leaf_owner[1] = owner;
-        /* the first to leave has the second leaf of the chunk of 3, which the running kernel uses */
-        fake.blocks[40].page_count = fake.blocks[3].page_count = FF_LEAF_PAGES;
-        fake_set_frame(&fake, 1, 40, 3 * FF_CHUNK_LEAVES + 1);
-        owner[3 * FF_CHUNK_LEAVES + 1] = 40;
-        used[3] = 3;
+        /* the first to leave lies in the chunk of 3, which the running kernel uses */
+        fake.mate[40] = 3 + 1;
+        fake.mate[3] = 40 + 1;
         assert_int_equal(first_victim(evict, FF_EVICT_FOR_FAULT, 60), 41);
         assert_int_equal(first_victim(evict, FF_EVICT_FOR_PREFETCH, 21), 41);
         leave(evict, 41);

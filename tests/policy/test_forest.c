@@ -92,7 +92,7 @@ static void expect_sampling(const struct bench *bench, uint32_t index, uint32_t 
     assert_int_equal(advice->block, 0);
     assert_int_equal(advice->tier, 1);
     assert_int_equal(advice->launch, launch_id);
-    assert_int_equal(advice->until_ns > 0, wanted);
+    assert_int_equal(advice->ceases, !wanted);
 }
 
 /* Armed with a launch, ceased when a class is found; the next launch starts anew. */

@@ -141,13 +141,13 @@ static void test_pieces(void **state) {
     show_line(&bench, 0);
     arrive_all(&bench, 0);
     expect(&bench, 2);
-    fake_set_frame(&bench.fake, 1, EACH - 1, FF_SPLIT_PAGES);
+    fake_set_frame(&bench.fake, 1, EACH - 1, FF__SPLIT_PAGES);
     expect(&bench, 2);
     for (uint32_t i = 0; i < EACH; i++)
-        fake_set_frame(&bench.fake, 1, i, FF_SPLIT_PAGES);
+        fake_set_frame(&bench.fake, 1, i, FF__SPLIT_PAGES);
     expect(&bench, 0);
     arrive(&bench, 0);
-    fake_set_frame(&bench.fake, 1, 0, FF_SPLIT_PAGES);
+    fake_set_frame(&bench.fake, 1, 0, FF__SPLIT_PAGES);
     expect(&bench, 1);
     close_bench(&bench);
 }

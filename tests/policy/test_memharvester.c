@@ -16,7 +16,6 @@
 struct bench {
     struct fake fake;
     struct instance instance;
-    uint32_t free_chunks[FF_TIERS_MAX];
     struct ff_lending lending[FF_TIERS_MAX];
     uint64_t now;
 };
@@ -27,8 +26,7 @@ static void bench_open(struct bench *bench, const struct ff_policy *policy) {
     bench->fake.view.granule = FF_BLOCK_PAGES;
     bench->fake.view.lending = bench->lending;
     for (uint32_t tier = 1; tier < TIERS; tier++) {
-        bench->free_chunks[tier] = CAPACITY;
-        bench->fake.view.free_chunks[tier] = &bench->free_chunks[tier];
+        bench->fake.free_pages[tier] = CAPACITY * FF_BLOCK_PAGES;
         bench->lending[tier].limit = CAPACITY * FF_BLOCK_PAGES;
         bench->fake.view.capacity[tier] = CAPACITY * FF_BLOCK_PAGES;
     }
@@ -64,16 +62,16 @@ static void test_in_turn(void **state) {
     PLACE(&bench, 3, 4, 2, FF_TIER_HOST);
     PLACE(&bench, 4, 2, 3, FF_TIER_HOST);
     PLACE(&bench, 2, 3, 4, FF_TIER_HOST);
-    bench.free_chunks[3] = 50; /* it keeps so many, */
+    bench.fake.free_pages[3] = 50 * FF_BLOCK_PAGES; /* it keeps so many, */
     PLACE(&bench, 4, 2, FF_TIER_HOST);
     bench.lending[3].removable = FF_BLOCK_PAGES; /* but has guests that can go at once */
     PLACE(&bench, 2, 3, 4, FF_TIER_HOST);
     bench.fake.view.capacity[4] = 100 * FF_BLOCK_PAGES;
-    bench.free_chunks[4] = 26; /* a small device keeps a quarter */
+    bench.fake.free_pages[4] = 26 * FF_BLOCK_PAGES; /* a small device keeps a quarter */
     PLACE(&bench, 3, 4, 2, FF_TIER_HOST);
-    bench.free_chunks[4] = 25;
+    bench.fake.free_pages[4] = 25 * FF_BLOCK_PAGES;
     PLACE(&bench, 2, 3, FF_TIER_HOST);
-    bench.free_chunks[4] = CAPACITY;
+    bench.fake.free_pages[4] = CAPACITY * FF_BLOCK_PAGES;
     bench.lending[2].limit = 0;
     PLACE(&bench, 3, 4, FF_TIER_HOST);
     bench.fake.blocks[3].page_count = 5; /* would take a whole chunk */
@@ -122,7 +120,7 @@ static void test_directions(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "path", 1);
     instance_set(&bench.instance, "parallel", 0);
@@ -149,7 +147,7 @@ static void test_paths(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "parallel", 0);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
@@ -173,7 +171,7 @@ static void test_parallel(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "path", 0);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
@@ -193,7 +191,7 @@ static void test_copies(void **state) {
     (void)state;
     struct bench bench;
     struct ff_advice items[64];
-    struct ff_advice_list advice = {items, 0, 64, 0};
+    struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
     for (uint32_t block = 5; block < 7; block++) {

@@ -93,7 +93,6 @@ static void fault(struct bench *bench, uint32_t block) {
         return;
     }
     assert_int_equal(ff_mask_count(&advice.remote), bench->fake.blocks[block].page_count);
-    assert_int_equal(advice.remote_tier, FF_TIER_HOST);
     there(bench, block)->remote = advice.remote;
     bench->mappings++;
 }
@@ -103,7 +102,7 @@ static void use_page_remotely(struct bench *bench, uint32_t block, uint16_t page
         .block = block, .page = page, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
     const struct ff_access_batch batch = {.items = &access, .count = 1};
     struct ff_advice items[4];
-    struct ff_advice_list list = {items, 0, 4, 0};
+    struct ff_advice_list list = {items, 0, 4};
     policy->base.accesses->on_access(bench->instance.state, &bench->fake.view, &batch, &list);
     bench->accesses++;
     if (list.count == 0)

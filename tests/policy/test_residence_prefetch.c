@@ -20,7 +20,6 @@ static const struct ff_prefetch_policy *const policy = &ff__prefetch_residence;
 struct bench {
     struct fake fake;
     struct ff_link_cost links[4];
-    uint32_t free_chunks;
     struct recording recording;
     struct instance instance;
     struct ff_advice items[4 * BLOCKS];
@@ -44,14 +43,13 @@ static void bench_open(struct bench *bench, uint64_t access_ps, bool remote) {
     view->fault_ns = 9000;
     view->granule = FF_BLOCK_PAGES;
     view->capacity[TIER] = FF_BLOCK_PAGES;
-    bench->free_chunks = 1;
-    view->free_chunks[TIER] = &bench->free_chunks;
+    bench->fake.free_pages[TIER] = FF_BLOCK_PAGES;
     record(&bench->recording);
     instance_init(&bench->instance, &policy->base);
     bench->instance.future = record_end(&bench->recording);
     instance_set(&bench->instance, "remote", remote);
     instance_open(&bench->instance, view, FF_NONE);
-    bench->list = (struct ff_advice_list){bench->items, 0, 4 * BLOCKS, 0};
+    bench->list = (struct ff_advice_list){bench->items, 0, 4 * BLOCKS};
 }
 
 static void bench_close(struct bench *bench) {

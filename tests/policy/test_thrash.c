@@ -763,7 +763,6 @@ static void test_policy_maps_remotely(void **state) {
     bench.fake.view.now_ns = NAP_END(end);
     advice = bench_fault(&bench, 2, "3");
     check_mask(&advice.remote, "3");
-    assert_int_equal(advice.remote_tier, FF_TIER_HOST);
     check_mask(&advice.prefetch, "");
     bench_arrive(&bench, 0, "3");
     advice = bench_fault(&bench, 2, "3 100");

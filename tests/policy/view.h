@@ -3,7 +3,9 @@
 #ifndef TESTS_POLICY_VIEW_H
 #define TESTS_POLICY_VIEW_H
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
+
+#include "space/space.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -15,6 +17,9 @@ struct fake {
     struct ff_block *blocks;
     struct ff_range range;
     unsigned char *facts;
+    uint64_t free_pages[FF_TIERS_MAX]; /* for the test to write */
+    /* [block] who lies in its chunk besides, 1 + block; 0: nobody */
+    uint32_t *mate;
 };
 
 static inline void *fake_zeroed(size_t size) {
@@ -41,14 +46,38 @@ static inline void fake_set_frame(const struct fake *fake, uint32_t tier, uint32
     fake_facts(fake, block)->memory[tier] = frame + 1;
 }
 
+static inline uint64_t fake_free_pages(const void *state, uint32_t tier) {
+    return ((const struct fake *)state)->free_pages[tier];
+}
+
+static inline uint32_t fake_granule(const void *state, uint32_t tier, uint32_t block) {
+    const struct fake *fake = state;
+    uint32_t frame = ff__facts_frame(fake_facts(fake, block), tier);
+    if (frame == FF_NONE)
+        return fake->view.granule;
+    return frame == FF__SPLIT ? FF_LEAF_PAGES : frame == FF__SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
+}
+
+static inline uint32_t fake_mates(const void *state, uint32_t tier, uint32_t block,
+                                  uint32_t mates[FF_CHUNK_LEAVES]) {
+    const struct fake *fake = state;
+    (void)tier;
+    mates[0] = block;
+    mates[1] = fake->mate[block] - 1;
+    return fake->mate[block] == 0 ? 1 : 2;
+}
+
 /* Blocks of 512 pages, resident nowhere, without memory. The costs of links are not known. */
 static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
     static const struct ff_link_cost unknown[FF_TIERS_MAX * FF_TIERS_MAX];
+    static const struct ff_memory_hooks hooks = {fake_free_pages, fake_granule, fake_mates};
     memset(fake, 0, sizeof *fake);
     fake->view.links = unknown;
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
-    fake->view.page_facts_at = ff_facts_size(tiers);
-    fake->view.facts_size = fake->view.page_facts_at + sizeof(struct ff_page_facts);
+    fake->mate = fake_zeroed(blocks * sizeof *fake->mate);
+    fake->view.memory = (struct ff_memory){&hooks, fake};
+    fake->view.coming_at = ff__facts_size(tiers) + offsetof(struct ff__page_facts, coming);
+    fake->view.facts_size = ff__facts_size(tiers) + sizeof(struct ff__page_facts);
     fake->facts = fake_zeroed(blocks * fake->view.facts_size);
     fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
     for (uint32_t i = 0; i < blocks; i++)
@@ -63,6 +92,7 @@ static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks)
 static inline void fake_close(struct fake *fake) {
     free(fake->blocks);
     free(fake->facts);
+    free(fake->mate);
 }
 
 /* ---- an instance of a policy ------------------------------------------------------------ */
@@ -99,6 +129,7 @@ static inline void instance_open(struct instance *instance, const struct ff_view
     instance->range_state = fake_zeroed(policy->range_state_size * view->block_limit);
     size_t arena_size = policy->arena_size ? policy->arena_size(instance->params) : 0;
     instance->arena = fake_zeroed(arena_size);
+    const struct ff_model model = {.future = instance->future};
     struct ff_policy_env env = {.tier_count = view->tier_count,
                                 .tier = tier,
                                 .block_limit = view->block_limit,
@@ -109,8 +140,8 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .arena_size = arena_size,
                                 .params = instance->params,
                                 .text = instance->text ? instance->text : "",
-                                .virtual_time = instance->virtual_time,
-                                .future = instance->future};
+                                .model =
+                                    instance->virtual_time || instance->future ? &model : NULL};
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;

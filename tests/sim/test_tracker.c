@@ -34,13 +34,13 @@ static struct {
     bool ascending; /* later pages were used later */
 } watch;
 
-static void advise(const struct ff_view *view, uint32_t range, uint32_t launch, uint64_t until_ns,
+static void advise(const struct ff_view *view, uint32_t range, uint32_t launch, bool wanted,
                    struct ff_advice_list *list) {
     const struct ff_advice advice = {.action = FF_SAMPLE,
                                      .block = view->ranges[range].first_block,
                                      .tier = 1,
                                      .launch = launch,
-                                     .until_ns = until_ns};
+                                     .ceases = !wanted};
     assert_true(ff_advice_add(list, &advice));
 }
 
@@ -74,7 +74,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     }
     for (uint32_t i = 0; i < RANGES && event->begins && watch.arms > 0; i++)
         if (view->ranges[i].block_count > 0)
-            advise(view, i, event->launch, 1, advice);
+            advise(view, i, event->launch, true, advice);
     watch.arms -= event->begins && watch.arms > 0;
     if (!event->begins)
         look_at_counters(view);
@@ -109,7 +109,7 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
         seen->last_page = page > seen->last_page ? page : seen->last_page;
     }
     if (++watch.rounds[round->range] == watch.cease_after)
-        advise(view, round->range, round->launch, 0, advice);
+        advise(view, round->range, round->launch, false, advice);
 }
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,

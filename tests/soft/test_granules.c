@@ -69,9 +69,9 @@ static void use_mixed(const struct ff_config *config, const void *argument) {
                 *word = ++written[page];
         }
         uint32_t frame = ff__frame(&context->engine.space, 1, first / FF_BLOCK_PAGES);
-        splits += frame == FF_SPLIT;
-        pages += frame == FF_SPLIT_PAGES;
-        runs += !ff_frame_is_split(frame);
+        splits += frame == FF__SPLIT;
+        pages += frame == FF__SPLIT_PAGES;
+        runs += !ff__frame_is_split(frame);
         if (i % 250 == 0) {
             CHECK(ff_check(context, NULL) == 0);
             check_memory(context);

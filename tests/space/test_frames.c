@@ -80,8 +80,7 @@ static uint32_t twin_owners(const struct twin *twin, uint32_t chunk, uint32_t ow
 
 static void check_chunk(const struct ff__frames *frames, const struct twin *twin, uint32_t chunk) {
     uint32_t owners[LEAVES], expected[LEAVES];
-    const struct ff_view view = {.chunk_used = {frames->used}, .leaf_owner = {frames->owner}};
-    uint32_t count = ff_view_chunk_blocks(&view, 0, chunk, owners);
+    uint32_t count = ff__frames_blocks(frames, chunk, owners);
     assert_int_equal(count, twin_owners(twin, chunk, expected));
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(owners[i], expected[i]);
@@ -253,7 +252,7 @@ static void check_places(const struct ff__frames *frames, const struct places_tw
     struct ff_mask all = twin_pages(twin, UINT32_MAX);
     uint32_t some = (uint32_t)ff__random_next(random) & (uint32_t)ff__random_next(random);
     struct ff_mask here = twin_pages(twin, some), part = {{0}};
-    struct ff_mask found = ff__frames_pages_in(frames, FF_SPLIT_PAGES, block, some, &all);
+    struct ff_mask found = ff__frames_pages_in(frames, FF__SPLIT_PAGES, block, some, &all);
     assert_true(ff_mask_equal(&here, &found));
     uint32_t leaves = 0;
     FF_MASK_FOR_EACH_PAGE(&all, page) {
@@ -262,7 +261,7 @@ static void check_places(const struct ff__frames *frames, const struct places_tw
         ff_mask_set(&part, page);
         leaves |= 1u << twin->at[page] / FF_LEAF_PAGES;
     }
-    assert_int_equal(ff__frames_leaves_under(frames, FF_SPLIT_PAGES, block, &part), leaves);
+    assert_int_equal(ff__frames_leaves_under(frames, FF__SPLIT_PAGES, block, &part), leaves);
     assert_int_equal(ff__frames_held(frames, block), twin->held);
     assert_int_equal(ff__frames_free_slots(frames, block),
                      (uint32_t)__builtin_popcount(twin->held) * FF_LEAF_PAGES -

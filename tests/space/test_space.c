@@ -82,7 +82,8 @@ static void check_address(const struct ff__space *space, struct twin *twin, uint
 
 static void check_range(const struct ff__space *space, const struct piece *piece) {
     const struct ff_range *range = &space->ranges[piece->range];
-    assert_int_equal(ff__range_address(space, piece->range), piece->first);
+    assert_int_equal(ff__block_address(space, space->ranges[piece->range].first_block),
+                     piece->first);
     assert_int_equal(range->page_count * FF_PAGE_SIZE, piece->end - piece->first);
     uint64_t pages = 0;
     for (uint32_t i = 0; i < range->block_count; i++) {
@@ -239,8 +240,8 @@ static void test_size_of_facts(void **state) {
         assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page ? 1 : FF_BLOCK_PAGES,
                                         !by_page, 0),
                          0);
-        assert_int_equal(space.page_facts_at, ff_facts_size(2));
-        assert_int_equal(space.facts_size, ff_facts_size(2) + sizeof(struct ff_page_facts));
+        assert_int_equal(space.page_facts_at, ff__facts_size(2));
+        assert_int_equal(space.facts_size, ff__facts_size(2) + sizeof(struct ff__page_facts));
         ff__space_fini(&space);
     }
 }
@@ -402,7 +403,7 @@ static void open_sound_split(struct ff__space *space) {
     uint32_t range;
     open_space(space, 2, 4);
     assert_int_equal(ff__range_add(space, 600, 0, 1, &range), 0);
-    ff__set_frame(space, 1, 0, FF_SPLIT);
+    ff__set_frame(space, 1, 0, FF__SPLIT);
     for (uint32_t leaf = 2; leaf <= 5; leaf += 3) {
         *ff__frames_leaf(&space->frames[1], 0, leaf) =
             1 + ff__frames_alloc_leaf(&space->frames[1], 0);
@@ -418,7 +419,7 @@ static void open_sound_pages(struct ff__space *space) {
     struct ff__frames *frames = &space->frames[1];
     ff__frames_free(frames, *ff__frames_leaf(frames, 0, 5) - 1, 1);
     *ff__frames_leaf(frames, 0, 5) = 0;
-    ff__set_frame(space, 1, 0, FF_SPLIT_PAGES);
+    ff__set_frame(space, 1, 0, FF__SPLIT_PAGES);
     ff_mask_set(resident, 200);
     ff__frames_put(frames, 0, resident);
     check_holds(space);
@@ -448,7 +449,7 @@ static void hold_a_leaf_for_nothing(struct ff__space *space) {
 }
 
 static void hold_a_leaf_twice(struct ff__space *space) {
-    ff__set_frame(space, 1, 1, FF_SPLIT);
+    ff__set_frame(space, 1, 1, FF__SPLIT);
     ff_mask_set(&ff__facts(space, 1)->tier[1].resident, 0);
     *ff__frames_leaf(&space->frames[1], 1, 0) = *ff__frames_leaf(&space->frames[1], 0, 5);
 }

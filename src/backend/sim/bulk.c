@@ -98,7 +98,7 @@ static bool writes_to(const struct device *device, uint32_t block) {
 static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
     struct asked *asked = &device->bulk.asked[block];
     const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
-    struct ff_page_facts *pages = ff__page_facts(&sim->engine.space, block);
+    struct ff__page_facts *pages = ff__page_facts(&sim->engine.space, block);
     if (!device->running || !device->bulk.faulted || asked->stop != device->bulk.stop)
         return;
     struct ff_mask come = ff_mask_and(&asked->pages, &facts->tier[device->tier].resident);

@@ -48,7 +48,7 @@ static inline void ff__word_use(struct sim *sim, uint64_t *unused, uint64_t page
 
 static inline void ff__pages_use(struct sim *sim, uint32_t block, const struct words *words,
                                  bool write) {
-    struct ff_page_facts *facts = ff__page_facts(&sim->engine.space, block);
+    struct ff__page_facts *facts = ff__page_facts(&sim->engine.space, block);
     uint64_t *unused = facts->unused.word, *dirty = facts->dirty.word;
     const uint32_t first = words->first, last = words->last;
     ff__word_use(sim, &unused[first], words->head);

@@ -142,7 +142,7 @@ static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out)
 
 static uint64_t host_page_ns(const struct sim *sim, uint32_t pages) {
     const struct ff_place_policy *place = sim->engine.place;
-    bool large = place->uses_large_pages && place->uses_large_pages(sim->engine.place_state);
+    bool large = place->host && place->host->uses_large_pages(sim->engine.place_state);
     uint64_t ns = sim->config->machine ? sim->config->machine->host_page_ns : 0;
     return ns * (large && pages > 0 ? 1 : pages);
 }

@@ -2,7 +2,7 @@
 #ifndef FF_BACKEND_SIM_FUTURE_H
 #define FF_BACKEND_SIM_FUTURE_H
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 /* The pages that were accessed, in order. */
 struct recording {

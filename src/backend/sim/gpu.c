@@ -264,6 +264,18 @@ static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
     }
 }
 
+/* Whether the device can allocate its memory so. -EINVAL: why not; `file` is what the message calls
+ * it. */
+static int check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
+    const struct place place = {file, NULL, "granule", error};
+    if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&
+        gpu->granule != FF_BLOCK_SIZE)
+        return refuse(&place, "must be %u, %u or %u", FF_PAGE_SIZE, FF_LEAF_SIZE, FF_BLOCK_SIZE);
+    if (gpu->granule != FF_PAGE_SIZE && gpu->host == FF__HOST_SYNCHRONIZES)
+        return refuse(&place, "must be %u where host is \"synchronizes\"", FF_PAGE_SIZE);
+    return 0;
+}
+
 int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
                    struct ff_error *error) {
     char shown[FF__GPU_NAME_SHOWN];
@@ -277,20 +289,10 @@ int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, cons
     json_decref(json);
     if (!status && batch != (gpu->fault_cost == FF__FAULT_BATCH))
         status = refuse(&place, "changes between \"flat\" and \"overlapped\" only");
-    return status ? status : ff__gpu_check_granule(gpu, file, error);
+    return status ? status : check_granule(gpu, file, error);
 }
 
 /* ---- presets ---- */
-
-int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
-    const struct place place = {file, NULL, "granule", error};
-    if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&
-        gpu->granule != FF_BLOCK_SIZE)
-        return refuse(&place, "must be %u, %u or %u", FF_PAGE_SIZE, FF_LEAF_SIZE, FF_BLOCK_SIZE);
-    if (gpu->granule != FF_PAGE_SIZE && gpu->host == FF__HOST_SYNCHRONIZES)
-        return refuse(&place, "must be %u where host is \"synchronizes\"", FF_PAGE_SIZE);
-    return 0;
-}
 
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error) {
@@ -305,7 +307,7 @@ int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__
     int status = read_all(file, all, &gpu, error);
     json_decref(all);
     if (!status)
-        status = ff__gpu_check_granule(&gpu, file, error);
+        status = check_granule(&gpu, file, error);
     if (!status)
         *out = gpu;
     return status;

@@ -103,9 +103,6 @@ int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__
 int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
                    struct ff_error *error);
 
-/* Whether the device can allocate its memory so. -EINVAL: why not; `name` is what the message calls it. */
-int ff__gpu_check_granule(const struct ff__gpu *gpu, const char *name, struct ff_error *error);
-
 /* The presets of a folder, in the order of their names, `max` at most. Returns their number. */
 unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
 

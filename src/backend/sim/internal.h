@@ -166,7 +166,7 @@ static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64
 static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
     struct ff__space *space = &sim->engine.space;
-    struct ff_page_facts *facts = ff__page_facts(space, block);
+    struct ff__page_facts *facts = ff__page_facts(space, block);
     if (space->stats.prefetched > 0 && ff_mask_test(&facts->unused, index)) {
         ff_mask_unset(&facts->unused, index);
         space->stats.prefetch_used++;

@@ -141,7 +141,7 @@ static void give_back_split(struct ff__soft *soft, const struct ff__move *move) 
 
 /* The kernel allocates anew: it gets back first what waits in the block's leaves. */
 static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move) {
-    if (ff_frame_is_split(move->to.frame)) {
+    if (ff__frame_is_split(move->to.frame)) {
         give_back_split(soft, move);
         return;
     }
@@ -221,7 +221,7 @@ static int in_copied(struct ff__soft *soft, struct ff__move *move,
 
 /* All of a block that takes a whole chunk. */
 static bool fills_chunk(const struct ff__soft *soft, const struct ff__move *move) {
-    return !ff_frame_is_split(move->to.frame) &&
+    return !ff__frame_is_split(move->to.frame) &&
            ff__space_leaves(soft->space, move->block) == FF_CHUNK_LEAVES &&
            ff_mask_count(&move->left) == soft->space->blocks[move->block].page_count;
 }

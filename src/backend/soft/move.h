@@ -30,7 +30,7 @@ static inline uint32_t ff__soft_chunk(const struct ff__move *move) {
  * apart, and go aside. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
-    if (ff_frame_is_split(move->from.frame))
+    if (ff__frame_is_split(move->from.frame))
         return soft->memory.aside + ff__soft_offset(soft, move->block, page);
     return soft->memory.frames[move->from.tier] + (size_t)move->from.frame * FF_LEAF_SIZE +
            (size_t)page * FF_PAGE_SIZE;

@@ -93,7 +93,8 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
  * kernel's again: small pages would stay small, and so would what moves to where they are (soft/page_tables.h). */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
-    bool is_huge = !ff_frame_is_split(move->from.frame) && ff_mask_count(there) == FF_BLOCK_PAGES &&
+    bool is_huge = !ff__frame_is_split(move->from.frame) &&
+                   ff_mask_count(there) == FF_BLOCK_PAGES &&
                    !ff__page_tables_has(&soft->page_tables, move->block);
     if (is_huge && (uint64_t)ff__soft_chunk(move) * FF_BLOCK_SIZE < soft->memory.device_size) {
         *ff__soft_ready(soft, move) = FF__SOFT_ALL_LEAVES;

@@ -10,9 +10,10 @@ static uint32_t unit_of(const struct ff_view *view, uint32_t page) {
 
 int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env) {
     uint64_t pages = (uint64_t)env->block_limit * FF_BLOCK_PAGES;
-    if (!env->future || env->future->page_count > pages || pages >= UINT32_MAX)
+    const struct ff_future *future = env->model ? env->model->future : NULL;
+    if (!future || future->page_count > pages || pages >= UINT32_MAX)
         return -EINVAL;
-    belady->future = env->future;
+    belady->future = future;
     belady->uses = env->block_state;
     belady->heap.places = (unsigned char *)&belady->uses->place;
     belady->heap.stride = sizeof(struct ff__use);

@@ -14,7 +14,7 @@
 
 #include "policy/common/heap.h"
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 #define FF__NEVER UINT64_MAX
 

@@ -49,7 +49,8 @@ struct room {
 };
 
 static struct room room_on(struct future *future, const struct ff_view *view, uint32_t tier) {
-    return (struct room){&future->belady, view, tier, ff_view_free(view, tier)};
+    uint32_t unit = view->by_page ? 1 : FF_BLOCK_PAGES;
+    return (struct room){&future->belady, view, tier, ff_view_free_pages(view, tier) / unit};
 }
 
 /* Departures are not told to prefetching: they are noticed here. */

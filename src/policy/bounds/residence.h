@@ -7,7 +7,7 @@
 #ifndef FF_POLICY_BOUNDS_RESIDENCE_H
 #define FF_POLICY_BOUNDS_RESIDENCE_H
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 #define FF__WINDOWS 32u
 

@@ -38,7 +38,7 @@ static size_t arena_size(const int64_t *values) {
 static int init(void *state, const struct ff_policy_env *env) {
     struct residence *self = state;
     const struct ff__inner_param ahead[] = {{FF__FUTURE_AHEAD, env->params[AHEAD]}, {NULL, 0}};
-    self->recorded = env->future;
+    self->recorded = env->model ? env->model->future : NULL;
     self->blocks = env->arena;
     self->may_choose =
         env->params[REMOTE] && env->tier_count == 2 && env->block_limit <= BLOCKS_MAX;
@@ -123,7 +123,6 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
         ff__prefetch_future.on_fault(self->future.state, view, group, advice);
     } else if (group->tier != FF_TIER_HOST && is_remote(self, group->block)) {
         advice->remote = ff_view_pages(view, group->block);
-        advice->remote_tier = FF_TIER_HOST;
     } else if (group->tier != FF_TIER_HOST) {
         advice->prefetch = ff_view_pages(view, group->block);
     }

@@ -8,6 +8,8 @@
 #include "policy/common/evictor.h"
 #include "policy/common/recency.h"
 
+#include <farfault/model.h>
+
 struct ff__group {
     struct ff__link link;
     uint64_t used[FF__BLOCK_LEAVES]; /* when, by `clock` */

@@ -172,7 +172,6 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
     range->came +=
         range->is_remote && use->is_full[group->tier]; /* witnesses count when they end */
     advice->remote = *host;
-    advice->remote_tier = FF_TIER_HOST;
     return true;
 }
 

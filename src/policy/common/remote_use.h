@@ -21,7 +21,7 @@
 #ifndef FF_POLICY_COMMON_REMOTE_USE_H
 #define FF_POLICY_COMMON_REMOTE_USE_H
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 /* By block, zero at first. */
 struct ff__remote_block {

@@ -15,7 +15,7 @@ void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAME
 
 /* The first next use of the blocks that share the victim's chunk; FF_NO_USE: it shares its chunk with none. */
 static uint64_t next_of_chunk(const struct ff_view *view, uint32_t tier, uint32_t victim) {
-    uint32_t mates[FF_CHUNK_LEAVES], count = ff_view_chunk_mates(view, tier, victim, mates);
+    uint32_t mates[FF_CHUNK_LEAVES], count = ff_view_mates(view, tier, victim, mates);
     uint64_t next = FF_NO_USE;
     for (uint32_t i = 0; i < count && count > 1; i++) {
         uint64_t use = ff_view_next_use(view, tier, mates[i]);

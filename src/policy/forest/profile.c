@@ -192,7 +192,7 @@ static void advise_sampling(const struct ff_view *view, uint32_t range, uint32_t
                                      .block = view->ranges[range].first_block,
                                      .tier = tier,
                                      .launch = launch,
-                                     .until_ns = wanted ? UINT64_MAX : 0};
+                                     .ceases = !wanted};
     ff_advice_add(advice, &sample);
 }
 

@@ -47,7 +47,7 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
         .seed = env->seed,
     };
     struct ff__tuned *first;
-    ahead->virtual_time = env->virtual_time;
+    ahead->virtual_time = env->model != NULL;
     ahead->latency_ns = (uint64_t)value[FF__LOOKAHEAD_LATENCY];
     ahead->learning_ns = (uint64_t)value[FF__LOOKAHEAD_LEARNING];
     ahead->measured = value[FF__LOOKAHEAD_MEASURED] != 0;

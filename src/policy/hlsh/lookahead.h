@@ -12,7 +12,7 @@
 
 #include "learn/tuner.h"
 
-#include <farfault/policy.h>
+#include <farfault/model.h>
 
 struct ff__lookahead_stream;
 

@@ -41,6 +41,8 @@ static bool uses_large_pages(const void *state) {
     return ((const struct place *)state)->large;
 }
 
+static const struct ff_host_hooks host = {.uses_large_pages = uses_large_pages};
+
 const struct ff_place_policy ff__place_memharvester = {
     .base =
         {
@@ -52,5 +54,5 @@ const struct ff_place_policy ff__place_memharvester = {
             .init = init,
         },
     .place = place,
-    .uses_large_pages = uses_large_pages,
+    .host = &host,
 };

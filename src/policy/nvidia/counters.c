@@ -70,7 +70,6 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     const struct ff_mask *host = ff_view_resident(view, FF_TIER_HOST, group->block);
     advice->remote = ff_mask_and(&group->faulted, host);
-    advice->remote_tier = FF_TIER_HOST;
     struct ff_mask coming = ff_mask_minus(&group->faulted, host);
     if (ff_mask_empty(&coming))
         return;

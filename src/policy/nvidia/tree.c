@@ -97,9 +97,12 @@ static void throttle_page(struct ff_fault_advice *advice, uint32_t page, uint64_
     ff_mask_set(&advice->throttle, page);
 }
 
-/* A page can only be pinned where the requester reaches it, so elsewhere means the host. */
-static void ask_detector(struct tree *tree, struct block *record, const struct ff_view *view,
-                         const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+/* A page can only be pinned where the requester reaches it, so elsewhere means the host. Returns
+ * where the pages go: to the requester, or to where the last of those is pinned that are not to
+ * move. */
+static uint32_t ask_detector(struct tree *tree, struct block *record, const struct ff_view *view,
+                             const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+    uint32_t tier = group->tier;
     FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
         struct ff__thrash_hint hint =
             ff__thrash_ask(&tree->detector, &record->thrash, view, group->block, page, group->tier);
@@ -107,9 +110,10 @@ static void ask_detector(struct tree *tree, struct block *record, const struct f
             throttle_page(advice, page, hint.until_ns);
         } else if (hint.action == FF__THRASH_PIN && hint.tier != group->tier) {
             ff_mask_set(&advice->remote, page);
-            advice->remote_tier = hint.tier;
+            tier = hint.tier;
         }
     }
+    return tier;
 }
 
 /* Counts faults to one destination. Before the minimum is tested, so that a minimum of 1 holds
@@ -164,14 +168,13 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     struct tree *tree = state;
     struct block *record = &tree->blocks[group->block];
-    if (record->thrash.tracked)
-        ask_detector(tree, record, view, group, advice);
+    uint32_t tier =
+        record->thrash.tracked ? ask_detector(tree, record, view, group, advice) : group->tier;
     struct ff_mask served = ff_mask_minus(&group->faulted, &advice->throttle);
     struct ff_mask local = ff_mask_minus(&served, &advice->remote);
     bool is_remote = !ff_mask_empty(&advice->remote);
     if (ff_mask_empty(&served) || (is_remote && !ff_mask_empty(&local)))
         return;
-    uint32_t tier = is_remote ? advice->remote_tier : group->tier;
     if (has_min_faults(tree, record, tier, &served) && !is_remote)
         advise_prefetch(tree, record, view, group, &served, advice);
 }

@@ -36,7 +36,7 @@ static struct ff_mask grow_groups(const struct places *places, const struct ff_m
 /* What is resident, or coming. */
 static struct ff_mask set_of(const struct places *places, const struct ff__tree_input *in,
                              const struct ff_mask *faulted, const struct ff_mask *thrashing) {
-    struct ff_mask set = ff_mask_shift_up(in->resident, places->offset);
+    struct ff_mask set = ff__mask_shift_up(in->resident, places->offset);
     struct ff_mask grown = grow_groups(places, faulted, thrashing);
     struct ff_mask valid = ff_mask_of_run(places->offset, places->count);
     set = ff_mask_or(&set, faulted);
@@ -81,8 +81,8 @@ void ff__tree_mask(const struct ff__tree_input *in, struct ff_mask *out) {
         return;
 
     struct places places = places_of(in);
-    struct ff_mask faulted = ff_mask_shift_up(in->faulted, places.offset);
-    struct ff_mask thrashing = ff_mask_shift_up(thrashing_pages, places.offset);
+    struct ff_mask faulted = ff__mask_shift_up(in->faulted, places.offset);
+    struct ff_mask thrashing = ff__mask_shift_up(thrashing_pages, places.offset);
     struct ff_mask scan = ff_mask_minus(&faulted, &thrashing);
     if (ff_mask_empty(&scan))
         return;

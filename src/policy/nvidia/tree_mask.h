@@ -5,6 +5,16 @@
 
 #include <farfault/policy.h>
 
+/* Moves every page up by `pages` (0..63), as when a block gains leading pages. */
+static inline struct ff_mask ff__mask_shift_up(const struct ff_mask *a, uint32_t pages) {
+    struct ff_mask m = *a;
+    if (pages == 0)
+        return m;
+    for (int i = FF_MASK_WORDS - 1; i >= 0; i--)
+        m.word[i] = (a->word[i] << pages) | (i > 0 ? a->word[i - 1] >> (64 - pages) : 0);
+    return m;
+}
+
 #define FF__TREE_THRESHOLD 51u /* percent: the default of the driver */
 
 /* No mask may have a page at or past page_count; page_count + lead <= FF_BLOCK_PAGES. */

@@ -6,7 +6,6 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     (void)state, (void)view;
     advice->remote = group->faulted;
-    advice->remote_tier = FF_TIER_HOST;
 }
 
 const struct ff_prefetch_policy ff__prefetch_remote = {

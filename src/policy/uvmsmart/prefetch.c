@@ -128,7 +128,6 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                 !ff_mask_test(&group->written, page))
                 ff_mask_set(&advice->remote, page);
         }
-        advice->remote_tier = FF_TIER_HOST;
     }
     ff__neighbours_advise(neighbours_now(smart, group->tier), view, group, &smart->random, advice);
     notice_full(smart, view, group, advice);

@@ -13,10 +13,6 @@ static const struct ff__import_format *const formats[] = {&ff__import_accelsim, 
                                                           &ff__import_nsys};
 #define FORMATS (sizeof formats / sizeof formats[0])
 
-const struct ff__import_format *ff__import_at(unsigned index) {
-    return index < FORMATS ? formats[index] : NULL;
-}
-
 static void list_formats(char *text, size_t size) {
     size_t used = 0;
     *text = '\0';

@@ -19,9 +19,6 @@ struct ff__import_format {
     int (*run)(const char *path, const struct ff__sink *sink, struct ff_error *error);
 };
 
-/* The formats; NULL past the end. */
-const struct ff__import_format *ff__import_at(unsigned index);
-
 /* NULL `format`: guessed from the file. -EINVAL: unknown format (the message lists them); -ENOENT and
  * others of reading; -EBADMSG: not in that format, or damaged: the message names the line; -ENOTSUP:
  * packed, or a variant that cannot be read. */

@@ -520,7 +520,7 @@ static bool action_of_replay(const struct ff__workload *workload, uint64_t index
 
 static const struct ff_param no_params[] = {{.name = NULL}};
 
-const struct ff__workload_type ff__trace_type = {
+static const struct ff__workload_type trace_type = {
     .name = "trace",
     .summary = "the launches and accesses of a recorded or imported trace",
     .params = no_params,
@@ -536,7 +536,7 @@ int ff__trace_workload(const char *path, struct ff__workload **out, struct ff_er
     struct ff__workload *workload = calloc(1, sizeof *workload);
     if (!workload)
         return ff__fail(error, -ENOMEM, "no memory to replay %s", path);
-    workload->type = &ff__trace_type;
+    workload->type = &trace_type;
     snprintf(workload->name, sizeof workload->name, "trace:file=%s", path);
     int status = open_replay(workload, NULL, path, error);
     if (status)

@@ -14,7 +14,4 @@
  * not replayed: they are what the simulation is to find out. */
 int ff__trace_workload(const char *path, struct ff__workload **out, struct ff_error *error);
 
-/* The same for the list of workload types: "trace:file=PATH". */
-extern const struct ff__workload_type ff__trace_type;
-
 #endif
