@@ -1,8 +1,8 @@
 #include "learn/model.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/new_file.h"
-#include "trace/checksum.h"
 
 #include <errno.h>
 #include <math.h>

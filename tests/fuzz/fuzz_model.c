@@ -2,9 +2,9 @@
  * right; and what is read predicts a class that there is. */
 #include "fuzz/fuzz.h"
 
+#include "base/checksum.h"
 #include "learn/model.h"
 #include "learn/predictor.h"
-#include "trace/checksum.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
