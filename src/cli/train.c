@@ -3,9 +3,9 @@
 #include "cli/options.h"
 #include "cli/scores.h"
 #include "cli/training_job.h"
-#include "learn/finetune_score.h"
-#include "learn/hlsh.h"
-#include "learn/online.h"
+#include "learn/train/finetune_score.h"
+#include "learn/train/nets.h"
+#include "learn/train/online.h"
 #include "report/progress.h"
 #include "report/table.h"
 
@@ -78,7 +78,7 @@ struct training_plan {
 
 static int read_network(const struct ff__options *options, struct training_plan *plan) {
     const char *name = options->text[FF__OPTION_NETWORK];
-    plan->type = ff__net_type_find(name ? name : "hlsh");
+    plan->type = ff__net_type_find(ff__all_nets, name ? name : "hlsh");
     plan->online = plan->type ? NULL : ff__online_type_find(name);
     if (!plan->type && !plan->online)
         return ff__options_complain(options, FF__OPTION_NETWORK,

@@ -32,7 +32,8 @@ static uint64_t key_in_program(enum ff__cluster by, const struct ff__access *acc
     }
 }
 
-uint64_t ff__cluster_key(enum ff__cluster by, const struct ff__access *access) {
+/* A number of the stream that the access belongs to, the same in every run. */
+static uint64_t key_of(enum ff__cluster by, const struct ff__access *access) {
     return key_in_program(by, access) ^ (uint64_t)access->program << 48;
 }
 
@@ -48,7 +49,7 @@ void ff__corpus_fini(struct ff__corpus *corpus) {
 
 /* Whether the stream is one of those kept: its hash decides. */
 static bool kept(const struct ff__corpus *corpus, const struct ff__access *access) {
-    return ff__hash_word(ff__cluster_key(corpus->by, access) + 1) <= corpus->threshold;
+    return ff__hash_word(key_of(corpus->by, access) + 1) <= corpus->threshold;
 }
 
 /* Keeps half of the streams. */
@@ -65,8 +66,7 @@ static void thin(struct ff__corpus *corpus) {
 static uint64_t count_streams(const struct ff__corpus *corpus) {
     uint64_t seen[STREAM_BITS / 64] = {0}, streams = 0;
     for (uint64_t i = 0; i < corpus->count; i++) {
-        uint64_t bit =
-            ff__hash_word(ff__cluster_key(corpus->by, &corpus->accesses[i])) % STREAM_BITS;
+        uint64_t bit = ff__hash_word(key_of(corpus->by, &corpus->accesses[i])) % STREAM_BITS;
         seen[bit / 64] |= UINT64_C(1) << bit % 64;
     }
     for (uint32_t i = 0; i < STREAM_BITS / 64; i++)
@@ -120,7 +120,7 @@ static int64_t number_streams(const struct ff__corpus *corpus, uint32_t *of) {
     uint32_t streams = 0;
     int status = 0;
     for (uint64_t i = 0; i < corpus->count && !status; i++) {
-        uint64_t key = ff__cluster_key(corpus->by, &corpus->accesses[i]);
+        uint64_t key = key_of(corpus->by, &corpus->accesses[i]);
         if (!ff__map_get(&map, key, &of[i])) {
             of[i] = streams++;
             status = ff__map_put(&map, key, of[i]);
@@ -162,20 +162,4 @@ int ff__corpus_close(struct ff__corpus *corpus) {
     int status = streams < 0 ? (int)streams : group(corpus, of);
     free(of);
     return status;
-}
-
-static int by_time(const void *a, const void *b) {
-    const struct ff__moment *x = a, *y = b;
-    return (x->time > y->time) - (x->time < y->time);
-}
-
-struct ff__moment *ff__corpus_order(const struct ff__corpus *corpus) {
-    struct ff__moment *order = malloc((corpus->count + 1) * sizeof *order);
-    if (!order)
-        return NULL;
-    for (uint32_t s = 0; s < corpus->streams; s++)
-        for (uint64_t at = corpus->first[s]; at < corpus->first[s + 1]; at++)
-            order[at] = (struct ff__moment){corpus->accesses[at].time, at, s};
-    qsort(order, corpus->count, sizeof *order, by_time);
-    return order;
 }

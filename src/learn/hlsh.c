@@ -522,3 +522,7 @@ VARIANT(printed, "hlsh-printed", FF__ATTENDS_PRINTED,
         "hlsh with Algorithm 1 as the paper prints it");
 VARIANT(full, "hlsh-full", FF__ATTENDS_FULL, "hlsh with full attention");
 VARIANT(always, "hlsh-always", FF__ATTENDS_ALWAYS, "hlsh without the indicator's bypass");
+
+const struct ff__net_type *const ff__hlsh_types[] = {&ff__net_hlsh,         &ff__net_hlsh_float,
+                                                     &ff__net_hlsh_printed, &ff__net_hlsh_full,
+                                                     &ff__net_hlsh_always,  NULL};

@@ -48,13 +48,11 @@ struct ff__net {
     float *params, *grads, *work;
 };
 
-extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_hlsh_printed,
-    ff__net_hlsh_full, ff__net_hlsh_always, ff__net_transformer, ff__net_fc, ff__net_cnn,
-    ff__net_lstm;
+/* Some types, and NULL at the end. */
+typedef const struct ff__net_type *const *ff__net_types;
 
-/* The types; NULL past the end. */
-const struct ff__net_type *ff__net_type_at(unsigned index);
-const struct ff__net_type *ff__net_type_find(const char *name);
+/* NULL: there is none of that name. */
+const struct ff__net_type *ff__net_type_find(ff__net_types types, const char *name);
 
 /* What a net over these features has. */
 struct ff__shape ff__shape_of(const struct ff__features *features);

@@ -121,14 +121,13 @@ static int start(struct ff__tuner *tuner) {
 
 static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tuned **first,
                       struct ff_error *error) {
-    int status = ff__model_read(&tuner->model, path, FF__FINETUNE_BATCH, error);
+    int status = ff__model_read(&tuner->model, path, ff__hlsh_types, FF__FINETUNE_BATCH, error);
+    if (status == -ENXIO || (!status && !ff__predictor_takes(tuner->model.net.type)))
+        return ff__fail(error, -EINVAL, "%s: only hlsh of four bits is fast enough to predict with",
+                        path);
     if (status)
         return status;
     ff__training_fini(&tuner->model.training);
-    if (!ff__predictor_takes(tuner->model.net.type))
-        return ff__fail(error, -EINVAL,
-                        "%s: a model of type %s; only hlsh of four bits is fast enough", path,
-                        tuner->model.net.type->name);
     if (tuner->model.by != FF__CLUSTER_SM_WARP)
         return ff__fail(error, -EINVAL, "%s: the model's streams are by %s; here they are by %s",
                         path, ff__cluster_name(tuner->model.by),

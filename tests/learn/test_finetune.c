@@ -2,6 +2,7 @@
 #include "base/cases.h"
 
 #include "learn/hlsh.h"
+#include "learn/train/score.h"
 #include "learn/tuner.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 
 #include "learn/predictor.h"
 #include "learn/predictor_code.h"
+#include "learn/train/nets.h"
 
 #define STREAMS 4u
 

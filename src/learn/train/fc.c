@@ -1,5 +1,5 @@
 /* Fully connected: the window's tokens, one layer of 64, the classes. */
-#include "learn/baselines.h"
+#include "learn/train/baselines.h"
 
 #define IN     (FF__WINDOW * FF__BASELINE_WIDTH)
 #define HIDDEN 64u

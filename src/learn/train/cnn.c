@@ -1,5 +1,5 @@
 /* A convolution over time: 32 filters over 3 tokens each, the classes from all their places. */
-#include "learn/baselines.h"
+#include "learn/train/baselines.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* One LSTM layer of 48 over the window, the classes from its last state. */
-#include "learn/baselines.h"
+#include "learn/train/baselines.h"
+#include "learn/train/layers.h"
 
 #include <string.h>
 

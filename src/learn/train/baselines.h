@@ -1,9 +1,9 @@
 /* What the comparison models of Figure 9 share (fully connected, CNN, LSTM), scaled down: three features, 24 wide
  * tokens, full precision, two matrices. Their sizes are ours. */
-#ifndef FF_LEARN_BASELINES_H
-#define FF_LEARN_BASELINES_H
+#ifndef FF_LEARN_TRAIN_BASELINES_H
+#define FF_LEARN_TRAIN_BASELINES_H
 
-#include "learn/net.h"
+#include "learn/train/nets.h"
 
 #define FF__BASELINE_PART  8u
 #define FF__BASELINE_WIDTH (3 * FF__BASELINE_PART)

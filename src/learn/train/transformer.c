@@ -4,7 +4,8 @@
  * Ours, where the paper says nothing: 8 heads, a feed-forward layer of twice the width, normalization
  * before each part and at the end (it trains without care), and classes from the newest token's
  * encoding. */
-#include "learn/net.h"
+#include "learn/train/layers.h"
+#include "learn/train/nets.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "learn/baselines.h"
+#include "learn/train/baselines.h"
 
 struct ff__embedding ff__baseline_embedding(const struct ff__shape *shape) {
     struct ff__embedding embedding = {.features = 3, .width = FF__BASELINE_WIDTH};
