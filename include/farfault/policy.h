@@ -15,8 +15,8 @@
  *
  * Rules for every hook:
  *   - it gets a read-only view of where every page is, valid during the call;
- *   - it does not allocate, lock, log, read a clock or keep a pointer from the view; the time is
- *     view->now_ns;
+ *   - it does not allocate, lock, log, start a thread, read a clock or keep a pointer from the view;
+ *     the time is view->now_ns, and struct ff_background is for work that takes long;
  *   - the engine calls at most one hook of an engine at a time, so state needs no locks; `learn` alone runs
  *     beside the others, on a part of the state that they leave alone (extensions.h);
  *   - a NULL hook means what its comment says.
@@ -36,7 +36,7 @@
 
 struct ff_error;
 
-#define FF_POLICY_API 15u /* must match exactly until 1.0 */
+#define FF_POLICY_API 16u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -305,6 +305,21 @@ struct ff_future {
     const uint64_t *order;    /* [length] */
 };
 
+/* What takes too long for any hook, training a network for example, is for the engine to run. One
+ * instance of a policy calls these from `learn` alone, or never from `learn`. */
+struct ff_background {
+    void *self;
+    /* Runs work(argument), which may allocate and sees no view, on a thread of its own; where time is
+     * modelled, at once, before this returns. False: something is at work already, or there is no
+     * thread. The engine waits for it before `fini`. */
+    bool (*start)(void *self, void (*work)(void *argument), void *argument);
+    /* Whether nothing is at work. What the work has written may then be read. */
+    bool (*done)(void *self);
+    /* Runs work(argument) at once, and returns how many nanoseconds that took on this machine: for
+     * who charges measured time where time is modelled. */
+    uint64_t (*time)(void *self, void (*work)(void *argument), void *argument);
+};
+
 /* What a policy instance is born with. */
 struct ff_policy_env {
     uint32_t tier_count;
@@ -319,6 +334,7 @@ struct ff_policy_env {
     const char *text;      /* text parameters begin at text + params[i] */
     /* Time is modelled: what takes time has to say how much, and waiting takes none. */
     bool virtual_time;
+    const struct ff_background *background;
     struct ff_error *error; /* farfault.h; `init` may leave one line here that says why it fails */
     const struct ff_future *future; /* NULL unless the backend shows FF_SEES_FUTURE */
 };

@@ -29,6 +29,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         free(born);
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
     }
+    ff__background_init(&engine->background[slot][at], config->virtual_time);
     struct ff_error why = {""};
     struct ff_policy_env env = {
         .tier_count = engine->space.tier_count,
@@ -43,6 +44,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .params = engine->system.params[slot],
         .text = engine->system.text,
         .virtual_time = config->virtual_time,
+        .background = &engine->background[slot][at].verbs,
         .error = &why,
         .future = config->future,
     };
@@ -59,6 +61,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
 static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_t tier,
                           void **state) {
     const struct ff_policy *policy = engine->system.policy[slot];
+    ff__background_fini(&engine->background[slot][tier]);
     if (*state && policy->fini)
         policy->fini(*state);
     free(*state);

@@ -3,6 +3,8 @@
 #ifndef TESTS_POLICY_VIEW_H
 #define TESTS_POLICY_VIEW_H
 
+#include "engine/background.h"
+
 #include <farfault/policy.h>
 
 #include <assert.h>
@@ -74,6 +76,7 @@ struct instance {
     bool virtual_time;
     const struct ff_future *future; /* NULL: none */
     void *state, *block_state, *range_state, *arena;
+    struct ff__background background;
 };
 
 static inline void instance_init(struct instance *instance, const struct ff_policy *policy) {
@@ -110,7 +113,9 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .params = instance->params,
                                 .text = instance->text ? instance->text : "",
                                 .virtual_time = instance->virtual_time,
+                                .background = &instance->background.verbs,
                                 .future = instance->future};
+    ff__background_init(&instance->background, instance->virtual_time);
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;
@@ -126,6 +131,7 @@ static inline size_t instance_written(const struct instance *instance, const str
 }
 
 static inline void instance_close(struct instance *instance) {
+    ff__background_fini(&instance->background);
     if (instance->policy->fini)
         instance->policy->fini(instance->state);
     free(instance->state);
