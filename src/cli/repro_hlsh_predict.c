@@ -96,7 +96,7 @@ static int weigh(struct candidate *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
     candidate->found.params = (double)(net->param_count * sizeof(float)) / MB;
     candidate->found.work =
-        (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
+        (double)(net->type->work(net->type, &net->shape, net->capacity) * sizeof(float)) / MB;
     if (net->type != &ff__net_hlsh)
         return 0;
     int status = ff__predictor_init(&predictor, net);

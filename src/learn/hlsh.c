@@ -134,12 +134,15 @@ static size_t map_work(struct work *work, const struct ff__shape *shape, uint32_
     return pieces.used;
 }
 
-static size_t param_count(const struct ff__shape *shape) {
+static size_t param_count(const struct ff__net_type *type, const struct ff__shape *shape) {
+    (void)type;
     struct ff__hlsh_weights weights;
     return ff__hlsh_map(&weights, shape, NULL);
 }
 
-static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
+static size_t work_size(const struct ff__net_type *type, const struct ff__shape *shape,
+                        uint32_t capacity) {
+    (void)type;
     struct work work;
     return map_work(&work, shape, capacity, NULL);
 }

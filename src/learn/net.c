@@ -30,10 +30,10 @@ int ff__net_init(struct ff__net *net, const struct ff__net_type *type,
     struct ff__random random = ff__random_seeded(seed);
     *net = (struct ff__net){
         .type = type, .shape = *shape, .capacity = capacity, .quantized = type->quantized};
-    net->param_count = type->params(shape);
+    net->param_count = type->params(type, shape);
     net->params = floats(net->param_count);
     net->grads = floats(net->param_count);
-    net->work = floats(type->work(shape, capacity));
+    net->work = floats(type->work(type, shape, capacity));
     if (!net->params || !net->grads || !net->work) {
         ff__net_fini(net);
         return -ENOMEM;

@@ -30,8 +30,9 @@ struct ff__net_type {
     uint32_t batch, steps;
     float rate;
     /* How many floats there are of parameters, and of work space for batches of `capacity`. */
-    size_t (*params)(const struct ff__shape *shape);
-    size_t (*work)(const struct ff__shape *shape, uint32_t capacity);
+    size_t (*params)(const struct ff__net_type *type, const struct ff__shape *shape);
+    size_t (*work)(const struct ff__net_type *type, const struct ff__shape *shape,
+                   uint32_t capacity);
     void (*init)(struct ff__net *net, struct ff__random *random);
     /* logits [batch][classes] */
     void (*forward)(struct ff__net *net, const struct ff__batch *batch, float *logits);

@@ -8,115 +8,91 @@
 #define IN    (FF__BASELINE_WIDTH + STATE) /* a token and the state before it */
 #define GATES (4 * STATE)
 
-static const struct ff__baseline baseline = {IN, GATES, STATE};
-
-/* By time, then by sample. */
+/* By time, then by sample; the last state is what is found. */
 struct work {
-    float *tokens, *in, *gates, *cells, *states;
-    float *dtokens, *din, *dgates, *dcell, *dstate;
+    float *in, *gates, *cells, *states;
+    float *din, *dgates, *dcell;
 };
 
-static size_t map_work(struct work *work, uint32_t capacity, float *base) {
-    struct ff__pieces pieces = {base, 0};
-    size_t n = capacity;
-    work->tokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
-    work->in = ff__piece(&pieces, FF__WINDOW * n * IN);
-    work->gates = ff__piece(&pieces, FF__WINDOW * n * GATES);
-    work->cells = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
-    work->states = ff__piece(&pieces, (FF__WINDOW + 1) * n * STATE);
-    work->dtokens = ff__piece(&pieces, n * FF__WINDOW * FF__BASELINE_WIDTH);
-    work->din = ff__piece(&pieces, n * IN);
-    work->dgates = ff__piece(&pieces, n * GATES);
-    work->dcell = ff__piece(&pieces, n * STATE);
-    work->dstate = ff__piece(&pieces, n * STATE);
-    return pieces.used;
+#define WORK                                                                                       \
+    (FF__WINDOW * (IN + GATES) + (FF__WINDOW + 1) * STATE + FF__WINDOW * STATE + IN + GATES + STATE)
+
+static float *cut(float **rest, size_t count) {
+    float *piece = *rest;
+    *rest += count;
+    return piece;
 }
 
-FF__BASELINE_SIZES
-
-static void init(struct ff__net *net, struct ff__random *random) {
-    struct ff__baseline_weights w;
-    ff__baseline_init(net, &baseline, random);
-    ff__baseline_map(&w, &baseline, &net->shape, net->params);
-    for (uint32_t i = STATE; i < 2 * STATE; i++)
-        w.b1[i] = 1; /* remember, at first (Jozefowicz et al. 2015) */
+static struct work map_work(const struct ff__baseline_run *run) {
+    float *rest = run->middle;
+    const size_t n = run->n;
+    struct work work;
+    work.in = cut(&rest, FF__WINDOW * n * IN);
+    work.gates = cut(&rest, FF__WINDOW * n * GATES);
+    work.cells = cut(&rest, (FF__WINDOW + 1) * n * STATE);
+    work.states = cut(&rest, FF__WINDOW * n * STATE);
+    work.din = cut(&rest, n * IN);
+    work.dgates = cut(&rest, n * GATES);
+    work.dcell = cut(&rest, n * STATE);
+    return work;
 }
 
 /* A step's input: its token and the state before, side by side. */
-static void join(const struct work *work, uint32_t t, uint32_t n) {
-    float *in = work->in + (size_t)t * n * IN;
-    const float *state = work->states + (size_t)t * n * STATE;
+static void join(const struct work *work, const float *tokens, size_t t, size_t n) {
+    float *in = work->in + t * n * IN;
+    const float *state = work->states + t * n * STATE;
     for (size_t s = 0; s < n; s++) {
-        memcpy(in + s * IN, work->tokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH,
+        memcpy(in + s * IN, tokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH,
                FF__BASELINE_WIDTH * sizeof *in);
         memcpy(in + s * IN + FF__BASELINE_WIDTH, state + s * STATE, STATE * sizeof *in);
     }
 }
 
-static void part(const struct work *work, uint32_t t, uint32_t n) {
-    for (size_t s = 0; s < n; s++) {
-        memcpy(work->dtokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH, work->din + s * IN,
+static void part(const struct work *work, const struct ff__baseline_run *run, size_t t) {
+    for (size_t s = 0; s < run->n; s++) {
+        memcpy(run->dtokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH, work->din + s * IN,
                FF__BASELINE_WIDTH * sizeof(float));
-        memcpy(work->dstate + s * STATE, work->din + s * IN + FF__BASELINE_WIDTH,
+        memcpy(run->dfound + s * STATE, work->din + s * IN + FF__BASELINE_WIDTH,
                STATE * sizeof(float));
     }
 }
 
-static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct ff__baseline_weights w;
-    struct work work;
-    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
-    uint32_t n = batch->count;
-    size_t state = (size_t)n * STATE;
-    const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    ff__baseline_map(&w, &baseline, &net->shape, net->params);
-    map_work(&work, net->capacity, net->work);
-    ff__embedding_forward(&embedding, work.tokens, batch->ids[0], (size_t)n * FF__WINDOW, w.embed);
+static void forward(const struct ff__baseline *baseline, const struct ff__baseline_run *run) {
+    const struct work work = map_work(run);
+    const size_t n = run->n, state = n * STATE;
+    const struct ff__linear gates = {(uint32_t)n, baseline->in, baseline->hidden};
     memset(work.cells, 0, state * sizeof(float));
     memset(work.states, 0, state * sizeof(float));
-    for (uint32_t t = 0; t < FF__WINDOW; t++) {
-        float *now = work.gates + (size_t)t * n * GATES;
-        join(&work, t, n);
-        ff__linear_forward(&gates, now, work.in + (size_t)t * n * IN, w.w1, w.b1);
-        ff__lstm_forward(work.states + (t + 1) * state, work.cells + (t + 1) * state, now,
-                         work.cells + t * state, n, STATE);
+    for (size_t t = 0; t < FF__WINDOW; t++) {
+        float *now = work.gates + t * n * GATES;
+        join(&work, run->tokens, t, n);
+        ff__linear_forward(&gates, now, work.in + t * n * IN, run->w, run->b);
+        ff__lstm_forward(t + 1 < FF__WINDOW ? work.states + (t + 1) * state : run->found,
+                         work.cells + (t + 1) * state, now, work.cells + t * state, n, STATE);
     }
-    ff__linear_forward(&classes, logits, work.states + FF__WINDOW * state, w.w2, w.b2);
 }
 
-static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct ff__baseline_weights w, d;
-    struct work work;
-    struct ff__embedding embedding = ff__baseline_embedding(&net->shape);
-    uint32_t n = batch->count;
-    size_t state = (size_t)n * STATE;
-    const struct ff__linear gates = {n, IN, GATES}, classes = {n, STATE, net->shape.classes};
-    ff__baseline_map(&w, &baseline, &net->shape, net->params);
-    ff__baseline_map(&d, &baseline, &net->shape, net->grads);
-    map_work(&work, net->capacity, net->work);
-    ff__linear_backward(&classes, work.dstate, d.w2, d.b2, dlogits,
-                        work.states + FF__WINDOW * state, w.w2);
+static void backward(const struct ff__baseline *baseline, const struct ff__baseline_run *run) {
+    const struct work work = map_work(run);
+    const size_t n = run->n, state = n * STATE;
+    const struct ff__linear gates = {(uint32_t)n, baseline->in, baseline->hidden};
     memset(work.dcell, 0, state * sizeof(float));
-    for (uint32_t t = FF__WINDOW; t-- > 0;) {
-        ff__lstm_backward(work.dgates, work.dcell, work.dstate, work.gates + (size_t)t * n * GATES,
+    for (size_t t = FF__WINDOW; t-- > 0;) {
+        ff__lstm_backward(work.dgates, work.dcell, run->dfound, work.gates + t * n * GATES,
                           work.cells + (t + 1) * state, work.cells + t * state, n, STATE);
-        ff__linear_backward(&gates, work.din, d.w1, d.b1, work.dgates, work.in + (size_t)t * n * IN,
-                            w.w1);
-        part(&work, t, n);
+        ff__linear_backward(&gates, work.din, run->dw, run->db, work.dgates, work.in + t * n * IN,
+                            run->w);
+        part(&work, run, t);
     }
-    ff__embedding_backward(&embedding, d.embed, work.dtokens, batch->ids[0],
-                           (size_t)n * FF__WINDOW);
 }
 
-const struct ff__net_type ff__net_lstm = {
-    .name = "lstm",
-    .summary = "one LSTM layer of 48 units",
-    .batch = 128,
-    .steps = 1500,
-    .rate = 0.003f,
-    .params = param_count,
-    .work = work_size,
-    .init = init,
+const struct ff__baseline ff__net_lstm = {
+    FF__BASELINE("lstm", "one LSTM layer of 48 units"),
+    .in = IN,
+    .hidden = GATES,
+    .found = STATE,
+    .middle = WORK,
+    .remembers = STATE, /* the forget gate's, at first (Jozefowicz et al. 2015) */
     .forward = forward,
     .backward = backward,
 };

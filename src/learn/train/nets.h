@@ -4,9 +4,9 @@
 
 #include "learn/hlsh.h"
 
-extern const struct ff__net_type ff__net_transformer, ff__net_fc, ff__net_cnn, ff__net_lstm;
+extern const struct ff__net_type ff__net_transformer;
 
-/* hlsh, its variants and these. */
+/* hlsh, its variants, this one, and the baselines. */
 extern const struct ff__net_type *const ff__all_nets[];
 
 #endif
