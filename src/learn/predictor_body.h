@@ -17,7 +17,7 @@
  *   count_equal    how many slots' numbers are equal to one
  *   not_greater    the slots, as a set, where a number is not greater than another
  *   look_up_logs   entries of the table of logarithms, which has 17
- *   weigh          ff__weight()
+ *   weigh          ff__weight(); for what is below 0 anything
  *
  * Stores are as wide as the loads that follow them, because a CPU waits where a load must be put
  * together from several stores. */

@@ -91,6 +91,7 @@ INLINE shorts look_up_logs(const struct ff__predictor *p, shorts numbers) {
 }
 
 INLINE vector weigh(const struct ff__predictor *p, vector below) {
+    below &= below > 0;
     for (uint32_t i = 0; i < LANES; i++)
         below[i] = ff__weight((float)below[i] * p->weight_scale);
     return below;
