@@ -1,7 +1,7 @@
 #include "base/clock.h"
-#include "learn/page_context.h"
 #include "learn/predictor.h"
 #include "learn/predictor_code.h"
+#include "learn/train/page_context.h"
 
 #include "learn.h"
 

@@ -15,8 +15,8 @@
  *
  * Rules for every hook:
  *   - it gets a read-only view of where every page is (view.h), valid during the call;
- *   - it does not allocate, lock, log, read a clock or keep a pointer from the view; the time is
- *     view->now_ns;
+ *   - it does not allocate, lock, log, start a thread, read a clock or keep a pointer from the
+ *     view; the time is view->now_ns, and struct ff_background runs what takes long;
  *   - the engine calls at most one hook of an engine at a time, so that state needs no locks.
  *     `learn` alone runs beside the others, on a part of the state that they leave alone
  *     (extensions.h);
@@ -299,6 +299,21 @@ static inline bool ff_victim_add(struct ff_victim_list *list, uint32_t block) {
 
 /* ---- a policy ---- */
 
+/* What takes too long for any hook, training a network for example, is for the engine to run. One
+ * instance of a policy calls these from `learn` alone, or never from `learn`. */
+struct ff_background {
+    void *self;
+    /* Runs work(argument), which may allocate and sees no view, on a thread of its own; where time is
+     * modelled, at once, before this returns. False: something is at work already, or there is no
+     * thread. The engine waits for it before `fini`. */
+    bool (*start)(void *self, void (*work)(void *argument), void *argument);
+    /* Whether nothing is at work. What the work has written may then be read. */
+    bool (*done)(void *self);
+    /* Runs work(argument) at once, and returns how many nanoseconds that took on this machine: for
+     * who charges measured time where time is modelled. */
+    uint64_t (*time)(void *self, void (*work)(void *argument), void *argument);
+};
+
 /* What a policy instance is born with. */
 struct ff_policy_env {
     uint32_t tier_count;
@@ -309,8 +324,9 @@ struct ff_policy_env {
     void *arena;       /* arena_size bytes, zero at first, and paid for as touched */
     size_t arena_size;
     uint64_t seed;
-    const int64_t *params;        /* values, in the order of the declared table */
-    const char *text;             /* text parameters begin at text + params[i] */
+    const int64_t *params; /* values, in the order of the declared table */
+    const char *text;      /* text parameters begin at text + params[i] */
+    const struct ff_background *background;
     struct ff_error *error;       /* `init` may leave one line here that says why it fails */
     const struct ff_model *model; /* model.h, during `init`; NULL: the device and time are real */
 };

@@ -1,8 +1,8 @@
 #include "cli/kept.h"
 
+#include "base/checksum.h"
 #include "base/new_file.h"
 #include "report/text.h"
-#include "trace/checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,7 @@
 #include "cli/specs.h"
 #include "cli/training_data.h"
 #include "learn/predictor.h"
+#include "learn/train/nets.h"
 #include "report/table.h"
 
 #include <errno.h>
@@ -202,7 +203,7 @@ static int predict(struct ff__options *options) {
                            "name a model and the workloads: farfault predict MODEL WORKLOAD");
     if (!status)
         status = ff__training_data_read(options, options->words[1], &data);
-    if (!status && ff__model_read(&model, options->words[0], BATCH, &error)) {
+    if (!status && ff__model_read(&model, options->words[0], ff__all_nets, BATCH, &error)) {
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     } else if (!status) {
         status = predict_all(&model, &data, &wanted);

@@ -7,6 +7,8 @@
 #include "cli/repro_runs.h"
 #include "cli/training_job.h"
 #include "learn/predictor.h"
+#include "learn/train/nets.h"
+#include "learn/train/score.h"
 #include "report/json.h"
 
 #include <math.h>
@@ -57,7 +59,7 @@ static struct candidate *candidate_of(struct work *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
     const struct candidate asked = {
         .program = ff__repro_text(row, "program"),
-        .type = ff__net_type_find(ff__repro_text(row, "network")),
+        .type = ff__net_type_find(ff__all_nets, ff__repro_text(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
     };
@@ -94,7 +96,7 @@ static int weigh(struct candidate *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
     candidate->found.params = (double)(net->param_count * sizeof(float)) / MB;
     candidate->found.work =
-        (double)(net->type->work(&net->shape, net->capacity) * sizeof(float)) / MB;
+        (double)(net->type->work(net->type, &net->shape, net->capacity) * sizeof(float)) / MB;
     if (net->type != &ff__net_hlsh)
         return 0;
     int status = ff__predictor_init(&predictor, net);
@@ -267,9 +269,9 @@ static void make_tables(struct work *work, const json_t *published, json_t *tabl
         if (strcmp(ff__repro_text(table, "id"), "table8") != 0)
             continue;
         means = ff__repro_table(tables, "table8.mean", "arithmetic means of Table 8");
-        for (unsigned n = 0; ff__net_type_at(n); n++)
+        for (ff__net_types type = ff__all_nets; *type; type++)
             for (size_t m = 0; m < sizeof mean_of / sizeof mean_of[0]; m++)
-                make_mean(means, work, rows, ff__net_type_at(n)->name, mean_of[m]);
+                make_mean(means, work, rows, (*type)->name, mean_of[m]);
     }
 }
 

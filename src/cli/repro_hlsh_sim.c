@@ -6,6 +6,7 @@
  *
  * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number of instructions that
  * its Table 10 prints. A program that ends before that is run to its end. */
+#include "base/checksum.h"
 #include "base/new_file.h"
 #include "cli/cli.h"
 #include "cli/find.h"
@@ -15,7 +16,6 @@
 #include "cli/training_data.h"
 #include "learn/finetune.h"
 #include "report/json.h"
-#include "trace/checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* HUVM / memHarvester (Choi et al., USENIX ATC 2022): jobs beside each other on the devices of one machine. How much faster
  * each is than under another system. */
 #include "backend/sim/sim.h"
+#include "base/checksum.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro_runs.h"
 #include "report/json.h"
-#include "trace/checksum.h"
 
 #include <math.h>
 #include <stdio.h>

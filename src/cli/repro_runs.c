@@ -1,10 +1,10 @@
 #include "cli/repro_runs.h"
 
+#include "base/checksum.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/pool.h"
 #include "report/text.h"
-#include "trace/checksum.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
 #include "cli/options.h"
 #include "cli/scores.h"
 #include "cli/training_job.h"
-#include "learn/finetune_score.h"
-#include "learn/hlsh.h"
-#include "learn/online.h"
+#include "learn/train/finetune_score.h"
+#include "learn/train/nets.h"
+#include "learn/train/online.h"
 #include "report/progress.h"
 #include "report/table.h"
 
@@ -52,7 +52,7 @@ static int read_plan(const struct ff__options *options, struct training_plan *pl
     plan->together = options->number[FF__OPTION_TOGETHER];
     plan->tunes = options->number[FF__OPTION_TUNE];
     plan->steps = (uint32_t)options->number[FF__OPTION_STEPS];
-    plan->type = ff__net_type_find(name);
+    plan->type = ff__net_type_find(ff__all_nets, name);
     plan->online = plan->type ? NULL : ff__online_type_find(name);
     if (!plan->type && !plan->online)
         return ff__options_complain(options, FF__OPTION_NETWORK, NULL);

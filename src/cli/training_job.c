@@ -1,6 +1,7 @@
 #include "cli/training_job.h"
 
 #include "base/error.h"
+#include "learn/train/nets.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static int read_earlier(const struct ff__training_job *job, struct ff__model *mo
     *found = false;
     if (!job->output || access(job->output, F_OK) != 0)
         return 0;
-    int status = ff__model_read(model, job->output, job->type->batch, error);
+    int status = ff__model_read(model, job->output, ff__all_nets, job->type->batch, error);
     if (status)
         return status;
     *found = fits(model, job);

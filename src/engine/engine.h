@@ -1,5 +1,5 @@
 /* The engine: asks the policies, decides, and keeps the truth about pages. It knows no thread,
- * clock or system call: the live pipeline and the simulator both drive it, one call at a time.
+ * clock or system call (but for what policies do in the background: background.h): the live pipeline and the simulator both drive it, one call at a time.
  *
  * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
  * and fills in a job; the caller has the backend carry it out (every `out`, and `in` after them),
@@ -11,6 +11,7 @@
 #include "base/fetch.h"
 #include "base/queue.h"
 #include "engine/backend.h"
+#include "engine/background.h"
 #include "engine/launch_ids.h"
 #include "engine/running.h"
 #include "engine/totals.h"
@@ -142,6 +143,7 @@ struct ff__engine {
     void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
     void *block_state[FF__SLOTS][FF_TIERS_MAX], *range_state[FF__SLOTS][FF_TIERS_MAX],
         *arena[FF__SLOTS][FF_TIERS_MAX];
+    struct ff__background background[FF__SLOTS][FF_TIERS_MAX];
     struct ff__late *late;             /* [block] */
     struct ff__late_pages *late_pages; /* [block][tier] */
     struct ff__stay *stay;             /* [block] */

@@ -30,6 +30,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         return ff__fail(error, -ENOMEM, "no memory for the state of policy '%s'", policy->name);
     }
     const struct ff_model model = {.future = config->future};
+    ff__background_init(&engine->background[slot][at], config->virtual_time);
     struct ff_error why = {""};
     struct ff_policy_env env = {
         .tier_count = engine->space.tier_count,
@@ -43,6 +44,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
         .seed = config->seed,
         .params = engine->system.params[slot],
         .text = engine->system.text,
+        .background = &engine->background[slot][at].verbs,
         .error = &why,
         .model = config->virtual_time || config->future ? &model : NULL,
     };
@@ -59,6 +61,7 @@ static int make_policy(struct ff__engine *engine, const struct ff__engine_config
 static void unmake_policy(struct ff__engine *engine, enum ff__slot slot, uint32_t tier,
                           void **state) {
     const struct ff_policy *policy = engine->system.policy[slot];
+    ff__background_fini(&engine->background[slot][tier]);
     if (*state && policy->fini)
         policy->fini(*state);
     free(*state);

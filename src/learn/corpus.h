@@ -59,13 +59,4 @@ int ff__corpus_add(struct ff__corpus *corpus, const struct ff__access *access);
 /* Groups the accesses by stream. 0 or -ENOMEM. */
 int ff__corpus_close(struct ff__corpus *corpus);
 
-/* Where an access of a closed corpus is. */
-struct ff__moment {
-    uint64_t time, at; /* accesses[at] */
-    uint32_t stream;
-};
-
-/* All accesses of a closed corpus in the order in which it was shown them. The caller frees them. NULL: no memory. */
-struct ff__moment *ff__corpus_order(const struct ff__corpus *corpus);
-
 #endif

@@ -134,12 +134,15 @@ static size_t map_work(struct work *work, const struct ff__shape *shape, uint32_
     return pieces.used;
 }
 
-static size_t param_count(const struct ff__shape *shape) {
+static size_t param_count(const struct ff__net_type *type, const struct ff__shape *shape) {
+    (void)type;
     struct ff__hlsh_weights weights;
     return ff__hlsh_map(&weights, shape, NULL);
 }
 
-static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
+static size_t work_size(const struct ff__net_type *type, const struct ff__shape *shape,
+                        uint32_t capacity) {
+    (void)type;
     struct work work;
     return map_work(&work, shape, capacity, NULL);
 }
@@ -522,3 +525,7 @@ VARIANT(printed, "hlsh-printed", FF__ATTENDS_PRINTED,
         "hlsh with Algorithm 1 as the paper prints it");
 VARIANT(full, "hlsh-full", FF__ATTENDS_FULL, "hlsh with full attention");
 VARIANT(always, "hlsh-always", FF__ATTENDS_ALWAYS, "hlsh without the indicator's bypass");
+
+const struct ff__net_type *const ff__hlsh_types[] = {&ff__net_hlsh,         &ff__net_hlsh_float,
+                                                     &ff__net_hlsh_printed, &ff__net_hlsh_full,
+                                                     &ff__net_hlsh_always,  NULL};

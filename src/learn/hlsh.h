@@ -56,6 +56,12 @@ struct ff__hlsh_weights {
     size_t count[FF__HLSH_PARAMS];
 };
 
+extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_hlsh_printed,
+    ff__net_hlsh_full, ff__net_hlsh_always;
+
+/* All of these. */
+extern const struct ff__net_type *const ff__hlsh_types[];
+
 /* Whether the type is hlsh or a variant of it, with the same parameters. */
 bool ff__is_hlsh(const struct ff__net_type *type);
 

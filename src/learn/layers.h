@@ -44,37 +44,11 @@ void ff__embedding_backward(const struct ff__embedding *embedding, float *dw, co
 void ff__relu_forward(float *y, size_t count);
 void ff__relu_backward(float *dy, const float *y, size_t count);
 
-/* Rows of `width` with mean 0 and variance 1, times w, plus b. `stats` [rows][2] is for backward. */
-void ff__norm_forward(float *y, float *stats, const float *x, const float *w, const float *b,
-                      size_t rows, size_t width);
-void ff__norm_backward(float *dx, float *dw, float *db, const float *dy, const float *stats,
-                       const float *x, const float *w, size_t rows, size_t width);
-
 /* In place, every row. */
 void ff__softmax(float *x, size_t rows, size_t width);
 
 /* Mean cross-entropy of the rows; sets dlogits. */
 double ff__loss(float *dlogits, const float *logits, const uint16_t *label, size_t rows,
                 size_t classes);
-
-/* Attention of the last `asking` tokens of each sequence to all of its `tokens`. qkv [sequences][tokens]
- * [3 width], y [sequences][asking][width]; `weights` [sequence][head][asking][tokens] is kept for
- * backward. At most FF__WINDOW tokens, and FF__HEAD_MAX numbers a head. */
-#define FF__HEAD_MAX 64u
-struct ff__attention {
-    uint32_t sequences, tokens, asking, width, heads;
-};
-void ff__attention_forward(const struct ff__attention *attention, float *y, float *weights,
-                           const float *qkv);
-void ff__attention_backward(const struct ff__attention *attention, float *dqkv, const float *dy,
-                            const float *weights, const float *qkv);
-
-/* One step of an LSTM: `gates` [rows][4 width] are the sums for input, forget, cell and output gate
- * before and after the step; `cell` and y are new. */
-void ff__lstm_forward(float *y, float *cell, float *gates, const float *cell_before, size_t rows,
-                      size_t width);
-/* dcell is that of `cell` and becomes that of `cell_before`. */
-void ff__lstm_backward(float *dgates, float *dcell, const float *dy, const float *gates,
-                       const float *cell, const float *cell_before, size_t rows, size_t width);
 
 #endif

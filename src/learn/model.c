@@ -1,8 +1,8 @@
 #include "learn/model.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/new_file.h"
-#include "trace/checksum.h"
 
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,8 @@ struct bytes {
     uint8_t *at;
     size_t size, used;
     bool reading;
-    int status; /* the first error */
+    ff__net_types types; /* that may be read */
+    int status;          /* the first error */
 };
 
 static bool room(struct bytes *bytes, size_t size) {
@@ -153,9 +154,9 @@ static void pass_net(struct bytes *bytes, struct ff__model *model, uint32_t capa
     pass(bytes, name, sizeof name);
     name[NAME_SIZE - 1] = 0;
     if (bytes->reading && !bytes->status) {
-        const struct ff__net_type *type = ff__net_type_find(name);
+        const struct ff__net_type *type = ff__net_type_find(bytes->types, name);
         struct ff__shape shape = ff__shape_of(&model->features);
-        bytes->status = type ? ff__net_init(&model->net, type, &shape, capacity, 1) : -EBADMSG;
+        bytes->status = type ? ff__net_init(&model->net, type, &shape, capacity, 1) : -ENXIO;
     }
     pass_floats(bytes, model->net.params, model->net.param_count);
 }
@@ -265,9 +266,9 @@ static int check_frame(const char *path, struct bytes *bytes, struct ff_error *e
     return 0;
 }
 
-int ff__model_read(struct ff__model *model, const char *path, uint32_t capacity,
-                   struct ff_error *error) {
-    struct bytes bytes = {.reading = true};
+int ff__model_read(struct ff__model *model, const char *path, ff__net_types types,
+                   uint32_t capacity, struct ff_error *error) {
+    struct bytes bytes = {.reading = true, .types = types};
     memset(model, 0, sizeof *model);
     int status = get_file(path, &bytes, error);
     if (!status)
@@ -277,7 +278,9 @@ int ff__model_read(struct ff__model *model, const char *path, uint32_t capacity,
         status = bytes.status;
         if (!status && bytes.used != bytes.size)
             status = -EBADMSG;
-        if (status == -EINVAL)
+        if (status == -ENXIO)
+            ff__fail(error, status, "%s: a network of an unknown type", path);
+        else if (status == -EINVAL)
             ff__fail(error, status, "%s: its training uses other batches", path);
         else if (status)
             ff__fail(error, status, "%s: %s", path,

@@ -6,7 +6,7 @@
 #ifndef FF_LEARN_MODEL_H
 #define FF_LEARN_MODEL_H
 
-#include "learn/train.h"
+#include "learn/training.h"
 
 #include <farfault/farfault.h>
 
@@ -26,10 +26,10 @@ struct ff__model {
 void ff__model_fini(struct ff__model *model);
 
 /* Both return 0 or negative errno with one line. Reading: -ENOENT and other errors of files; -EBADMSG:
- * foreign, truncated or damaged; -ENOTSUP: of another version. `capacity`: samples of a batch, at
- * most. */
+ * foreign, truncated or damaged; -ENOTSUP: of another version; -ENXIO: of none of these types.
+ * `capacity`: samples of a batch, at most. */
 int ff__model_write(const struct ff__model *model, const char *path, struct ff_error *error);
-int ff__model_read(struct ff__model *model, const char *path, uint32_t capacity,
-                   struct ff_error *error);
+int ff__model_read(struct ff__model *model, const char *path, ff__net_types types,
+                   uint32_t capacity, struct ff_error *error);
 
 #endif

@@ -5,23 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__net_type *const types[] = {
-    &ff__net_hlsh,      &ff__net_hlsh_float,  &ff__net_hlsh_printed,
-    &ff__net_hlsh_full, &ff__net_hlsh_always, &ff__net_transformer,
-    &ff__net_fc,        &ff__net_cnn,         &ff__net_lstm,
-};
-
-#define TYPE_COUNT (sizeof types / sizeof types[0])
-
-const struct ff__net_type *ff__net_type_at(unsigned index) {
-    return index < TYPE_COUNT ? types[index] : NULL;
-}
-
-const struct ff__net_type *ff__net_type_find(const char *name) {
-    for (size_t i = 0; i < TYPE_COUNT; i++)
-        if (strcmp(types[i]->name, name) == 0)
-            return types[i];
-    return NULL;
+const struct ff__net_type *ff__net_type_find(ff__net_types types, const char *name) {
+    while (*types && strcmp((*types)->name, name) != 0)
+        types++;
+    return *types;
 }
 
 struct ff__shape ff__shape_of(const struct ff__features *features) {
@@ -43,10 +30,10 @@ int ff__net_init(struct ff__net *net, const struct ff__net_type *type,
     struct ff__random random = ff__random_seeded(seed);
     *net = (struct ff__net){
         .type = type, .shape = *shape, .capacity = capacity, .quantized = type->quantized};
-    net->param_count = type->params(shape);
+    net->param_count = type->params(type, shape);
     net->params = floats(net->param_count);
     net->grads = floats(net->param_count);
-    net->work = floats(type->work(shape, capacity));
+    net->work = floats(type->work(type, shape, capacity));
     if (!net->params || !net->grads || !net->work) {
         ff__net_fini(net);
         return -ENOMEM;

@@ -30,8 +30,9 @@ struct ff__net_type {
     uint32_t batch, steps;
     float rate;
     /* How many floats there are of parameters, and of work space for batches of `capacity`. */
-    size_t (*params)(const struct ff__shape *shape);
-    size_t (*work)(const struct ff__shape *shape, uint32_t capacity);
+    size_t (*params)(const struct ff__net_type *type, const struct ff__shape *shape);
+    size_t (*work)(const struct ff__net_type *type, const struct ff__shape *shape,
+                   uint32_t capacity);
     void (*init)(struct ff__net *net, struct ff__random *random);
     /* logits [batch][classes] */
     void (*forward)(struct ff__net *net, const struct ff__batch *batch, float *logits);
@@ -48,13 +49,11 @@ struct ff__net {
     float *params, *grads, *work;
 };
 
-extern const struct ff__net_type ff__net_hlsh, ff__net_hlsh_float, ff__net_hlsh_printed,
-    ff__net_hlsh_full, ff__net_hlsh_always, ff__net_transformer, ff__net_fc, ff__net_cnn,
-    ff__net_lstm;
+/* Some types, and NULL at the end. */
+typedef const struct ff__net_type *const *ff__net_types;
 
-/* The types; NULL past the end. */
-const struct ff__net_type *ff__net_type_at(unsigned index);
-const struct ff__net_type *ff__net_type_find(const char *name);
+/* NULL: there is none of that name. */
+const struct ff__net_type *ff__net_type_find(ff__net_types types, const char *name);
 
 /* What a net over these features has. */
 struct ff__shape ff__shape_of(const struct ff__features *features);

@@ -101,6 +101,8 @@ static int make_tables(struct ff__predictor *p, const struct ff__hlsh_weights *w
                        float unit) {
     for (uint32_t f = 0; f < FF__TOKEN_QUADS; f++)
         p->shift[f] = log_of(step[FF__HLSH_PAGE + f] / unit);
+    for (uint32_t d = 0; d < FF__WIDTH; d++)
+        p->token_start[d] = -((int32_t)FF__OFFSET << p->shift[d / FF__PART]);
     p->answer_shift = log_of(FF__STEP_TOKEN / unit);
     int status = make_table(&p->page, &p->pages, w->of[FF__HLSH_PAGE], w->count[FF__HLSH_PAGE],
                             step[FF__HLSH_PAGE]);

@@ -51,6 +51,7 @@ struct ff__predictor {
     uint8_t (*page)[FF__PART], (*delta)[FF__PART], (*pc)[FF__PART];
     uint32_t pages, deltas, pcs;
     uint32_t shift[FF__TOKEN_QUADS], answer_shift; /* of FF__STEP_TOKEN */
+    int32_t token_start[FF__WIDE];
     _Alignas(64) int8_t to_key[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
     int8_t to_value[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
     int8_t direction[FF__TOKEN_QUADS][FF__LSH_ALONG][FF__QUAD];

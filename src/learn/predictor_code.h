@@ -1,5 +1,5 @@
-/* What the predictor does, for one kind of CPU: in plain C (predictor_portable.c), by AVX2 (predictor_avx2.c) and by AVX-512
- * (predictor_avx512.c). */
+/* What the predictor does, for one kind of CPU: any (predictor_portable.c), with AVX2
+ * (predictor_avx2.c) and with AVX-512 (predictor_avx512.c). The steps are in predictor_body.h. */
 #ifndef FF_LEARN_PREDICTOR_CODE_H
 #define FF_LEARN_PREDICTOR_CODE_H
 

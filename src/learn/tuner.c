@@ -1,8 +1,6 @@
 #include "learn/tuner.h"
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,25 +56,34 @@ static int by_value(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window) {
-    struct ff__stream stream = *window;
+struct timing {
+    const struct ff__predictor *predictor;
+    struct ff__stream stream;
+    uint32_t number;
+};
+
+static void predict_once(void *self) {
+    struct timing *timing = self;
+    const uint16_t ids[3] = {
+        (uint16_t)(timing->number % timing->predictor->pages),
+        (uint16_t)(timing->number % timing->predictor->deltas),
+        (uint16_t)(timing->number % timing->predictor->pcs),
+    };
+    ff__stream_push(timing->predictor, &timing->stream, ids);
+    ff__stream_predict(timing->predictor, &timing->stream, NULL);
+}
+
+uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window,
+                           const struct ff_background *background) {
+    struct timing timing = {.predictor = &tuned->predictor, .stream = *window};
     uint64_t times[TIMINGS];
-    for (uint32_t i = 0; i < TIMINGS; i++) {
-        const uint16_t ids[3] = {
-            (uint16_t)(i % tuned->predictor.pages),
-            (uint16_t)(i % tuned->predictor.deltas),
-            (uint16_t)(i % tuned->predictor.pcs),
-        };
-        uint64_t start = ff__clock_ns();
-        ff__stream_push(&tuned->predictor, &stream, ids);
-        ff__stream_predict(&tuned->predictor, &stream, NULL);
-        times[i] = ff__clock_ns() - start;
-    }
+    for (; timing.number < TIMINGS; timing.number++)
+        times[timing.number] = background->time(background->self, predict_once, &timing);
     qsort(times, TIMINGS, sizeof *times, by_value);
     return times[TIMINGS / 2];
 }
 
-/* ---- the thread ---- */
+/* ---- in the background ---- */
 
 /* Room for all that will be noted, so that noting needs no memory. */
 static int reserve(struct ff__corpus *corpus) {
@@ -94,41 +101,24 @@ static struct ff__tuned *tune(struct ff__tuner *tuner) {
     return learned ? make_tuned(&tuner->model) : NULL;
 }
 
-static void *work(void *argument) {
+static void work(void *argument) {
     struct ff__tuner *tuner = argument;
-    for (;;) {
-        while (sem_wait(&tuner->work))
-            ;
-        if (tuner->stop)
-            return NULL;
-        ff__tuned_free(tuner->used);
-        tuner->used = NULL;
-        tuner->made = tune(tuner);
-        sem_post(&tuner->done);
-    }
-}
-
-static int start(struct ff__tuner *tuner) {
-    if (sem_init(&tuner->work, 0, 0) || sem_init(&tuner->done, 0, 0))
-        return -errno;
-    tuner->has_semaphores = true;
-    int status = ff__thread_start(&tuner->thread, work, tuner, "ff-tune");
-    tuner->has_thread = status == 0;
-    return status;
+    ff__tuned_free(tuner->used);
+    tuner->used = NULL;
+    tuner->made = tune(tuner);
 }
 
 /* ---- making ---- */
 
 static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tuned **first,
                       struct ff_error *error) {
-    int status = ff__model_read(&tuner->model, path, FF__FINETUNE_BATCH, error);
+    int status = ff__model_read(&tuner->model, path, ff__hlsh_types, FF__FINETUNE_BATCH, error);
+    if (status == -ENXIO || (!status && !ff__predictor_takes(tuner->model.net.type)))
+        return ff__fail(error, -EINVAL, "%s: only hlsh of four bits is fast enough to predict with",
+                        path);
     if (status)
         return status;
     ff__training_fini(&tuner->model.training);
-    if (!ff__predictor_takes(tuner->model.net.type))
-        return ff__fail(error, -EINVAL,
-                        "%s: a model of type %s; only hlsh of four bits is fast enough", path,
-                        tuner->model.net.type->name);
     if (tuner->model.by != FF__CLUSTER_SM_WARP)
         return ff__fail(error, -EINVAL, "%s: the model's streams are by %s; here they are by %s",
                         path, ff__cluster_name(tuner->model.by),
@@ -140,9 +130,7 @@ static int read_model(struct ff__tuner *tuner, const char *path, struct ff__tune
 static int prepare(struct ff__tuner *tuner) {
     int status = reserve(&tuner->notes);
     tuner->notes.latest = LENGTHS * (FF__WINDOW + tuner->model.distance);
-    if (!status)
-        status = reserve(&tuner->training);
-    return status ? status : start(tuner);
+    return status ? status : reserve(&tuner->training);
 }
 
 int ff__tuner_init(struct ff__tuner *tuner, const struct ff__tuner_plan *plan,
@@ -151,6 +139,7 @@ int ff__tuner_init(struct ff__tuner *tuner, const struct ff__tuner_plan *plan,
     *first = NULL;
     memset(tuner, 0, sizeof *tuner);
     tuner->steps = plan->steps;
+    tuner->background = plan->background;
     if (plan->path && plan->path[0])
         status = read_model(tuner, plan->path, first, error);
     else
@@ -171,16 +160,7 @@ int ff__tuner_init(struct ff__tuner *tuner, const struct ff__tuner_plan *plan,
 }
 
 void ff__tuner_fini(struct ff__tuner *tuner) {
-    if (tuner->has_thread) {
-        ff__tuned_free(ff__tuner_take(tuner, true, NULL));
-        tuner->stop = true;
-        sem_post(&tuner->work);
-        pthread_join(tuner->thread, NULL);
-    }
-    if (tuner->has_semaphores) {
-        sem_destroy(&tuner->work);
-        sem_destroy(&tuner->done);
-    }
+    ff__tuned_free(tuner->made);
     ff__tuned_free(tuner->used);
     ff__corpus_fini(&tuner->notes);
     ff__corpus_fini(&tuner->training);
@@ -191,30 +171,25 @@ void ff__tuner_fini(struct ff__tuner *tuner) {
 /* ---- the owner's side ---- */
 
 void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access) {
-    if (tuner->has_thread && tuner->notes.count < tuner->notes.capacity)
+    if (tuner->steps > 0 && tuner->notes.count < tuner->notes.capacity)
         ff__corpus_add(&tuner->notes, access);
 }
 
 bool ff__tuner_begin(struct ff__tuner *tuner) {
-    if (!tuner->has_thread || tuner->at_work || tuner->notes.count < FF__TUNER_LEAST)
+    const struct ff_background *background = tuner->background;
+    if (tuner->steps == 0 || tuner->at_work || tuner->notes.count < FF__TUNER_LEAST)
         return false;
     if (tuner->training.capacity < tuner->notes.count)
         return false; /* it had no memory for another one */
     memcpy(tuner->training.accesses, tuner->notes.accesses,
            tuner->notes.count * sizeof *tuner->notes.accesses);
     tuner->training.count = tuner->notes.count;
-    tuner->at_work = true;
-    sem_post(&tuner->work);
-    return true;
+    tuner->at_work = background->start(background->self, work, tuner);
+    return tuner->at_work;
 }
 
-struct ff__tuned *ff__tuner_take(struct ff__tuner *tuner, bool wait, struct ff__tuned *used) {
-    if (!tuner->at_work)
-        return NULL;
-    if (wait)
-        while (sem_wait(&tuner->done))
-            ;
-    else if (sem_trywait(&tuner->done))
+struct ff__tuned *ff__tuner_take(struct ff__tuner *tuner, struct ff__tuned *used) {
+    if (!tuner->at_work || !tuner->background->done(tuner->background->self))
         return NULL;
     tuner->at_work = false;
     struct ff__tuned *made = tuner->made;

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "policy/param.h"
+#include "base/param.h"
 
 #include <dlfcn.h>
 #include <errno.h>

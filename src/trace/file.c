@@ -1,6 +1,6 @@
 #include "trace/file.h"
 
-#include "trace/checksum.h"
+#include "base/checksum.h"
 
 void ff__trace_put_block(uint8_t at[FF__TRACE_BLOCK_HEAD], const struct ff__trace_block *block) {
     ff__put_u32(at, block->mark);

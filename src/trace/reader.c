@@ -1,7 +1,7 @@
 /* Reading traces, from files of which nothing is believed. */
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/sized.h"
-#include "trace/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
 

@@ -1,8 +1,8 @@
 #include <farfault/trace.h>
 
+#include "base/checksum.h"
 #include "base/new_file.h"
 #include "base/sized.h"
-#include "trace/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
 

@@ -2,9 +2,10 @@
  * right; and what is read predicts a class that there is. */
 #include "fuzz/fuzz.h"
 
+#include "base/checksum.h"
 #include "learn/model.h"
 #include "learn/predictor.h"
-#include "trace/checksum.h"
+#include "learn/train/nets.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static void check(const uint8_t *data, size_t size) {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     FUZZ_EXPECT(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int status = ff__model_read(&model, path, 1, &error);
+    int status = ff__model_read(&model, path, ff__all_nets, 1, &error);
     FUZZ_EXPECT((status == 0) == (error.message[0] == '\0'));
     FUZZ_EXPECT(!strpbrk(error.message, "\n\r"));
     FUZZ_EXPECT(status == 0 || status == -EBADMSG || status == -ENOTSUP || status == -EINVAL);

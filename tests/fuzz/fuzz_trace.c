@@ -2,7 +2,7 @@
  * are decompressed and decoded. What is read can be replayed and exported, or is refused. */
 #include "fuzz/fuzz.h"
 
-#include "trace/checksum.h"
+#include "base/checksum.h"
 #include "trace/codec.h"
 #include "trace/file.h"
 #include "trace/model/export.h"

@@ -2,7 +2,7 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "learn/online.h"
+#include "learn/train/online.h"
 
 #define BITS 10u
 

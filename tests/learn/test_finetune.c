@@ -1,7 +1,9 @@
-/* Fine-tuning: what is new is learned, what was known keeps its numbers; and the thread that does it. */
+/* Fine-tuning: what is new is learned, what was known keeps its numbers; and in the background. */
 #include "base/cases.h"
 
+#include "engine/background.h"
 #include "learn/hlsh.h"
+#include "learn/train/score.h"
 #include "learn/tuner.h"
 
 #include <errno.h>
@@ -175,7 +177,7 @@ static void test_too_little(void **state) {
     ff__model_fini(&model);
 }
 
-/* ---- the thread ---- */
+/* ---- in the background ---- */
 
 static void note(struct ff__tuner *tuner, uint32_t first, uint32_t end) {
     for (uint32_t turn = first; turn < end; turn++)
@@ -186,24 +188,25 @@ static void note(struct ff__tuner *tuner, uint32_t first, uint32_t end) {
 }
 
 static struct ff__tuned *taught(bool at_once) {
-    const struct ff__tuner_plan plan = {.distance = 4, .steps = SANITIZED ? 2 : 20, .seed = 1};
+    struct ff__background background;
+    const struct ff__tuner_plan plan = {
+        .distance = 4, .steps = SANITIZED ? 2 : 20, .seed = 1, .background = &background.verbs};
     struct ff__tuner tuner;
     struct ff__tuned *first, *made = NULL;
     struct ff_error error;
+    ff__background_init(&background, at_once);
     assert_int_equal(ff__tuner_init(&tuner, &plan, &first, &error), 0);
     assert_null(first);
     note(&tuner, 0, 100);
     assert_false(ff__tuner_begin(&tuner)); /* too little */
-    assert_null(ff__tuner_take(&tuner, true, NULL));
+    assert_null(ff__tuner_take(&tuner, NULL));
     note(&tuner, 100, 600);
     assert_true(ff__tuner_begin(&tuner));
     assert_false(ff__tuner_begin(&tuner)); /* at work */
     if (!at_once)
         note(&tuner, 600, 5000); /* meanwhile; more than there is room for */
-    while (!at_once && !(made = ff__tuner_take(&tuner, false, NULL)))
+    while (!(made = ff__tuner_take(&tuner, NULL)) && !at_once)
         usleep(1000);
-    if (at_once)
-        made = ff__tuner_take(&tuner, true, NULL);
     assert_non_null(made);
     ff__tuner_fini(&tuner);
     return made;
@@ -258,20 +261,25 @@ static void test_long_runs(void **state) {
 
 /* Many rounds, each in exchange for the last one; and an end in the middle of one. */
 static void test_rounds(void **state) {
-    const struct ff__tuner_plan plan = {.distance = 4, .steps = 2, .seed = 1};
+    struct ff__background background;
+    const struct ff__tuner_plan plan = {
+        .distance = 4, .steps = 2, .seed = 1, .background = &background.verbs};
     struct ff__tuner tuner;
     struct ff__tuned *used;
     struct ff_error error;
     (void)state;
+    ff__background_init(&background, false);
     assert_int_equal(ff__tuner_init(&tuner, &plan, &used, &error), 0);
     for (uint32_t round = 0; round < (SANITIZED ? 2 : 5); round++) {
         note(&tuner, round * 500, round * 500 + 500);
         assert_true(ff__tuner_begin(&tuner));
-        struct ff__tuned *made = ff__tuner_take(&tuner, true, used);
+        ff__background_fini(&background); /* waits */
+        struct ff__tuned *made = ff__tuner_take(&tuner, used);
         assert_non_null(made);
         used = made;
     }
     assert_true(ff__tuner_begin(&tuner));
+    ff__background_fini(&background);
     ff__tuner_fini(&tuner);
     ff__tuned_free(used);
 }

@@ -1,7 +1,7 @@
 /* Every gradient of every network against finite differences of its loss. */
 #include "base/cases.h"
 
-#include "learn/net.h"
+#include "learn/train/nets.h"
 
 #include <math.h>
 
@@ -122,8 +122,8 @@ static void check_type(const struct ff__net_type *type) {
 
 static void test_gradients(void **state) {
     (void)state;
-    for (unsigned i = 0; ff__net_type_at(i); i++)
-        check_type(ff__net_type_at(i));
+    for (ff__net_types type = ff__all_nets; *type; type++)
+        check_type(*type);
 }
 
 int main(void) {

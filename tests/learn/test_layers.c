@@ -3,8 +3,8 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "learn/layers.h"
 #include "learn/quant.h"
+#include "learn/train/layers.h"
 
 #include <math.h>
 

@@ -2,6 +2,8 @@
 #include "base/cases.h"
 
 #include "learn/model.h"
+#include "learn/train/nets.h"
+#include "learn/train/score.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -82,7 +84,7 @@ struct school {
     struct ff__model model;
 };
 
-static void start(struct school *school) {
+static void start_with(struct school *school, const struct ff__net_type *type) {
     memset(school, 0, sizeof *school);
     record(&school->corpus);
     struct ff__model *model = &school->model;
@@ -91,8 +93,12 @@ static void start(struct school *school) {
                                        FF__SPLIT_STREAMS, 1),
                      0);
     struct ff__shape shape = ff__shape_of(&model->features);
-    assert_int_equal(ff__net_init(&model->net, &ff__net_hlsh, &shape, BATCH, 1), 0);
+    assert_int_equal(ff__net_init(&model->net, type, &shape, BATCH, 1), 0);
     assert_int_equal(ff__training_init(&model->training, &model->net, STEPS, 0.01f), 0);
+}
+
+static void start(struct school *school) {
+    start_with(school, &ff__net_hlsh);
 }
 
 static void finish(struct school *school) {
@@ -121,7 +127,7 @@ static void test_resume(void **state) {
     for (uint32_t i = 0; i < STEPS / 3; i++)
         ff__training_step(&broken.model.training, &broken.dataset);
     assert_int_equal(ff__model_write(&broken.model, path_of_test(), &error), 0);
-    assert_int_equal(ff__model_read(&resumed, path_of_test(), BATCH, &error), 0);
+    assert_int_equal(ff__model_read(&resumed, path_of_test(), ff__all_nets, BATCH, &error), 0);
     while (resumed.training.step < resumed.training.steps)
         ff__training_step(&resumed.training, &broken.dataset);
     assert_memory_equal(resumed.net.params, straight.model.net.params,
@@ -142,7 +148,7 @@ static void refuse(const uint8_t *bytes, size_t size, int status, const char *wo
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     fclose(file);
-    assert_int_equal(ff__model_read(&model, path_of_test(), BATCH, &error), status);
+    assert_int_equal(ff__model_read(&model, path_of_test(), ff__all_nets, BATCH, &error), status);
     assert_non_null(strstr(error.message, words));
 }
 
@@ -152,7 +158,7 @@ static void test_bad_files(void **state) {
     struct ff__model model;
     struct ff_error error = {""};
     (void)state;
-    assert_int_equal(ff__model_read(&model, "no/such.model", BATCH, &error), -ENOENT);
+    assert_int_equal(ff__model_read(&model, "no/such.model", ff__all_nets, BATCH, &error), -ENOENT);
     start(&school);
     assert_int_equal(ff__model_write(&school.model, path_of_test(), &error), 0);
     FILE *file = fopen(path_of_test(), "rb");
@@ -168,6 +174,23 @@ static void test_bad_files(void **state) {
     refuse(bytes, size, -EBADMSG, "damaged");
     bytes[8] = 0;
     refuse(bytes, size, -ENOTSUP, "train it again");
+    unlink(path_of_test());
+    finish(&school);
+}
+
+/* Policies know hlsh alone, and farfault train all networks. */
+static void test_types(void **state) {
+    struct school school;
+    struct ff__model model;
+    struct ff_error error = {""};
+    (void)state;
+    start_with(&school, ff__net_type_find(ff__all_nets, "fc"));
+    assert_int_equal(ff__model_write(&school.model, path_of_test(), &error), 0);
+    assert_int_equal(ff__model_read(&model, path_of_test(), ff__hlsh_types, BATCH, &error), -ENXIO);
+    assert_non_null(strstr(error.message, "unknown type"));
+    assert_int_equal(ff__model_read(&model, path_of_test(), ff__all_nets, BATCH, &error), 0);
+    assert_string_equal(model.net.type->name, "fc");
+    ff__model_fini(&model);
     unlink(path_of_test());
     finish(&school);
 }
@@ -200,7 +223,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corpus),    cmocka_unit_test(test_thin),
         cmocka_unit_test(test_split),     cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_links),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

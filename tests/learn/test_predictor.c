@@ -6,6 +6,7 @@
 
 #include "learn/predictor.h"
 #include "learn/predictor_code.h"
+#include "learn/train/nets.h"
 
 #define STREAMS 4u
 
@@ -128,7 +129,8 @@ static void test_refuses(void **state) {
     struct ff__net net;
     struct ff__predictor predictor;
     (void)state;
-    const struct ff__net_type *const others[] = {&ff__net_fc, &ff__net_hlsh_float};
+    const struct ff__net_type *const others[] = {ff__net_type_find(ff__all_nets, "fc"),
+                                                 &ff__net_hlsh_float};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(ff__net_init(&net, others[i], &shape, 1, 5), 0);
         assert_int_equal(ff__predictor_init(&predictor, &net), -EINVAL);

@@ -3,9 +3,10 @@
 #ifndef TESTS_POLICY_VIEW_H
 #define TESTS_POLICY_VIEW_H
 
-#include <farfault/model.h>
-
+#include "engine/background.h"
 #include "space/space.h"
+
+#include <farfault/model.h>
 
 #include <assert.h>
 #include <stdio.h>
@@ -104,6 +105,7 @@ struct instance {
     bool virtual_time;
     const struct ff_future *future; /* NULL: none */
     void *state, *block_state, *range_state, *arena;
+    struct ff__background background;
 };
 
 static inline void instance_init(struct instance *instance, const struct ff_policy *policy) {
@@ -140,8 +142,10 @@ static inline void instance_open(struct instance *instance, const struct ff_view
                                 .arena_size = arena_size,
                                 .params = instance->params,
                                 .text = instance->text ? instance->text : "",
+                                .background = &instance->background.verbs,
                                 .model =
                                     instance->virtual_time || instance->future ? &model : NULL};
+    ff__background_init(&instance->background, instance->virtual_time);
     int status = policy->init ? policy->init(instance->state, &env) : 0;
     assert(status == 0);
     (void)status;
@@ -157,6 +161,7 @@ static inline size_t instance_written(const struct instance *instance, const str
 }
 
 static inline void instance_close(struct instance *instance) {
+    ff__background_fini(&instance->background);
     if (instance->policy->fini)
         instance->policy->fini(instance->state);
     free(instance->state);

@@ -12,7 +12,7 @@
 #ifndef FF_POLICY_BOUNDS_BELADY_H
 #define FF_POLICY_BOUNDS_BELADY_H
 
-#include "policy/common/heap.h"
+#include "base/heap.h"
 
 #include <farfault/model.h>
 

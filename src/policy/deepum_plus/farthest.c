@@ -5,7 +5,7 @@
  * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
  * Nothing else is looked at, so that a pick costs the victims and what was used since. */
-#include "policy/common/heap.h"
+#include "base/heap.h"
 #include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
 

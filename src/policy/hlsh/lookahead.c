@@ -30,7 +30,7 @@ static void use(struct ff__lookahead *ahead, struct ff__tuned *tuned) {
     ahead->now_version++;
     ff__stream_start(&tuned->predictor, ahead->fresh);
     if (ahead->measured && ahead->virtual_time)
-        ahead->latency_ns = ff__tuned_measure(tuned, ahead->fresh);
+        ahead->latency_ns = ff__tuned_measure(tuned, ahead->fresh, ahead->tuner.background);
 }
 
 static struct ff__stream *new_window(void) {
@@ -45,6 +45,7 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
         .distance = (uint32_t)value[FF__LOOKAHEAD_DISTANCE],
         .steps = (uint32_t)value[FF__LOOKAHEAD_STEPS],
         .seed = env->seed,
+        .background = env->background,
     };
     struct ff__tuned *first;
     ahead->virtual_time = env->model != NULL;
@@ -170,7 +171,7 @@ void ff__lookahead_tune(struct ff__lookahead *ahead, uint64_t now_ns) {
 void ff__lookahead_adopt(struct ff__lookahead *ahead, uint64_t now_ns) {
     if (ahead->virtual_time && now_ns < ahead->tuned_ns)
         return;
-    struct ff__tuned *made = ff__tuner_take(&ahead->tuner, ahead->virtual_time, ahead->tuned);
+    struct ff__tuned *made = ff__tuner_take(&ahead->tuner, ahead->tuned);
     if (made)
         use(ahead, made);
 }

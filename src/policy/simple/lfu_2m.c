@@ -3,8 +3,8 @@
  *
  * Counts outlive an eviction, as UVMSmart's do. They have 27 bits; when one is full, all are halved:
  * a block's are when it is looked at, as often as its `halvings` lag behind. */
+#include "base/heap.h"
 #include "policy/common/evictor.h"
-#include "policy/common/heap.h"
 #include "policy/registry.h"
 
 #define COUNT_BITS 27

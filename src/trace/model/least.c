@@ -3,7 +3,7 @@
  * are there come first, and then the rest, so that all of them can be kept if there are frames. */
 #include "trace/model/least.h"
 
-#include "policy/common/heap.h"
+#include "base/heap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* CRC-32C (Castagnoli, RFC 3720 appendix B.4): what guards the blocks of a trace. */
-#ifndef FF_TRACE_CHECKSUM_H
-#define FF_TRACE_CHECKSUM_H
+#ifndef FF_BASE_CHECKSUM_H
+#define FF_BASE_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "trace/checksum.h"
+#include "base/checksum.h"
 
 /* By half bytes: only compressed bytes come here, so that a table of 16 is fast enough. */
 uint32_t ff__crc32c(uint32_t crc, const void *bytes, size_t size) {

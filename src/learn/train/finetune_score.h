@@ -1,8 +1,9 @@
 /* How good a predictor is that is fine-tuned while it is used. */
-#ifndef FF_LEARN_FINETUNE_SCORE_H
-#define FF_LEARN_FINETUNE_SCORE_H
+#ifndef FF_LEARN_TRAIN_FINETUNE_SCORE_H
+#define FF_LEARN_TRAIN_FINETUNE_SCORE_H
 
 #include "learn/finetune.h"
+#include "learn/train/tally.h"
 
 #define FF__FINETUNE_PERIOD 16384u /* accesses between two fine-tuning steps; ours */
 #define FF__FINETUNE_ACCESSES                                                                      \

@@ -2,11 +2,12 @@
  *
  * They are asked what a network is asked: the class of the access `distance` accesses later in the same stream. They take the
  * accesses in the order of the program, all streams as they come. */
-#ifndef FF_LEARN_ONLINE_H
-#define FF_LEARN_ONLINE_H
+#ifndef FF_LEARN_TRAIN_ONLINE_H
+#define FF_LEARN_TRAIN_ONLINE_H
 
-#include "learn/page_context.h"
-#include "learn/train.h"
+#include "learn/dataset.h"
+#include "learn/train/page_context.h"
+#include "learn/train/tally.h"
 
 #define FF__ONLINE_ORDERS 4u /* contexts of a type with exact ones, at most */
 

@@ -4,7 +4,8 @@
  * Ours, where the paper says nothing: 8 heads, a feed-forward layer of twice the width, normalization
  * before each part and at the end (it trains without care), and classes from the newest token's
  * encoding. */
-#include "learn/net.h"
+#include "learn/train/layers.h"
+#include "learn/train/nets.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,12 +126,15 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
     return pieces.used;
 }
 
-static size_t param_count(const struct ff__shape *shape) {
+static size_t param_count(const struct ff__net_type *type, const struct ff__shape *shape) {
+    (void)type;
     struct weights w;
     return map_weights(&w, shape, NULL);
 }
 
-static size_t work_size(const struct ff__shape *shape, uint32_t capacity) {
+static size_t work_size(const struct ff__net_type *type, const struct ff__shape *shape,
+                        uint32_t capacity) {
+    (void)type;
     struct work work;
     (void)shape;
     return map_work(&work, capacity, NULL);

@@ -1,4 +1,4 @@
-#include "learn/page_context.h"
+#include "learn/train/page_context.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "policy/param.h"
+#include "base/param.h"
 
 #include "base/error.h"
 #include "base/parse.h"

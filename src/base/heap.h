@@ -1,7 +1,7 @@
 /* An indexed heap: units with a 64-bit key each, the greatest on top. It lies in memory that its owner
  * lends, one place a unit, wherever the owner has it; nothing is allocated. */
-#ifndef FF_POLICY_COMMON_HEAP_H
-#define FF_POLICY_COMMON_HEAP_H
+#ifndef FF_BASE_HEAP_H
+#define FF_BASE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

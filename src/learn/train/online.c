@@ -1,6 +1,6 @@
-#include "learn/online.h"
+#include "learn/train/online.h"
 
-#include "learn/tally.h"
+#include "learn/train/order.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,8 +7,8 @@
  *     program walks over at another speed do not disturb these. Which array that will be is itself predicted, from the PCs;
  *   - the last 2, or 8, tokens and the page.
  * Measured on streams of the paper's programs: docs/results/context.md. */
-#ifndef FF_LEARN_PAGE_CONTEXT_H
-#define FF_LEARN_PAGE_CONTEXT_H
+#ifndef FF_LEARN_TRAIN_PAGE_CONTEXT_H
+#define FF_LEARN_TRAIN_PAGE_CONTEXT_H
 
 #include "learn/context.h"
 #include "learn/features.h"

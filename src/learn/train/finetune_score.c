@@ -1,4 +1,6 @@
-#include "learn/finetune_score.h"
+#include "learn/train/finetune_score.h"
+
+#include "learn/train/order.h"
 
 #include <errno.h>
 #include <math.h>

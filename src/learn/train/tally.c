@@ -1,4 +1,4 @@
-#include "learn/tally.h"
+#include "learn/train/tally.h"
 
 #include "learn/vocab.h"
 

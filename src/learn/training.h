@@ -1,9 +1,8 @@
-/* Training: Adam on cross-entropy, and what comes of it. */
-#ifndef FF_LEARN_TRAIN_H
-#define FF_LEARN_TRAIN_H
+/* Training: Adam on cross-entropy. */
+#ifndef FF_LEARN_TRAINING_H
+#define FF_LEARN_TRAINING_H
 
 #include "learn/net.h"
-#include "learn/tally.h"
 
 #include <stdatomic.h>
 
@@ -24,9 +23,5 @@ void ff__training_fini(struct ff__training *training);
 
 /* One batch, the next in the order of the samples. */
 void ff__training_step(struct ff__training *training, const struct ff__dataset *dataset);
-
-/* Scores at most `limit` samples for testing. 0 or -ENOMEM. */
-int ff__net_score(struct ff__net *net, const struct ff__dataset *dataset, uint32_t limit,
-                  struct ff__score *score);
 
 #endif

@@ -1,4 +1,4 @@
-#include "policy/common/heap.h"
+#include "base/heap.h"
 
 static void put(struct ff__heap *heap, uint32_t place, uint32_t unit, uint64_t key) {
     struct ff__heap_place *at = ff__heap_at(heap, place);

@@ -1,6 +1,6 @@
 /* Values of declared parameters: policies, workloads and whatever else takes "NAME:key=value,...". */
-#ifndef FF_POLICY_PARAM_H
-#define FF_POLICY_PARAM_H
+#ifndef FF_BASE_PARAM_H
+#define FF_BASE_PARAM_H
 
 #include <farfault/farfault.h>
 #include <farfault/policy.h>

@@ -1,6 +1,6 @@
 /* How often each class came, was predicted, and both: what a score is made of. */
-#ifndef FF_LEARN_TALLY_H
-#define FF_LEARN_TALLY_H
+#ifndef FF_LEARN_TRAIN_TALLY_H
+#define FF_LEARN_TRAIN_TALLY_H
 
 #include "base/map.h"
 
