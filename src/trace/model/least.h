@@ -22,4 +22,10 @@ struct ff__page_use {
 int ff__least_misses(const struct ff__page_use *uses, size_t count, uint32_t pages, uint64_t frames,
                      uint64_t *out);
 
+#define FF__LEAST_NO_USE UINT32_MAX
+
+/* The same the other way round: the most uses that find their page. next[i]: the next use of the page of use i, or
+ * FF__LEAST_NO_USE if there is none that may find it. Every use is a group of its own. */
+int ff__least_most_hits(const uint32_t *next, size_t count, uint64_t frames, uint64_t *out);
+
 #endif
