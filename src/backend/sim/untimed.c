@@ -51,38 +51,8 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     return !waits;
 }
 
-/* What has left for a page, as schedule_out() in transfer.c has it. */
-static void count_out(struct ff__sim_result *counters, const struct ff__page_job *job) {
-    counters->evicted_dirty += job->victim_written;
-    counters->evicted_clean += !job->victim_written;
-    counters->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
-}
-
-/* The short way. */
-static bool miss_alone(struct sim *sim, const struct device *device, uint64_t page, bool write) {
-    struct ff__page_job job = {.tier = device->tier,
-                               .page = {(uint32_t)(page / FF_BLOCK_PAGES), page % FF_BLOCK_PAGES},
-                               .written = write,
-                               .copies_clean = sim->gpu->write_back_clean};
-    if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
-        return false;
-    bool copied = job.held || sim->gpu->copies_empty;
-    if (job.evicts)
-        count_out(device->counters, &job);
-    device->counters->thrashed += job.back;
-    device->counters->pages_in += copied;
-    device->counters->bytes_in += copied ? FF_PAGE_SIZE : 0;
-    device->counters->batches++;
-    return true;
-}
-
 /* The page is to be here, or usable from where it is. */
 static void miss(struct sim *sim, struct device *device, uint64_t page, bool write) {
-    if (sim->pages_alone && miss_alone(sim, device, page, write)) {
-        if (sim->engine.pressed[device->tier])
-            sim->model->prefetch(sim, device, sim->now);
-        return;
-    }
     struct ff_fault_group group = {
         .block = (uint32_t)(page / FF_BLOCK_PAGES), .tier = device->tier, .launch = FF_NONE};
     ff_mask_set(&group.faulted, page % FF_BLOCK_PAGES);
@@ -96,8 +66,7 @@ static void miss(struct sim *sim, struct device *device, uint64_t page, bool wri
 
 /* ---- accesses ---- */
 
-/* Shows the policies the accesses up to `end` that they have not seen. What comes after is known, too,
- * and they may get ready for it. */
+/* Shows the policies the accesses up to `end` that they have not seen. */
 static void show(struct turn *turn, uint32_t end) {
     struct sim *sim = turn->sim;
     struct device *device = turn->device;
@@ -109,7 +78,6 @@ static void show(struct turn *turn, uint32_t end) {
         return;
     struct ff_access_batch batch = {.items = &device->accesses[first],
                                     .count = end - first,
-                                    .foreseen = device->access_count - end,
                                     .instructions = ff__sim_instructions(sim)};
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
@@ -122,9 +90,8 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     struct ff_access *access = &turn->device->accesses[index];
     uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
     bool write = access->flags & FF_ACCESS_WRITE;
-    ff__engine_page_fetch(&sim->engine, access->block); /* while the policies look */
     access->flags |= FF_ACCESS_MISS;
-    if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
+    if (ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
         turn->device->counters->remote++;
         return;
