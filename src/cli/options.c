@@ -51,6 +51,7 @@ static const struct {
     [FF__OPTION_MACHINE] = {"machine", "FARFAULT_MACHINE", NULL},
     [FF__OPTION_BESIDE] = {"beside", "FARFAULT_BESIDE", NULL},
     [FF__OPTION_UNTIMED] = {"untimed", "FARFAULT_UNTIMED", NULL},
+    [FF__OPTION_CURVE] = {"curve", "FARFAULT_CURVE", NULL},
     [FF__OPTION_SETTLE] = {"settle", "FARFAULT_SETTLE", NULL},
     [FF__OPTION_EXPLAIN] = {"explain", "FARFAULT_EXPLAIN", "explain"},
     [FF__OPTION_OUTPUT] = {"output", "FARFAULT_OUTPUT", NULL},

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define MEMORY_MAX   (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
-#define STANDARD_GPU "v100-16g"          /* the device of DeepUM's and HUVM's measurements */
+#define CURVE_MEMORY "1%,2%,5%,10%,20%,30%,40%,50%,60%,70%,80%,90%,100%"
+#define STANDARD_GPU "v100-16g" /* the device of DeepUM's and HUVM's measurements */
 
 static const struct argp_option options_of_sweeps[] = {
     SHORT_OPTION("systems", 's', "NAME[,..]",
@@ -50,6 +51,9 @@ static const struct argp_option options_of_sweeps[] = {
     JOBS_OPTION,
     OPTION("untimed", UNTIMED, NULL,
            "count hits, misses and evictions only, without times; many times faster"),
+    OPTION("curve", CURVE, NULL,
+           "miss-ratio curves: misses in pages of 4 KiB by the size of memory (default: 1% to 100% "
+           "of the footprint), least recently used and belady; no systems and no times"),
     OPTION("settle", SETTLE, NULL,
            "extrapolate training iterations that are in steady state instead of simulating them"),
     OPTION("anyway", ANYWAY, NULL,
@@ -126,9 +130,12 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
         return ff__options_complain(options, FF__OPTION_GPU, error.message);
     int status = 0;
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
-    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++)
-        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE,
-                              &sweep->gpus[sweep->gpu_count]);
+    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
+        struct ff__gpu *gpu = &sweep->gpus[sweep->gpu_count];
+        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE, gpu);
+        if (sweep->curve)
+            gpu->granule = FF_PAGE_SIZE;
+    }
     ff__words_free(&names);
     return status;
 }
@@ -279,6 +286,11 @@ static bool has_only_faults(const struct ff_trace_info *info) {
 
 /* What was resident did not fault: how another system would have fared with it, the trace cannot tell. */
 static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
+    if (!sweep->anyway && sweep->curve)
+        return ff__complain(FF__EXIT_USAGE,
+                            "%s: has only the faults of a run under one system, which are no curve "
+                            "of accesses: record it with --touches, or say --anyway",
+                            path);
     if (sweep->anyway || sweep->system_names.count < 2)
         return 0;
     return ff__complain(FF__EXIT_USAGE,
@@ -342,6 +354,32 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
     return ff__outputs_read(options, &sweep->outputs);
 }
 
+/* ---- curves ---- */
+
+/* A curve is of one device, and of no system. */
+static int check_curve(const struct ff__options *options, const struct ff__sweep *sweep) {
+    const struct {
+        enum ff__option option;
+        bool given;
+    } others[] = {
+        {FF__OPTION_SYSTEMS, options->text[FF__OPTION_SYSTEMS]},
+        {FF__OPTION_POLICY, options->text[FF__OPTION_POLICY]},
+        {FF__OPTION_TRACE, options->text[FF__OPTION_TRACE]},
+        {FF__OPTION_BESIDE, options->text[FF__OPTION_BESIDE]},
+        {FF__OPTION_MACHINE, options->text[FF__OPTION_MACHINE]},
+        {FF__OPTION_DEVICES, sweep->devices > 1},
+        {FF__OPTION_SETTLE, sweep->settles},
+        {FF__OPTION_EXPLAIN, sweep->explains},
+        {FF__OPTION_CHECK, sweep->check},
+    };
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given)
+            return ff__options_complain(options, others[i].option,
+                                        "a curve counts misses on one device, and runs no system: "
+                                        "leave this or --curve out");
+    return 0;
+}
+
 /* ---- all of it ---- */
 
 static int read_quantities(const struct ff__options *options, struct ff__sweep *sweep) {
@@ -351,6 +389,8 @@ static int read_quantities(const struct ff__options *options, struct ff__sweep *
         status = ff__options_number(options, FF__OPTION_DEVICES, 1, 8, &sweep->devices);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_UNTIMED, &sweep->untimed);
+    if (!status)
+        status = ff__options_flag(options, FF__OPTION_CURVE, &sweep->curve);
     if (!status)
         status = ff__options_flag(options, FF__OPTION_SETTLE, &sweep->settles);
     if (!status)
@@ -364,6 +404,8 @@ int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_def
                    bool traces, struct ff__sweep *out) {
     *out = (struct ff__sweep){.traces = traces};
     int status = read_quantities(options, out);
+    if (!status && out->curve)
+        status = check_curve(options, out);
     if (!status)
         status = read_systems(options, defaults->systems, out);
     if (!status)
@@ -372,7 +414,7 @@ int ff__sweep_read(const struct ff__options *options, const struct ff__sweep_def
     if (!status)
         status = read_beside(options, out);
     if (!status)
-        status = read_budgets(options, defaults->memory, out);
+        status = read_budgets(options, out->curve ? CURVE_MEMORY : defaults->memory, out);
     if (!status)
         status = read_names(options, out);
     if (!status)

@@ -1,9 +1,11 @@
-/* A page that stays until its next use saves a miss if that use counts. So the frames hold the pages whose next use counts
- * and is nearest; a page whose next use does not count is worth nothing and leaves at once. In a group the pages that
- * are there come first, and then the rest, so that all of them can be kept if there are frames.
+/* A page that stays until its next use saves a miss if that use counts. So the frames hold the
+ * pages whose next use counts and is nearest; a page whose next use does not count is worth nothing
+ * and leaves at once. In a group the pages that are there come first, and then the rest, so that
+ * all of them can be kept if there are frames.
  *
- * What the frames hold is kept as a set of next uses: a bit for each use, and above them a bit for each word of bits that is
- * not zero, up to a single word. So the farthest next use is found in a few steps, and nothing is kept of pages. */
+ * What the frames hold is kept as a set of next uses: a bit for each use, and above them a bit for
+ * each word of bits that is not zero, up to a single word. So the farthest next use is found in a
+ * few steps, and nothing is kept of pages. */
 #include "trace/model/least.h"
 
 #include <errno.h>
