@@ -401,12 +401,12 @@ static const struct {
     void (*run)(void);
     bool only; /* when asked for by name */
 } groups[] = {
-    {"fault", bench_faults, false},       {"fault.parallel", bench_parallel_faults, false},
-    {"migrate", bench_migration, false},  {"scan", bench_scan, false},
-    {"overhead", bench_resident, false},  {"policy", bench_policy, false},
-    {"learn", bench_prediction, false},   {"samples", bench_samples, false},
-    {"sim.policy", bench_untimed, false}, {"sim.timing", bench_timed, false},
-    {"sim.scale", bench_scale, true},     {"sim.jobs", bench_jobs, true},
+    {"fault", bench_faults, false},      {"fault.parallel", bench_parallel_faults, false},
+    {"migrate", bench_migration, false}, {"scan", bench_scan, false},
+    {"overhead", bench_resident, false}, {"policy", bench_policy, false},
+    {"learn", bench_prediction, false},  {"samples", bench_samples, false},
+    {"sim.curve", bench_curve, false},   {"sim.timing", bench_timed, false},
+    {"sim.scale", bench_scale, true},    {"sim.jobs", bench_jobs, true},
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -433,7 +433,7 @@ int main(int argc, char **argv) {
         {"runs", 'r', "N", 0, "runs of each (default: 9)", 0},
         {"group", 'g', "NAME", 0,
          "only fault, fault.parallel, migrate, scan, overhead, policy, learn, samples, "
-         "sim.policy, sim.timing or sim.scale",
+         "sim.curve, sim.timing, sim.scale or sim.jobs",
          0},
         {0},
     };

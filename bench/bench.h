@@ -33,7 +33,7 @@ void bench_samples(void);
 /* ---- sim.c: the simulator ---- */
 
 /* Accesses per second and memory held, without and with timing. */
-void bench_untimed(void);
+void bench_curve(void);
 void bench_timed(void);
 
 /* Jobs beside each other against one alone. */

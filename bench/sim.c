@@ -6,6 +6,7 @@
  * them. */
 #include "bench.h"
 
+#include "backend/sim/curve.h"
 #include "backend/sim/sim.h"
 
 #include <stdio.h>
@@ -108,6 +109,7 @@ struct trial {
         *bound; /* the system to compare with; NULL: fully resident, and without a policy to ask */
     double share; /* of the footprint; 0: fully resident */
     bool untimed;
+    bool curve; /* no run, but a miss-ratio curve; hits are those with the share */
     const char
         *beside; /* NULL, or a workload: JOBS - 1 more jobs run this, each on a device of its own */
     bool bound_is_alone; /* the bound is the workload without them */
@@ -143,22 +145,46 @@ static void open_jobs(const struct trial *trial, struct ff__sim_job jobs[JOBS], 
                                        .devices = 1};
 }
 
+static void simulate(const struct trial *trial, struct ff__sim_config *config,
+                     struct outcome *out) {
+    struct ff_error error = {""};
+    struct ff__sim_job jobs[JOBS];
+    if (ff__system_parse(trial->system, &config->system, &error))
+        give_up(error.message);
+    open_jobs(trial, jobs, &config->devices);
+    double start = processor_seconds();
+    if (ff__sim_run_jobs(config, jobs, config->devices, &out->result, &error))
+        give_up(error.message);
+    out->seconds = processor_seconds() - start;
+}
+
+static void count_curve(const struct trial *trial, const struct ff__sim_config *config,
+                        struct outcome *out) {
+    struct ff_error error = {""};
+    struct ff__curve curve;
+    double start = processor_seconds();
+    if (ff__curve_count(trial->workload, config->gpu, false, &curve, &error))
+        give_up(error.message);
+    out->seconds = processor_seconds() - start;
+    out->result.accesses = curve.accesses;
+    out->result.hits = curve.accesses - ff__curve_misses(&curve, config->memory / FF_PAGE_SIZE);
+    ff__curve_free(&curve);
+}
+
 static void run_here(const struct trial *trial, struct outcome *out) {
     struct ff__gpu gpu;
     struct ff_error error = {""};
     struct ff__sim_config config = {.gpu = &gpu, .devices = 1, .seed = 1};
+    struct rusage usage;
     config.untimed = trial->untimed;
     config.memory = (uint64_t)(trial->share * (double)ff__workload_footprint(trial->workload));
-    if (ff__gpu_read(trial->gpu, GPU_FOLDER, &gpu, &error) ||
-        ff__system_parse(trial->system, &config.system, &error))
+    if (ff__gpu_read(trial->gpu, GPU_FOLDER, &gpu, &error))
         give_up(error.message);
-    struct rusage usage;
-    struct ff__sim_job jobs[JOBS];
-    open_jobs(trial, jobs, &config.devices);
-    double before = held_bytes(), start = processor_seconds();
-    if (ff__sim_run_jobs(&config, jobs, config.devices, &out->result, &error))
-        give_up(error.message);
-    out->seconds = processor_seconds() - start;
+    double before = held_bytes();
+    if (trial->curve)
+        count_curve(trial, &config, out);
+    else
+        simulate(trial, &config, out);
     getrusage(RUSAGE_SELF, &usage);
     out->bytes = (double)usage.ru_maxrss * 1024 - before;
 }
@@ -187,6 +213,7 @@ static bool run_bound(const struct trial *trial, struct outcome *out) {
         bound.beside = NULL;
         return run(&bound, out);
     }
+    bound.curve = false;
     bound.system = trial->bound ? trial->bound : NO_POLICY;
     bound.share = trial->bound ? trial->share : 0;
     return run(&bound, out);
@@ -270,19 +297,12 @@ static void measure_jobs(const char *name, const char *spec, const char *gpu) {
     ff__workload_close(trial.workload);
 }
 
-void bench_untimed(void) {
+/* All sizes of memory in one pass. */
+void bench_curve(void) {
     const uint32_t *pages = make_pages("zipf:pages=1048576,accesses=20000000,ctas=1,warps=1");
+    struct trial trial = {.gpu = "gtx1080ti", .untimed = true, .curve = true, .share = 0.25};
     const struct ready ready = {pages, FORESEEN, 1, 1};
-    struct trial trial = {.gpu = "gtx1080ti", .system = "demand:evict=lru-4k", .untimed = true};
-    static const struct {
-        const char *name;
-        double share;
-    } shares[] = {
-        {"sim.policy.zipf.10", 0.10}, {"sim.policy.zipf", 0.25}, {"sim.policy.zipf.50", 0.50}};
-    for (int i = 0; i < 3; i++) {
-        trial.share = shares[i].share;
-        measure_ready(shares[i].name, &ready, 1 << 20, &trial);
-    }
+    measure_ready("sim.curve.zipf", &ready, 1 << 20, &trial);
     free((void *)(uintptr_t)pages);
 }
 

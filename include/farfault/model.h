@@ -44,9 +44,6 @@ struct ff_access {
 struct ff_access_batch {
     const struct ff_access *items;
     uint32_t count;
-    /* So many accesses follow the last one in the same array. They have not happened, and what they
-     * will find is not known; a policy may fetch its records for them from memory. */
-    uint32_t foreseen;
     uint64_t instructions; /* of warps, so far; 0 where the backend does not show instructions */
 };
 

@@ -404,7 +404,6 @@ struct ff_evict_policy {
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
     uint64_t (*reserve)(void *state, const struct ff_view *view);
-    const struct ff__page_hooks *pages; /* of the simulator's fast path; NULL: none */
 };
 
 /* One instance an engine. */

@@ -24,7 +24,8 @@ static const char sim_help[] =
     "More examples:\n"
     "  farfault sim atax --systems nvidia --memory 50% --trace atax.trace\n"
     "  farfault sim pagerank --machine p3.8xlarge --beside wcc,idle -s memharvester\n"
-    "  farfault sim zipf --untimed --memory 10%,25% --systems nvidia,belady";
+    "  farfault sim zipf --untimed --memory 10%,25% --systems nvidia,belady\n"
+    "  farfault sim zipf --curve --csv=zipf.csv";
 
 static const char replay_help[] =
     "Simulates a program of which farfault record has written a trace, on modelled devices under "
@@ -43,7 +44,7 @@ static int run(struct ff__options *options) {
     struct ff__sweep sweep;
     int status = ff__sweep_read(options, options->command == FF__COMMAND_REPLAY, &sweep);
     if (!status)
-        status = ff__sweep_run(&sweep);
+        status = sweep.curve ? ff__sweep_run_curves(&sweep) : ff__sweep_run(&sweep);
     ff__sweep_free(&sweep);
     return status;
 }

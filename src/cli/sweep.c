@@ -11,15 +11,16 @@
 
 /* ---- what a cell is ---- */
 
-/* Whole frames, of the size in which the device hands out memory: shares to the nearest, at least one,
- * sizes down. A size below one is left as it is, for the simulator to refuse. */
-static uint64_t memory_of(const struct ff__gpu *gpu, const struct ff__amount *amount,
-                          uint64_t footprint) {
+uint64_t ff__sweep_memory(const struct ff__sweep *sweep, unsigned workload, unsigned gpu_index,
+                          unsigned budget) {
+    const struct ff__gpu *gpu = &sweep->gpus[gpu_index];
+    const struct ff__amount *amount = &sweep->budgets[budget].amount;
+    double footprint = (double)sweep->footprints[workload];
     uint64_t frame = ff__gpu_least_memory(gpu), count;
     if (amount->bytes > 0 && amount->bytes < frame)
         return amount->bytes;
     if (amount->share > 0)
-        count = (uint64_t)(amount->share * (double)footprint / (double)frame + 0.5);
+        count = (uint64_t)(amount->share * footprint / (double)frame + 0.5);
     else
         count = (amount->bytes ? amount->bytes : gpu->memory) / frame;
     return (count ? count : 1) * frame;
@@ -37,8 +38,7 @@ struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned c
     place.system = (place.line - FF__SWEEP_SYSTEMS) % sweep->system_names.count;
     place.budget = (place.line - FF__SWEEP_SYSTEMS) / sweep->system_names.count;
     place.system_name = sweep->system_names.items[place.system];
-    place.memory = memory_of(&sweep->gpus[place.gpu], &sweep->budgets[place.budget].amount,
-                             sweep->footprints[place.workload]);
+    place.memory = ff__sweep_memory(sweep, place.workload, place.gpu, place.budget);
     return place;
 }
 

@@ -36,6 +36,7 @@ struct ff__sweep {
     uint64_t seed;
     unsigned devices, jobs;
     bool check, untimed, settles, explains, anyway;
+    bool curve; /* misses by the size of memory, and no systems */
     struct ff__outputs outputs;
     const char *trace; /* NULL: none */
     unsigned line_count;
@@ -50,6 +51,12 @@ void ff__sweep_free(struct ff__sweep *sweep);
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
 int ff__sweep_run(struct ff__sweep *sweep);
 
+/* The same for miss-ratio curves (curve.c). */
+int ff__sweep_run_curves(struct ff__sweep *sweep);
+
+/* What the times and counts of a trace stand for, as a line of its table. */
+void ff__sweep_show_limits(const struct ff__sweep *sweep, unsigned workload);
+
 /* Cells are numbered by workload, then device, then line. */
 static inline unsigned ff__sweep_cell(const struct ff__sweep *sweep, unsigned workload,
                                       unsigned gpu, unsigned line) {
@@ -60,6 +67,12 @@ static inline unsigned ff__sweep_line(const struct ff__sweep *sweep, unsigned sy
                                       unsigned budget) {
     return FF__SWEEP_SYSTEMS + budget * sweep->system_names.count + system;
 }
+
+/* Of each device: whole frames, of the size in which it hands out memory. Shares are rounded to the
+ * nearest, at least one, sizes down. A size below one is left as it is, for the simulator to
+ * refuse. */
+uint64_t ff__sweep_memory(const struct ff__sweep *sweep, unsigned workload, unsigned gpu,
+                          unsigned budget);
 
 /* Where a cell is. */
 struct ff__sweep_place {

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MEMORY_MAX (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
+#define CURVE_MEMORY "1%,2%,5%,10%,20%,30%,40%,50%,60%,70%,80%,90%,100%"
+#define MEMORY_MAX   (UINT64_C(1) << 44) /* bytes of a modelled device, as of a software device */
 
 /* ---- systems ---- */
 
@@ -58,9 +59,12 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
         return ff__options_complain(options, FF__OPTION_GPU, error.message);
     int status = 0;
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
-    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++)
-        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE,
-                              &sweep->gpus[sweep->gpu_count]);
+    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
+        struct ff__gpu *gpu = &sweep->gpus[sweep->gpu_count];
+        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE, gpu);
+        if (sweep->curve)
+            gpu->granule = FF_PAGE_SIZE;
+    }
     ff__words_free(&names);
     return status;
 }
@@ -170,8 +174,9 @@ static int add_all(const struct ff__options *options, const char *list, struct f
 
 static int read_budgets(const struct ff__options *options, struct ff__sweep *sweep) {
     const char *over = options->text[FF__OPTION_OVERSUBSCRIBE];
-    const char *memory =
-        over ? options->text[FF__OPTION_MEMORY] : ff__options_text(options, FF__OPTION_MEMORY);
+    const char *memory = options->text[FF__OPTION_MEMORY];
+    if (!memory && !over)
+        memory = sweep->curve ? CURVE_MEMORY : ff__options_text(options, FF__OPTION_MEMORY);
     int status = add_all(options, memory, sweep, add_memory);
     if (!status)
         status = add_all(options, over, sweep, add_oversubscription);
@@ -211,6 +216,11 @@ static bool has_only_faults(const struct ff_trace_info *info) {
 
 /* What was resident did not fault: how another system would have fared with it, the trace cannot tell. */
 static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
+    if (!sweep->anyway && sweep->curve)
+        return ff__complain(FF__EXIT_USAGE,
+                            "%s: has only the faults of a run under one system, which are no curve "
+                            "of accesses: record it with --touches, or say --anyway",
+                            path);
     if (sweep->anyway || sweep->system_names.count < 2)
         return 0;
     return ff__complain(FF__EXIT_USAGE,
@@ -274,6 +284,32 @@ static int check_files(const struct ff__options *options, struct ff__sweep *swee
     return ff__outputs_read(options, &sweep->outputs);
 }
 
+/* ---- curves ---- */
+
+/* A curve is of one device, and of no system. */
+static int check_curve(const struct ff__options *options, const struct ff__sweep *sweep) {
+    const struct {
+        enum ff__option option;
+        bool given;
+    } others[] = {
+        {FF__OPTION_SYSTEMS, options->text[FF__OPTION_SYSTEMS]},
+        {FF__OPTION_POLICY, options->text[FF__OPTION_POLICY]},
+        {FF__OPTION_TRACE, options->text[FF__OPTION_TRACE]},
+        {FF__OPTION_BESIDE, options->text[FF__OPTION_BESIDE]},
+        {FF__OPTION_MACHINE, options->text[FF__OPTION_MACHINE]},
+        {FF__OPTION_DEVICES, sweep->devices > 1},
+        {FF__OPTION_SETTLE, sweep->settles},
+        {FF__OPTION_EXPLAIN, sweep->explains},
+        {FF__OPTION_CHECK, sweep->check},
+    };
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given)
+            return ff__options_complain(options, others[i].option,
+                                        "a curve counts misses on one device, and runs no system: "
+                                        "leave this or --curve out");
+    return 0;
+}
+
 /* ---- all of it ---- */
 
 int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sweep *out) {
@@ -284,12 +320,15 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
         .jobs = ff__options_jobs(options),
         .devices = (unsigned)number[FF__OPTION_DEVICES],
         .untimed = number[FF__OPTION_UNTIMED],
+        .curve = number[FF__OPTION_CURVE],
         .settles = number[FF__OPTION_SETTLE],
         .explains = number[FF__OPTION_EXPLAIN],
         .anyway = number[FF__OPTION_ANYWAY],
         .check = number[FF__OPTION_CHECK],
     };
-    int status = read_systems(options, out);
+    int status = out->curve ? check_curve(options, out) : 0;
+    if (!status)
+        status = read_systems(options, out);
     if (!status)
         status = options->text[FF__OPTION_MACHINE] ? read_machine(options, out)
                                                    : read_gpus(options, out);

@@ -90,10 +90,10 @@ static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
     printf("\n");
 }
 
-/* What the times and counts of a trace stand for. */
-static void show_limits(const struct ff_trace_info *info) {
+void ff__sweep_show_limits(const struct ff__sweep *sweep, unsigned workload) {
+    const struct ff_trace_info *info = &sweep->infos[workload];
     char size[FF__QUANTITY];
-    if (info->accesses)
+    if (!sweep->traces || info->accesses)
         return;
     if (info->touches)
         printf("  recorded: what each launch touched first, and again after %s of other pages\n",
@@ -109,8 +109,7 @@ void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned g
     printf("%s, footprint %s, %s on %u x %s\n", sweep->workloads.items[workload],
            ff__size_text(size, sweep->footprints[workload]),
            sweep->untimed ? "untimed" : "modelled", sweep->devices, sweep->gpus[gpu].name);
-    if (sweep->traces)
-        show_limits(&sweep->infos[workload]);
+    ff__sweep_show_limits(sweep, workload);
     ff__table_init(&table, sweep->untimed ? "lrrrrrrrrl" : "lrrrrrrrrrl");
     ff__table_cells(&table, "system", "memory", NULL);
     if (sweep->untimed)

@@ -8,7 +8,6 @@
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
-#include "base/fetch.h"
 #include "base/queue.h"
 #include "engine/backend.h"
 #include "engine/background.h"
@@ -260,36 +259,6 @@ void ff__engine_press(struct ff__engine *engine);
 
 /* Drops the block's late faults, and the block from the queue of those. */
 void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
-
-/* ---- pages one at a time: page.c ---- */
-
-/* A page that comes at once, and which one leaves for it. */
-struct ff__page_job {
-    uint32_t tier;
-    struct ff_page page; /* absent, of a block that exists */
-    bool written;
-    bool copies_clean; /* what leaves is copied even if it was not written to */
-    /* the answer */
-    bool held, back;             /* the host has its content; it was evicted before */
-    bool victim_written, copied; /* the victim was dirty; the host got its content */
-    bool evicts;                 /* there was no room: */
-    struct ff_page victim;       /* that has left */
-};
-
-/* Whether this engine can serve faults so: memory by the page, one device, no policy to ask but the
- * eviction policy. The caller never has anything under way. */
-bool ff__engine_pages_alone(const struct ff__engine *engine);
-
-/* Has the processor fetch what ff__engine_page() will look at. */
-FF__FETCHES ff__engine_page_fetch(const struct ff__engine *engine, uint32_t block) {
-    const struct ff_facts *facts = ff__facts(&engine->space, block);
-    __builtin_prefetch(&facts->tier[FF_TIER_HOST].resident);
-    __builtin_prefetch(&facts->evicted, 1);
-    __builtin_prefetch(&facts->memory);
-}
-
-/* False: take the long way; nothing has been done. */
-bool ff__engine_page(struct ff__engine *engine, uint64_t now_ns, struct ff__page_job *job);
 
 /* ---- ranges, launches, events ---- */
 

@@ -12,10 +12,6 @@ static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, u
     return &engine->view;
 }
 
-/* Prefetched pages that leave without having been used. */
-void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
-                              const struct ff_mask *leaving);
-
 /* ---- policies.c ---- */
 
 /* -ENOTSUP, with a line: a policy must see or control more than the backend grants. */

@@ -376,8 +376,9 @@ int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tie
 
 /* ---- finishing ---- */
 
-void ff__engine_count_useless(struct ff__engine *engine, uint32_t block,
-                              const struct ff_mask *leaving) {
+/* Prefetched pages that leave without having been used. */
+static void count_useless(struct ff__engine *engine, uint32_t block,
+                          const struct ff_mask *leaving) {
     struct ff_mask *unused = &ff__page_facts(&engine->space, block)->unused;
     struct ff_mask useless = ff_mask_and(unused, leaving);
     if (ff_mask_empty(&useless))
@@ -422,7 +423,7 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     *host = ff_mask_minus(host, &out->dead);
     facts->evicted = ff_mask_or(&facts->evicted, &out->pages);
     if (engine->watched)
-        ff__engine_count_useless(engine, block, &out->pages);
+        count_useless(engine, block, &out->pages);
     ff__memory_left(engine, out);
     if (out->guest)
         ff__peers_left(engine, out);

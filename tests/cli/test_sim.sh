@@ -84,6 +84,54 @@ json all.json "[28]" runs
 mistake 2 'farfault sim: --trace t: a trace has times: leave out --untimed' \
     sim $small --systems nvidia --untimed --trace t
 
+# ---- miss-ratio curves: as runs of each size miss; the same bytes for any number of threads
+
+zipf=zipf:pages=2000,accesses=9000
+status 0 sim $zipf --untimed --gpu v100-16g:granule=4K --memory 1M \
+    --systems demand:evict=lru-4k,belady --json=runs.json
+for jobs in 1 4; do
+    status 0 sim $zipf,cyclic:pages=300,passes=2 --curve --memory 1M,100% --jobs $jobs --json=curve.json \
+        --csv=curve.csv
+    cat out curve.json curve.csv >bytes$jobs
+done
+cmp bytes1 bytes4 || fail 'curves are not the same with four threads'
+has out 'zipf:pages=2000,accesses=9000, footprint 7.8 MiB, pages of 4 KiB on 1 x v100-16g'
+has out '600 accesses to 300 pages, 300 cold misses'
+has out 'LRU misses'
+json curve.json '[4]' runs
+json curve.json 1M runs 0 share
+json curve.json "$("$json_get" runs.json runs 1 faults)" runs 0 faults
+json curve.json "$("$json_get" runs.json runs 2 faults)" runs 0 belady
+json curve.json 9000 runs 1 accesses
+json curve.json "$("$json_get" curve.json runs 1 cold)" runs 1 faults
+json curve.json "$("$json_get" curve.json runs 1 cold)" runs 1 belady
+json curve.json 300 runs 3 pages
+json curve.json 0.5 runs 3 miss_ratio
+json curve.json '[2]' curves
+json curve.json '[2]' curves 1 points
+json curve.json 600 curves 1 points 0 1
+json curve.json 300 curves 1 points 1 0
+json curve.json 300 curves 1 points 1 1
+case $(head -n 1 curve.csv) in
+subject,*,accesses,pages,cold,miss_ratio,belady,belady_miss_ratio) ;;
+*) fail "CSV of curves: $(head -n 1 curve.csv)" ;;
+esac
+status 0 sim $zipf --curve
+[ "$(grep -c ' %' out)" -eq 13 ] || fail "sizes of a curve: $(cat out)"
+status 0 sim $zipf --systems demand --memory 4M --trace curve.trace
+status 0 replay curve.trace --curve --memory 2M --json=replayed.json
+json replayed.json 9000 runs 0 accesses
+status 1 sim pagerank:size=4M,iterations=1,chunk=1024 --curve --json=failed.json
+has out 'failed: analytical kernels have no single accesses, and no miss-ratio curve'
+json failed.json false good
+json failed.json '[0]' curves 0 points
+for option in '--systems nvidia' '--trace t' '--beside idle' '--devices 2' '--machine p3.8xlarge' \
+    --settle --explain --check; do
+    mistake 2 "farfault sim: $option*: a curve counts misses on one device, and runs no system: *" \
+        sim $small --curve $option
+done
+mistake 2 'farfault sim: --memory 4000: 4000: must be 4096 to *' sim $small --curve --memory 4000
+
 FARFAULT_GPU=a100-40g FARFAULT_MEMORY=50%
 export FARFAULT_GPU FARFAULT_MEMORY
 status 0 sim $small --systems nvidia --json
@@ -147,6 +195,8 @@ status 0 export run.trace --format batches --output batches.csv
 # ---- the faults of one run rank no systems
 
 cp "$source/tests/fuzz/corpus/trace/faults" faults.trace
+mistake 2 'farfault replay: faults.trace: has only the faults of a run under one system, which are no curve *' \
+    replay faults.trace --curve
 mistake 2 'farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank systems: *' \
     replay faults.trace
 mistake 2 'farfault replay: faults.trace: has only the faults *' replay run.trace faults.trace

@@ -1,6 +1,5 @@
 /* Runs without time: a naive twin of least-recently-used misses the same pages and sends the same ones
- * away, in the same order; the engine's short way comes to what its long way comes to. */
-#include "policy/page_hooks.h"
+ * away, in the same order. */
 #include "sim/little.h"
 
 #include <stdlib.h>
@@ -38,39 +37,10 @@ static void watch_leave(void *state, const struct ff_view *view, const struct ff
     left.inner->base.on_leave(state, view, leave);
 }
 
-static void watch_page_leave(void *state, uint32_t block, uint32_t page) {
-    assert_true(left.count < LEAVES_MAX);
-    left.pages[left.count++] = block * FF_BLOCK_PAGES + page;
-    left.inner->pages->on_page_leave(state, block, page);
-}
-
-/* Every other answer is one that the engine must not follow. */
-static bool pick_wrong_page(void *state, const struct ff_view *view, struct ff_page *victim,
-                            struct ff_page *next) {
-    static uint32_t turn;
-    bool found = left.inner->pages->pick_page(state, view, victim, next);
-    switch (turn++ % 6) {
-    case 1:
-        victim->block = FF_NONE;
-        break;
-    case 3:
-        victim->page = FF_BLOCK_PAGES;
-        break;
-    case 5:
-        return false;
-    default:
-        break;
-    }
-    return found;
-}
-
-static bool (*pick_page)(void *, const struct ff_view *, struct ff_page *, struct ff_page *);
-
 static struct ff__sim_result simulate(const char *spec, const char *gpu, const char *system,
                                       bool untimed, bool check) {
     static struct ff__gpu preset;
     static struct ff_evict_policy watched;
-    static struct ff__page_hooks pages;
     struct ff__workload *workload = open_workload(spec);
     struct ff_error error = {""};
     struct ff__sim_config config = {.gpu = &preset,
@@ -88,12 +58,6 @@ static struct ff__sim_result simulate(const char *spec, const char *gpu, const c
     watched = *left.inner;
     if (watched.base.on_leave)
         watched.base.on_leave = watch_leave;
-    if (watched.pages) {
-        pages = *watched.pages;
-        pages.on_page_leave = watch_page_leave;
-        pages.pick_page = pick_page ? pick_page : pages.pick_page;
-        watched.pages = &pages;
-    }
     config.system.policy[FF__EVICT] = &watched.base;
     if (ff__sim_run(&config, workload, &result, &error))
         fail_msg("%s", error.message);
@@ -159,49 +123,6 @@ static void test_naive_twin(void **state) {
     }
 }
 
-/* ---- the two ways ---- */
-
-static void test_short_way_as_long_way(void **state) {
-    (void)state;
-    static const char *const systems[] = {
-        "demand",
-        "demand:evict=lru-4k",
-        "demand:evict=lru-4k,reserve=20,buffer=5",
-        "demand:evict=lru-64k",
-        "demand:evict=lru-2m",
-        "demand:evict=random-4k",
-        "demand:evict=tree-half,buffer=10",
-        "belady",
-    };
-    static const char *const workloads[] = {ZIPF, "cyclic:pages=1500,passes=3", "hotspot:n=256"};
-    for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++) {
-        for (unsigned w = 0; w < 3; w++) {
-            struct ff__sim_result quick =
-                simulate(workloads[w], "gtx1080ti", systems[i], true, false);
-            uint32_t count = left.count;
-            struct ff__sim_result slow =
-                simulate(workloads[w], "gtx1080ti", systems[i], true, true);
-            assert_int_equal(count, left.count);
-            assert_memory_equal(&quick, &slow, sizeof quick);
-        }
-    }
-}
-
-/* What is refused on the short way is asked for again on the long one. */
-static void test_wrong_victims(void **state) {
-    (void)state;
-    struct ff__sim_result right = simulate(ZIPF, "gtx1080ti", "demand:evict=lru-4k", true, false);
-    static uint32_t pages[LEAVES_MAX];
-    uint32_t count = left.count;
-    memcpy(pages, left.pages, count * sizeof *pages);
-    pick_page = pick_wrong_page;
-    struct ff__sim_result wrong = simulate(ZIPF, "gtx1080ti", "demand:evict=lru-4k", true, false);
-    pick_page = NULL;
-    assert_memory_equal(&right, &wrong, sizeof right);
-    assert_int_equal(count, left.count);
-    assert_memory_equal(left.pages, pages, count * sizeof *pages);
-}
-
 /* ---- against time ---- */
 
 /* With a single warp, which waits for all that it reads, nothing overlaps: time changes nothing. */
@@ -232,8 +153,8 @@ static void test_nobody_beats_belady(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_naive_twin),          cmocka_unit_test(test_short_way_as_long_way),
-        cmocka_unit_test(test_wrong_victims),       cmocka_unit_test(test_as_timed),
+        cmocka_unit_test(test_naive_twin),
+        cmocka_unit_test(test_as_timed),
         cmocka_unit_test(test_nobody_beats_belady),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,6 @@ struct sim {
     bool shows_accesses;  /* some policy watches, */
     bool shows_local;     /* and not only remote accesses */
     bool samples;         /* some policy must see samples: devices have trackers */
-    bool pages_alone;     /* untimed: faults can take the engine's short way */
     uint32_t launch_count;
     /* what is counted */
     struct ff__sim_result *counters; /* [job][device] */

@@ -174,8 +174,6 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     sim->shows_accesses = policy_watches(&sim->config->system, false);
     sim->shows_local = policy_watches(&sim->config->system, true);
     sim->samples = can_sample(sim->config) && ff__system_uses_samples(&sim->config->system);
-    sim->pages_alone =
-        sim->config->untimed && !sim->config->observe && ff__engine_pages_alone(&sim->engine);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
     sim->jobs = calloc(sim->job_count, sizeof *sim->jobs);
     sim->devices = calloc(devices, sizeof *sim->devices);

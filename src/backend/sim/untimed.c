@@ -1,29 +1,20 @@
 /* Runs without time: every access is answered before the next one. What hits, what misses and who
- * leaves is all that such a run tells, and it tells it in a fraction of the time. Accesses are gathered
- * ahead, because what warps do depends on nothing; they are answered in turn.
+ * leaves is all that such a run tells, and it tells it in a fraction of the time. Accesses are
+ * gathered ahead, because what warps do depends on nothing; they are answered in turn.
  *
- * As many warps as the device holds take turns, one step each; a warp that has ended makes place for
- * the next one. The clock that policies see counts a nanosecond an access. */
+ * As many warps as the device holds take turns. The clock that policies see counts a nanosecond an
+ * access. */
 #include "backend/sim/internal.h"
+#include "backend/sim/turns.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-struct lane {
-    uint32_t cta, warp, step;
-};
 
 /* A kernel on its way. */
 struct turn {
     struct sim *sim;
     struct device *device;
-    const struct ff__workload *workload;
-    const struct ff__kernel *kernel;
-    struct lane *lanes;
-    uint32_t lane_count;
-    uint64_t next_warp, warp_count; /* of all CTAs, in order */
-    uint32_t shown;                 /* of the gathered accesses, to the policies */
-    struct ff_access access;        /* what those of a step have in common */
+    uint32_t shown;          /* of the gathered accesses, to the policies */
+    struct ff_access access; /* what those of a step have in common */
 };
 
 /* ---- misses ---- */
@@ -51,38 +42,8 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
     return !waits;
 }
 
-/* What has left for a page, as schedule_out() in transfer.c has it. */
-static void count_out(struct ff__sim_result *counters, const struct ff__page_job *job) {
-    counters->evicted_dirty += job->victim_written;
-    counters->evicted_clean += !job->victim_written;
-    counters->bytes_out += job->copied ? FF_PAGE_SIZE : 0;
-}
-
-/* The short way. */
-static bool miss_alone(struct sim *sim, const struct device *device, uint64_t page, bool write) {
-    struct ff__page_job job = {.tier = device->tier,
-                               .page = {(uint32_t)(page / FF_BLOCK_PAGES), page % FF_BLOCK_PAGES},
-                               .written = write,
-                               .copies_clean = sim->gpu->write_back_clean};
-    if (!ff__engine_page(&sim->engine, ff__sim_ns(sim->now), &job))
-        return false;
-    bool copied = job.held || sim->gpu->copies_empty;
-    if (job.evicts)
-        count_out(device->counters, &job);
-    device->counters->thrashed += job.back;
-    device->counters->pages_in += copied;
-    device->counters->bytes_in += copied ? FF_PAGE_SIZE : 0;
-    device->counters->batches++;
-    return true;
-}
-
 /* The page is to be here, or usable from where it is. */
 static void miss(struct sim *sim, struct device *device, uint64_t page, bool write) {
-    if (sim->pages_alone && miss_alone(sim, device, page, write)) {
-        if (sim->engine.pressed[device->tier])
-            sim->model->prefetch(sim, device, sim->now);
-        return;
-    }
     struct ff_fault_group group = {
         .block = (uint32_t)(page / FF_BLOCK_PAGES), .tier = device->tier, .launch = FF_NONE};
     ff_mask_set(&group.faulted, page % FF_BLOCK_PAGES);
@@ -96,8 +57,7 @@ static void miss(struct sim *sim, struct device *device, uint64_t page, bool wri
 
 /* ---- accesses ---- */
 
-/* Shows the policies the accesses up to `end` that they have not seen. What comes after is known, too,
- * and they may get ready for it. */
+/* Shows the policies the accesses up to `end` that they have not seen. */
 static void show(struct turn *turn, uint32_t end) {
     struct sim *sim = turn->sim;
     struct device *device = turn->device;
@@ -109,7 +69,6 @@ static void show(struct turn *turn, uint32_t end) {
         return;
     struct ff_access_batch batch = {.items = &device->accesses[first],
                                     .count = end - first,
-                                    .foreseen = device->access_count - end,
                                     .instructions = ff__sim_instructions(sim)};
     ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
@@ -122,9 +81,8 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     struct ff_access *access = &turn->device->accesses[index];
     uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
     bool write = access->flags & FF_ACCESS_WRITE;
-    ff__engine_page_fetch(&sim->engine, access->block); /* while the policies look */
     access->flags |= FF_ACCESS_MISS;
-    if (!sim->pages_alone && ff__sim_remote(sim, turn->device->tier, page)) {
+    if (ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
         turn->device->counters->remote++;
         return;
@@ -184,15 +142,16 @@ static void touch_all(struct turn *turn) {
     device->access_count = 0;
 }
 
-static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step) {
+static bool gather(void *self, uint32_t slot, const struct ff__step *step) {
+    struct turn *turn = self;
     struct device *device = turn->device;
     struct ff_access *out = &device->accesses[device->access_count];
     struct ff_access *access = &turn->access;
     *access = (struct ff_access){.tier = (uint8_t)device->tier,
                                  .flags = step->write ? FF_ACCESS_WRITE : 0,
                                  .pc = step->pc,
-                                 .sm = (uint16_t)(lane / turn->sim->warps_per_sm),
-                                 .warp = (uint16_t)(lane % turn->sim->warps_per_sm)};
+                                 .sm = (uint16_t)(slot / turn->sim->warps_per_sm),
+                                 .warp = (uint16_t)(slot % turn->sim->warps_per_sm)};
     turn->device->counters->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
@@ -207,66 +166,18 @@ static void gather(struct turn *turn, uint32_t lane, const struct ff__step *step
     device->access_count += step->page_count;
     if (device->access_count > FF__ACCESSES_MAX - FF__STEP_PAGES)
         touch_all(turn);
-}
-
-/* ---- warps ---- */
-
-static bool next_warp(struct turn *turn, struct lane *lane) {
-    if (turn->next_warp == turn->warp_count)
-        return false;
-    uint32_t warps = turn->kernel->warps;
-    *lane =
-        (struct lane){(uint32_t)(turn->next_warp / warps), (uint32_t)(turn->next_warp % warps), 0};
-    turn->next_warp++;
-    return true;
-}
-
-/* A step of the lane's warp, or of those that come in its place. False: there are no more. */
-static bool advance(struct turn *turn, uint32_t index) {
-    struct lane *lane = &turn->lanes[index];
-    const struct ff__kernel *kernel = turn->kernel;
-    struct ff__step step;
-    while (!kernel->step(turn->workload, kernel, lane->cta, lane->warp, lane->step, &step))
-        if (!next_warp(turn, lane))
-            return false;
-    lane->step++;
-    gather(turn, index, &step);
-    return true;
-}
-
-/* Lanes that have run out are taken out, in order. */
-static void take_turns(struct turn *turn) {
-    while (turn->lane_count > 0 && !turn->sim->failure) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < turn->lane_count && !turn->sim->failure; i++)
-            if (advance(turn, i)) {
-                if (kept < i)
-                    turn->lanes[kept] = turn->lanes[i];
-                kept++;
-            }
-        turn->lane_count = kept;
-    }
+    return !turn->sim->failure;
 }
 
 static void run_kernel(struct sim *sim, struct device *device, const struct ff__kernel *kernel) {
     uint64_t slots = sim->gpu->sms * (uint64_t)sim->warps_per_sm;
-    struct turn turn = {.sim = sim,
-                        .device = device,
-                        .workload = device->job->workload,
-                        .kernel = kernel,
-                        .lanes = calloc(slots, sizeof *turn.lanes),
-                        .warp_count = (uint64_t)kernel->ctas * kernel->warps};
-    if (turn.lanes)
-        ff__launch_tell(sim, device, kernel, sim->now, true);
-    else
-        ff__sim_fail(sim, -ENOMEM, "a launch");
-    while (turn.lanes && turn.lane_count < slots && next_warp(&turn, &turn.lanes[turn.lane_count]))
-        turn.lane_count++;
+    struct turn turn = {.sim = sim, .device = device};
+    ff__launch_tell(sim, device, kernel, sim->now, true);
     ff__prefetch_learn(sim, sim->now);
-    take_turns(&turn);
+    if (ff__turns_take(device->job->workload, kernel, slots, gather, &turn))
+        ff__sim_fail(sim, -ENOMEM, "a launch");
     touch_all(&turn);
     ff__launch_tell(sim, device, kernel, sim->now, false);
-    free(turn.lanes);
 }
 
 void ff__untimed_launch(struct sim *sim, struct device *device, const struct launch *launch,

@@ -1,6 +1,5 @@
 #include "policy/common/groups.h"
 
-#include "base/fetch.h"
 #include "policy/common/tree.h"
 
 #define AHEAD 8u /* accesses: their groups are fetched */
@@ -26,12 +25,6 @@ static void use(struct ff__groups *groups, uint32_t block, const struct ff_mask 
             group->used[leaf] = ++groups->clock;
 }
 
-FF__FETCHES fetch(const struct ff__groups *groups, const struct ff_access *access) {
-    struct ff__group *group = group_of(groups, access->block);
-    __builtin_prefetch(&group->link, 1);
-    __builtin_prefetch(&group->used[access->page / FF_LEAF_PAGES], 1);
-}
-
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
@@ -40,8 +33,11 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     const uint32_t count = batch->count;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_access *access = &accesses[i];
-        if (i + AHEAD < count)
-            fetch(groups, &accesses[i + AHEAD]);
+        if (i + AHEAD < count) {
+            struct ff__group *ahead = group_of(groups, accesses[i + AHEAD].block);
+            __builtin_prefetch(&ahead->link, 1);
+            __builtin_prefetch(&ahead->used[accesses[i + AHEAD].page / FF_LEAF_PAGES], 1);
+        }
         if (access->flags & (FF_ACCESS_MISS | FF_ACCESS_REMOTE) ||
             !ff__recency_has(&groups->list, access->block))
             continue;
