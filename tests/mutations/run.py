@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / "build" / "mutations"
 COPY = WORK / "source"
-LIMIT = 120  # seconds for the tests of one break: a test that hangs has noticed it
+LIMIT = 60  # seconds for the tests of one break: a test that hangs has noticed it
 
 
 class Mutation:
@@ -128,11 +128,11 @@ class Build:
         return quiet(["nice", "cmake", "--build", self.folder, "--target", *self.needs(names)],
                      COPY, False)
 
-    def failing(self, names):
+    def failing(self, names, limit=LIMIT):
         """Those of the tests that fail."""
         chosen = "^(" + "|".join(map(re.escape, names)) + ")$"
-        run = subprocess.run(["timeout", "-k", "5", str(LIMIT), "ctest", "-R", chosen], text=True,
-                             cwd=self.folder, capture_output=True)
+        run = subprocess.run(["timeout", "-k", "5", str(limit), "ctest", "-j2", "-R", chosen],
+                             text=True, cwd=self.folder, capture_output=True)
         passed = re.findall(r"Test +#\d+: (\S+) \.* +Passed", run.stdout)
         return [name for name in names if name not in passed]
 
@@ -188,7 +188,7 @@ def ready(mutations):
         print(f"{preset}: building what {len(names)} tests need", flush=True)
         if not builds[preset].make(names):
             sys.exit("the tests do not compile without a break")
-        bad.update(name for name in names if builds[preset].failing([name]))
+        bad.update(builds[preset].failing(names, 60 * LIMIT))
     return builds, bad
 
 
