@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -131,10 +132,27 @@ class Build:
     def failing(self, names, limit=LIMIT):
         """Those of the tests that fail."""
         chosen = "^(" + "|".join(map(re.escape, names)) + ")$"
-        run = subprocess.run(["timeout", "-k", "5", str(limit), "ctest", "-j2", "-R", chosen],
-                             text=True, cwd=self.folder, capture_output=True)
-        passed = re.findall(r"Test +#\d+: (\S+) \.* +Passed", run.stdout)
+        run = subprocess.Popen(["ctest", "-j2", "-R", chosen], text=True, cwd=self.folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               start_new_session=True)
+        try:
+            shown = run.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            end_session(run.pid)
+            shown = run.communicate()[0]
+        passed = re.findall(r"Test +#\d+: (\S+) \.* +Passed", shown)
         return [name for name in names if name not in passed]
+
+
+def end_session(session):
+    """Ends ctest and its tests, which have process groups of their own."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                os.kill(int(path.parent.name), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has just ended
 
 
 def quiet(command, folder, must=True):
