@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the documents and the help show: commands whose options exist, links that lead somewhere,
-# lines that are not too wide, and a first summary like today's.
-atax=$8
+# lines that are not too wide, and samples of output like today's. The programs and policies of the
+# samples follow what common.sh is called with.
 . "$(dirname "$0")/common.sh"
 
 # ---- commands: with --help behind the options, each is parsed and not run
@@ -9,11 +9,11 @@ atax=$8
 parse() { # COMMAND LINE, without its first word
     eval "set -- $1"
     [ "$1" != help ] || return 0
-    ahead=true
+    command=$1 ahead=true
     for word in "$@"; do
         shift
-        case $ahead$word in
-        true./*) # of run and record: from here on the words are the program's
+        case $ahead$command$word in
+        truerun./* | truerecord./*) # from here on the words are the program's
             set -- "$@" --help
             ahead=false
             ;;
@@ -53,7 +53,7 @@ done <commands
 
 # ---- links between documents, with the headings that they name
 
-documents=$(cd "$source" && ls README.md docs/*.md docs/results/*.md)
+documents=$(cd "$source" && ls README.md CONTRIBUTING.md docs/*.md docs/results/*.md)
 for document in $documents; do # what a link can lead to: headings, as they are where it is shown
     sed -e '/^```/,/^```/d' -e 's/.*<a id="\([^"]*\)">.*/# \1/' -e '/^##* /!d' -e 's/^##* //' \
         "$source/$document" | tr A-Z a-z |
@@ -80,7 +80,7 @@ wide() { # DOCUMENT: its lines of more than 100 columns
     LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1"
 }
 
-for document in "$source/README.md" "$source/CHANGELOG.md" "$source"/docs/*.md; do
+for document in "$source"/*.md "$source"/docs/*.md; do
     sed '/^```/,/^```/d' "$document" >prose
     lines=$(wide prose | grep -vE '^[0-9]+:(\||    )')
     [ -z "$lines" ] || fail "$document has wide lines: $lines"
@@ -95,17 +95,68 @@ for document in "$source"/docs/results/*; do
     esac
 done
 
-# ---- the sample that docs/running.md begins with
+# ---- samples: what "    $ COMMAND" of a document has below it is what the command prints
 
-ln -s "$atax" atax
-sed -n '/^    \$ farfault run --memory 66% .\/atax/,/^$/s/^    //p' "$source/docs/running.md" \
-    >sample
-"$farfault" run --memory 66% ./atax --size 24M >out 2>printed || fail "atax: $(cat printed)"
-for file in sample printed; do
-    sed -n -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' -e 's/^  \([a-z][a-z]*\) .*/\1/p' "$file" \
-        >"$file.labels"
+# Numbers and sizes are masked, and how wide columns are. After "..." the command prints more.
+# Programs get less to do than the documents give them. Not run:
+#   README.md   its table is that of `make run`, which takes minutes
+#   results     each page has one command, which takes minutes or hours; rows keep what it printed
+
+masked() { # FILE
+    sed -e 's/^avx[0-9]*:\|^portable:/CODE:/' -e 's/  */ /g' -e :again \
+        -e 's/\(^\|[ (]\)[0-9][0-9.]*/\1N/' -e tagain -e 's/N [KMGT]i*B\b\|N B\b/SIZE/g' "$1"
+}
+
+labels() { # FILE: of a live run, whose numbers decide which buffers and hints it names
+    sed -n -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' -e 's/^  \([a-z][a-z]*\) .*/\1/p' \
+        -e '/^ *\.\.\.$/p' "$1"
+}
+
+compare() { # HOW: the files "sample" and "printed"
+    $1 sample >expected
+    $1 printed >got
+    if tail -1 expected | grep -q '^ *\.\.\.$'; then
+        sed -i '$d' expected
+        sed -i "$(($(wc -l <expected) + 1)),\$d" got
+    fi
+    cmp -s expected got
+}
+
+check_sample() { # DOCUMENT, with the files "command" and "sample"
+    how=masked
+    command=$(sed -e 's/  *#.*//' -e 's/ --size [0-9]*M/ --size 24M/' command)
+    case $command in
+    'farfault run '*) how=labels ;;
+    esac
+    case $command in
+    'farfault record '*) ;; # whose trace the next sample replays
+    *) [ -s sample ] || return ;;
+    esac
+    sh -c "$command" >printed 2>&1 </dev/null || fail "$1: $command: $(cat printed)"
+    [ -s sample ] || return
+    checked="$checked $1"
+    compare $how || fail "$1: $command does not print its sample, but $(diff expected got)"
+}
+
+ln -s "$8" atax
+ln -s "$9" jacobi
+ln -s "${10}" stride.so
+ln -s "${11}" clock.so
+PATH=$scratch:$PATH
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-${HOME:-$scratch}/.cache/pocl}" # compiled kernels
+checked=
+for document in README.md $(cd "$source" && ls docs/*.md); do
+    rm -f sample.*
+    joined "$source/$document" | awk '
+        /^    \$ / { name = "sample." ++count; print substr($0, 7) >(name ".command"); next }
+        name && /^    / { print substr($0, 5) >name; next }
+        { name = "" }'
+    for number in $(seq "$(ls sample.*.command 2>/dev/null | wc -l)"); do
+        cp "sample.$number.command" command
+        cp "sample.$number" sample 2>/dev/null || : >sample
+        check_sample "$document"
+    done
 done
-[ "$(wc -l <sample.labels)" -eq 11 ] || fail "sample: $(cat sample.labels)"
-cmp -s sample.labels printed.labels || fail "not like the sample of docs/running.md: $(cat printed)"
+[ "$(echo "$checked" | wc -w)" -ge 12 ] || fail "few samples found:$checked"
 
 finish

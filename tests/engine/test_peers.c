@@ -61,7 +61,8 @@ static void open_engine(uint32_t granule, bool copies_clean) {
     struct ff_error error = {""};
     for (uint32_t tier = 1; tier <= DEVICES; tier++)
         config.lend[tier] = 3 * BLOCK_BYTES;
-    if (ff__system_parse("nvidia:place=to-peers,discard=inactive", &config.system, &error) ||
+    if (ff__system_parse("nvidia:place=to-peers,discard=inactive,parts=1", &config.system,
+                         &error) ||
         ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);
     memset(blocks, 0, sizeof blocks);

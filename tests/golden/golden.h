@@ -103,6 +103,27 @@ static inline void golden_compare(const struct golden *golden) {
             gone, golden->name, come);
 }
 
+/* Rows of systems as published, and of baselines, never change. Those of our own systems may, with the policies, and have a
+ * file of their own. */
+struct golden_systems {
+    struct golden published, ours;
+};
+
+static inline struct golden_systems golden_systems_open(const char *published, const char *ours,
+                                                        const char *columns) {
+    return (struct golden_systems){golden_open(published, columns), golden_open(ours, columns)};
+}
+
+static inline struct golden *golden_of(struct golden_systems *golden, const char *system) {
+    static const char *const ours[] = {
+        "nvidia-random", "keep", "deepum-plus",     "deepum-far",       "hlsh-tree", "hlsh-faults",
+        "context",       "auto", "specforest-plus", "deepum-far-peers", "oracle"};
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcmp(system, ours[i]) == 0)
+            return &golden->ours;
+    return &golden->published;
+}
+
 static inline void golden_close(struct golden *golden) {
     const char *update = getenv("TEST_GOLDEN");
     if (update && strcmp(update, "update") == 0)

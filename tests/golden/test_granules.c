@@ -11,8 +11,9 @@
     "workload granule system\ttime_ns faults pages_in pages_out dropped prefetched evictions "     \
     "refaults resident_peak"
 
-static void add_run(struct golden *golden, struct ff__workload *workload, uint64_t granule,
+static void add_run(struct golden_systems *all, struct ff__workload *workload, uint64_t granule,
                     const char *system) {
+    struct golden *golden = golden_of(all, system);
     static struct ff__gpu gpu;
     char key[128];
     struct ff_error error = {""};
@@ -42,7 +43,7 @@ static void test_granules(void **state) {
     static const char *const systems[] = {"demand", "nvidia",      "nvidia-random",
                                           "deepum", "deepum-plus", "demand:evict=lru-4k",
                                           "oracle"};
-    struct golden golden = golden_open("granules", COLUMNS);
+    struct golden_systems golden = golden_systems_open("granules", "granules-ours", COLUMNS);
     (void)state;
     for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
         struct ff__workload *workload = NULL;
@@ -55,7 +56,8 @@ static void test_granules(void **state) {
         }
         ff__workload_close(workload);
     }
-    golden_close(&golden);
+    golden_close(&golden.published);
+    golden_close(&golden.ours);
 }
 
 int main(void) {

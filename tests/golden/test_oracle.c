@@ -1,4 +1,4 @@
-/* The bound: on no workload of workloads.tsv is any system faster than the oracle, but for those in oracle.tsv, with by
+/* The bound: on no workload of workloads.tsv and workloads-ours.tsv is any system faster than the oracle, but for those in oracle.tsv, with by
  * how much. */
 #include "golden/golden.h"
 
@@ -27,9 +27,12 @@ static uint64_t oracle_ns(const struct golden *table, const char *workload) {
 }
 
 static void test_bound(void **state) {
-    struct golden name = golden_open("workloads", ""), table = golden_read(&name);
+    struct golden_systems name = golden_systems_open("workloads", "workloads-ours", "");
+    struct golden table = golden_read(&name.published), ours = golden_read(&name.ours);
     struct golden faster = golden_open("oracle", COLUMNS);
     unsigned compared = 0;
+    for (unsigned i = 0; i < ours.count; i++)
+        golden_keep(&table, ours.lines[i]);
     struct row row;
     (void)state;
     for (unsigned i = 0; i < table.count; i++) {
@@ -44,6 +47,7 @@ static void test_bound(void **state) {
     assert_true(compared > 350);
     golden_close(&faster);
     free(table.lines);
+    free(ours.lines);
 }
 
 int main(void) {

@@ -82,8 +82,9 @@ static uint64_t memory_for(const struct ff__workload *workload) {
     return (blocks ? blocks : 1) * FF_BLOCK_SIZE;
 }
 
-static void add_run(struct golden *golden, const struct ff__gpu *gpu, struct ff__workload *workload,
-                    const char *system) {
+static void add_run(struct golden_systems *all, const struct ff__gpu *gpu,
+                    struct ff__workload *workload, const char *system) {
+    struct golden *golden = golden_of(all, system);
     char key[128];
     struct ff_error error = {""};
     struct ff__sim_config config = {
@@ -111,7 +112,8 @@ static bool needs_devices(const char *system) {
     return strncmp(system, "memharvester-", 13) == 0 || strcmp(system, "deepum-far-peers") == 0;
 }
 
-static void add_workload(struct golden *golden, const struct ff__gpu *gpu, const char *name) {
+static void add_workload(struct golden_systems *golden, const struct ff__gpu *gpu,
+                         const char *name) {
     char spec[128];
     struct ff__workload *workload = NULL;
     struct ff_error error = {""};
@@ -129,14 +131,15 @@ static void test_workloads(void **state) {
     (void)state;
     static struct ff__gpu gpu;
     struct ff_error error = {""};
-    struct golden golden = golden_open("workloads", COLUMNS);
+    struct golden_systems golden = golden_systems_open("workloads", "workloads-ours", COLUMNS);
     const struct ff__workload_type *type;
     if (ff__gpu_read(GPU, GPU_FOLDER, &gpu, &error))
         fail_msg("%s", error.message);
     for (unsigned i = 0; (type = ff__workload_at(i)); i++)
         if (strcmp(type->name, "gpt2-xl") != 0) /* gpt2-l with wider layers, which take long */
             add_workload(&golden, &gpu, type->name);
-    golden_close(&golden);
+    golden_close(&golden.published);
+    golden_close(&golden.ours);
 }
 
 int main(void) {

@@ -86,23 +86,42 @@ static uint32_t pass(struct bench *bench, uint32_t first, uint32_t count, uint32
     return bench->misses - before;
 }
 
-/* 24 blocks in a circle, and room for 16: by age, each of 240 uses in ten rounds would miss. */
+/* What the report says of those who evict. */
+struct share {
+    uint32_t evicted, back;
+};
+
+static struct share share_of(const struct bench *bench, uint32_t index, const char *name) {
+    struct ff_finding finding;
+    struct share share = {0, 0};
+    char who[32] = "";
+    assert_true(evict->base.report(bench->instance.state, index, &finding));
+    assert_int_equal(sscanf(finding.text, "%31s evicted %u times (%u came back)", who,
+                            &share.evicted, &share.back),
+                     3);
+    assert_string_equal(who, name);
+    assert_true(share.back <= share.evicted);
+    return share;
+}
+
+/* 24 blocks in a circle, and room for 16: by age, each of 240 uses in ten rounds would miss, and 8 of 24 have to. What is kept
+ * is most of the rest, and more of it in the second ten. */
 static void test_circle(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, &evict->base, TIER);
-    assert_int_equal(pass(&bench, 0, 24, 10), 156);
-    assert_int_equal(pass(&bench, 0, 24, 10), 130);
-    /* then other data, which fits if what was kept leaves */
-    assert_int_equal(pass(&bench, 30, 12, 10), 27);
+    uint32_t first = pass(&bench, 0, 24, 10), second = pass(&bench, 0, 24, 10);
+    assert_in_range(first, 80, 160);
+    assert_in_range(second, 80, first - 1);
+    /* then other data, which fits if what was kept leaves: soon, and then for good */
+    assert_in_range(pass(&bench, 30, 12, 10), 12, 3 * 12);
     assert_int_equal(pass(&bench, 30, 12, 10), 0);
+    struct share keep = share_of(&bench, 0, "keep"), plus = share_of(&bench, 1, "forest-plus");
+    assert_int_equal(keep.evicted + plus.evicted, bench.misses - ROOM);
+    assert_true(keep.evicted > 4 * plus.evicted);
+    assert_true(plus.evicted > 0);
+    assert_int_equal(share_of(&bench, 2, "farthest").evicted, 0);
     struct ff_finding finding;
-    assert_true(evict->base.report(bench.instance.state, 0, &finding));
-    assert_string_equal(finding.text, "keep evicted 253 times (241 came back)");
-    assert_true(evict->base.report(bench.instance.state, 1, &finding));
-    assert_string_equal(finding.text, "forest-plus evicted 44 times (36 came back)");
-    assert_true(evict->base.report(bench.instance.state, 2, &finding));
-    assert_string_equal(finding.text, "farthest evicted 0 times (0 came back)");
     assert_false(evict->base.report(bench.instance.state, 3, &finding));
     bench_close(&bench);
 }
@@ -112,15 +131,13 @@ static void test_circle(void **state) {
 static void test_circle_of_copies(void **state) {
     (void)state;
     struct bench bench;
-    struct ff_finding finding;
     bench_open(&bench, &evict->base, TIER);
     bench.fake.view.copies_on_processors = true; /* though the link's bandwidth is known */
     pass(&bench, 0, 24, 2);
-    assert_true(evict->base.report(bench.instance.state, 1, &finding));
-    assert_string_equal(finding.text, "forest-plus evicted 31 times (23 came back)");
+    struct share keep = share_of(&bench, 0, "keep"), plus = share_of(&bench, 1, "forest-plus");
+    assert_true(plus.evicted > 10 * keep.evicted);
     pass(&bench, 0, 24, 18);
-    assert_true(evict->base.report(bench.instance.state, 0, &finding));
-    assert_string_equal(finding.text, "keep evicted 27 times (26 came back)");
+    assert_true(share_of(&bench, 0, "keep").evicted > 9 * (keep.evicted + 1));
     bench_close(&bench);
 }
 
@@ -174,9 +191,10 @@ static void reuse(struct bench *bench, uint32_t round, uint32_t others) {
 }
 
 /* A dead block that soon comes back leaves as the others do, but for trials, while these never come back, or after longer. */
-static void dead_come_back(uint32_t others, const char *text) {
+static void dead_come_back(uint32_t others) {
     struct bench bench;
     struct ff_finding finding;
+    unsigned first = 0, back = 0;
     bench_open(&bench, &evict->base, TIER);
     bench.fake.view.links = unknown;
     bench.fake.view.copies_on_processors = true;
@@ -184,15 +202,18 @@ static void dead_come_back(uint32_t others, const char *text) {
     for (uint32_t round = 0; round < 40; round++)
         reuse(&bench, round, others);
     assert_true(evict->base.report(bench.instance.state, 3, &finding));
-    assert_string_equal(finding.text, text);
+    sscanf(finding.text, "dead blocks left first %u times, by farthest (%u came back)", &first,
+           &back);
+    assert_in_range(first, 1, 40 / 8);
+    assert_int_equal(back, first);
     assert_false(evict->base.report(bench.instance.state, 4, &finding));
     bench_close(&bench);
 }
 
 static void test_dead_come_back(void **state) {
     (void)state;
-    dead_come_back(400, "dead blocks left first 5 times, by farthest (5 came back)");
-    dead_come_back(60, "dead blocks left first 5 times, by farthest (5 came back)");
+    dead_come_back(400);
+    dead_come_back(60);
 }
 
 /* ---- a forecast: blocks are needed in the order of their numbers ---- */
@@ -277,15 +298,16 @@ static uint32_t iterate(uint32_t kernels, uint32_t times, bool copies, uint64_t 
 
 static void test_ways(void **state) {
     (void)state;
-    assert_int_equal(iterate(1, 10, false, 1000, 500), 2);    /* too few to be sure */
-    assert_int_equal(iterate(40, 10, false, 1000, 500), 345); /* ahead from its trial on */
-    assert_int_equal(iterate(40, 10, false, 1000, 1100),
-                     40); /* one trial of an iteration, and ... */
-    assert_int_equal(iterate(40, 10, false, 1000, 1900),
-                     33); /* one that is given up when kernels recur */
-    /* the first trial is late */
+    /* too few to be sure */
+    assert_in_range(iterate(1, 10, false, 1000, 500), 0, 3);
+    /* ahead from its trial on, which comes in the second iteration */
+    assert_in_range(iterate(40, 10, false, 1000, 500), 8 * 40, 9 * 40);
+    /* one trial of an iteration, and one that is given up when kernels recur */
+    assert_int_equal(iterate(40, 10, false, 1000, 1100), 40);
+    assert_in_range(iterate(40, 10, false, 1000, 1900), 1, 39);
+    /* where transfers are copies, the first trial is late */
     assert_int_equal(iterate(40, 16, true, 1000, 500), 0);
-    assert_int_equal(iterate(40, 20, true, 1000, 500), 153);
+    assert_in_range(iterate(40, 20, true, 1000, 500), 3 * 40, 4 * 40);
 }
 
 /* There is no forecast for a launch that nothing has been learned of. */

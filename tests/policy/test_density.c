@@ -1,5 +1,6 @@
-/* Whole blocks, or leaves or pages where little of them is used: what a device with room for a number of blocks, which leave in
- * the order in which they came, gets from the policy that does nothing else. */
+/* Whole blocks, or leaves or pages where little of them is used: what a device with room for a
+ * number of blocks, which leave in the order in which they came, gets from the policy that does
+ * nothing else. */
 #include "policy/registry.h"
 #include "view.h"
 
@@ -115,46 +116,69 @@ static void launch(struct bench *bench, bool begins) {
     policy->base.on_launch(bench->instance.state, &bench->fake.view, &event, NULL);
 }
 
-/* Down the columns of a matrix, whose rows are five pages: from the same page of each row, `count` columns to a page. */
+/* Down the columns of a matrix, whose rows are five pages: from the same page of each row,
+ * `count` columns to a page. */
 static void use_columns(struct bench *bench, uint32_t pages, uint32_t count) {
     for (uint32_t column = 0; column < pages * count; column++)
         for (uint32_t page = column / count; page < BLOCKS * FF_BLOCK_PAGES; page += 5)
             use(bench, page / FF_BLOCK_PAGES, page % FF_BLOCK_PAGES);
 }
 
-static void expect(struct bench *bench, uint32_t faults, uint32_t pages) {
-    assert_int_equal(bench->faults, faults);
-    assert_int_equal(bench->pages, pages);
+/* Faults and pages since the last call. */
+struct cost {
+    uint32_t faults, pages;
+};
+
+static struct cost taken(struct bench *bench) {
+    struct cost cost = {bench->faults, bench->pages};
     bench->faults = bench->pages = 0;
+    return cost;
 }
 
-/* Single pages here and there: as whole blocks, a third of 3000 accesses misses, and each brings 512 pages; in pages as many
- * miss, and bring a quarter of that, most of it before the range is found sparse. */
+/* So many faults, each of which brings a whole block. */
+static void expect_whole(struct bench *bench, uint32_t faults) {
+    struct cost cost = taken(bench);
+    assert_int_equal(cost.faults, faults);
+    assert_int_equal(cost.pages, faults * FF_BLOCK_PAGES);
+}
+
+static void expect_at_most(struct bench *bench, uint32_t faults, uint32_t pages) {
+    struct cost cost = taken(bench);
+    if (cost.faults > faults || cost.pages > pages)
+        fail_msg("%u faults and %u pages, more than %u and %u", cost.faults, cost.pages, faults,
+                 pages);
+}
+
+/* Single pages here and there: as whole blocks, a third of 3000 accesses misses; in pages no
+ * more do, and bring a quarter of that, most of it before the range is found sparse. */
 static void test_sparse(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, 0);
     use_at_random(&bench, 3000);
-    expect(&bench, 1037, 530944);
+    struct cost whole = taken(&bench);
+    assert_in_range(whole.faults, 900, 1100);
+    assert_int_equal(whole.pages, whole.faults * FF_BLOCK_PAGES);
     bench_close(&bench);
     bench_open(&bench, 1);
     use_at_random(&bench, 3000);
-    expect(&bench, 997, 124084);
+    expect_at_most(&bench, whole.faults, whole.pages / 4);
     bench_close(&bench);
 }
 
-/* All of it, once a launch: 480 blocks have to come in ten launches, and there is no witness. */
+/* All of it, once a launch: all blocks have to come in each, and there is no witness. */
 static void test_dense(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, 1);
     use_all(&bench, 10);
-    expect(&bench, 480, 245760);
+    expect_whole(&bench, 10 * BLOCKS);
     bench_close(&bench);
 }
 
-/* One after the other. Of the second only every fourth page is used: in pages it finds room, and most of them come with others.
- * Afterwards half of what comes is what a stride has brought that is none. */
+/* One after the other. Of the second only every fourth page is used: in pages it finds room, and
+ * most of them come with others, where ten rounds of whole blocks would not. Afterwards strides
+ * that are none bring a page or so for each fault. */
 static void test_changes(void **state) {
     (void)state;
     struct bench bench;
@@ -162,29 +186,30 @@ static void test_changes(void **state) {
     use_at_random(&bench, 3000);
     bench.faults = bench.pages = 0;
     use_all(&bench, 10);
-    expect(&bench, 35, 3796);
+    expect_at_most(&bench, BLOCKS, BLOCKS * FF_BLOCK_PAGES / 4);
     use_at_random(&bench, 3000);
-    expect(&bench, 1021, 1034);
+    expect_at_most(&bench, 1100, 2 * 1100);
     struct ff_finding finding;
     assert_true(policy->base.report(bench.instance.state, 0, &finding));
     assert_false(policy->base.report(bench.instance.state, 1, &finding));
     bench_close(&bench);
 }
 
-/* Down the columns. As whole blocks, all come for each column; in pages, each page comes once, and one fault brings those of a
- * block, after five columns in which the blocks have shown that these few pages are used again. */
+/* Down the columns. As whole blocks, all come for each column; in pages, each page comes once,
+ * and one fault brings those of a block, after five columns in which the blocks have shown that
+ * these few pages are used again. */
 static void test_columns(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, 0);
     launch(&bench, true);
     use_columns(&bench, 5, 64);
-    expect(&bench, 15360, 7864320);
+    expect_whole(&bench, BLOCKS * 5 * 64);
     bench_close(&bench);
     bench_open(&bench, 1);
     launch(&bench, true);
     use_columns(&bench, 5, 64);
-    expect(&bench, 430, 142437);
+    expect_at_most(&bench, BLOCKS * 5 * 64 / 30, BLOCKS * 5 * 64 / 30 * FF_BLOCK_PAGES);
     bench_close(&bench);
 }
 
@@ -193,8 +218,9 @@ static void use_rows(struct bench *bench) {
         use(bench, page / FF_BLOCK_PAGES, page % FF_BLOCK_PAGES);
 }
 
-/* The same data from end to end afterwards: between launches blocks come whole at once, or what they lack; during one, the
- * first few show that all of them is used. */
+/* The same data from end to end afterwards: between launches blocks come whole at once, or what
+ * they lack; during one, the first few show that all of them is used, at the price of a few
+ * faults a block. */
 static void test_columns_and_rows(void **state) {
     (void)state;
     struct bench bench;
@@ -204,7 +230,7 @@ static void test_columns_and_rows(void **state) {
     launch(&bench, false);
     bench.faults = bench.pages = 0;
     use_rows(&bench);
-    expect(&bench, 37, 11674);
+    expect_at_most(&bench, BLOCKS, BLOCKS * FF_BLOCK_PAGES / 2);
     launch(&bench, true);
     use_columns(&bench, 1, 64);
     launch(&bench, false);
@@ -212,12 +238,14 @@ static void test_columns_and_rows(void **state) {
     bench.faults = bench.pages = 0;
     use_rows(&bench);
     use_rows(&bench);
-    expect(&bench, 260, 47104);
+    expect_at_most(&bench, 3 * 2 * BLOCKS, 2 * BLOCKS * FF_BLOCK_PAGES);
     bench_close(&bench);
 }
 
-/* From end to end 15 times in one launch: 48 blocks a time, 720 of them. Of the 528 that come back for the fourth time or later,
- * the 8th is a witness, and each 64th after it. The next launch begins anew. */
+/* From end to end 15 times in one launch. Of the 11 times 48 blocks that come back for the
+ * fourth time or later, the 8th is a witness, and each 64th after it, 9 in all: what they cost
+ * more than a fault is a fifth of all at most. The next launch begins anew, with a witness at
+ * most in its last two rounds. */
 static void test_dense_again(void **state) {
     (void)state;
     struct bench bench;
@@ -225,13 +253,16 @@ static void test_dense_again(void **state) {
     launch(&bench, true);
     for (uint32_t i = 0; i < 15; i++)
         use_rows(&bench);
-    expect(&bench, 824, 368640);
-    assert_int_equal(bench.by_page, 129);
+    struct cost cost = taken(&bench);
+    assert_int_equal(cost.pages, 15 * BLOCKS * FF_BLOCK_PAGES);
+    assert_in_range(cost.faults, 15 * BLOCKS + 9, 15 * BLOCKS * 6 / 5);
+    uint32_t by_page = bench.by_page;
+    assert_in_range(by_page, 9, 15 * BLOCKS / 5);
     launch(&bench, false);
     launch(&bench, true);
     for (uint32_t i = 0; i < 5; i++)
         use_rows(&bench);
-    assert_int_equal(bench.by_page, 133);
+    assert_in_range(bench.by_page - by_page, 1, by_page / 9);
     bench_close(&bench);
 }
 
@@ -246,11 +277,12 @@ static void bench_open_small(struct bench *bench, int64_t density) {
     bench_open_with(bench, 2, density);
     launch(bench, true);
     use_streams(bench, 0, 25);
-    expect(bench, 100, 51200);
+    expect_whole(bench, 25 * 4);
 }
 
-/* Four streams, room for two blocks: each takes another's block, so that a block leaves again at once. All comes whole, as without
- * density, until as much has come as all of its pages would have cost; then in pages. */
+/* Four streams, room for two blocks: each takes another's block, so that a block leaves again at
+ * once. All comes whole, as without density, until as much has come as all of its pages would
+ * have cost; then in pages. */
 static void test_small_device(void **state) {
     (void)state;
     struct bench bench;
@@ -258,7 +290,7 @@ static void test_small_device(void **state) {
     bench_close(&bench);
     bench_open_small(&bench, 1);
     use_streams(&bench, 25, FF_BLOCK_PAGES);
-    expect(&bench, 1673, 14446);
+    expect_at_most(&bench, (FF_BLOCK_PAGES - 25) * 4, (FF_BLOCK_PAGES - 25) * 4 * 10);
     bench_close(&bench);
 }
 
@@ -275,7 +307,7 @@ static void test_freed(void **state) {
         leave_oldest(&bench);
     bench.faults = bench.pages = 0;
     use(&bench, 5, 17);
-    expect(&bench, 1, 512);
+    expect_whole(&bench, 1);
     bench_close(&bench);
 }
 

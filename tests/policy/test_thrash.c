@@ -1,4 +1,21 @@
-/* Thrashing detection: timelines worked out by hand. Device 1 is tier 1, device 2 tier 2. */
+/* Thrashing detection: timelines worked out by hand. Device 1 is tier 1, device 2 tier 2.
+ *
+ * A timeline is text, of steps between semicolons. It begins at a multiple of 64 ns, as most times
+ * here are. P is a page, T a tier, N a number, TIME 5ns, 5us, 5ms or 5s.
+ *   +TIME, -TIME       time passes, or did not
+ *   arrive T PAGES     the pages have migrated there by a fault; bring T PAGES: by a prefetch
+ *   put T P            the page lies there, and no arrival is told of
+ *   meet T T           page 0 goes back and forth, 64 us apart, until it thrashes: the first arrival
+ *                      is only the block's, the second starts the page's clock, three are events
+ *   alone PAGES        device 2 has had page 9; device 1 takes these again and again: they thrash
+ *   none P T, wait P T, pin P T T   a fault from there is served, waits until the window's end, or
+ *                      pins the page to the second tier
+ *   window; end        a window that begins now ends when its nap is over; now is that end
+ *   mark; at TIME      so long after the mark, or the begin
+ *   from; again N      the steps between are made N times
+ *   thrash P, calm P   whether it does
+ *   page P WHAT N; block WHAT N; lapse N N (ns, votes)
+ *   forget             the block's history */
 #include "base/random.h"
 #include "policy/nvidia/thrash.h"
 #include "policy/registry.h"
@@ -13,17 +30,19 @@
 
 #define US            UINT64_C(1000)
 #define MS            UINT64_C(1000000)
-#define START         UINT64_C(64000000) /* a multiple of 64 ns, as most times here */
+#define START         UINT64_C(64000000)
 #define GAP           (UINT64_C(64) * US)
-#define LAPSE         (UINT64_C(500) * US)
-#define NAP           LAPSE
-#define NAP_END(from) (((from) + NAP) & ~UINT64_C(63))
+#define NAP           (UINT64_C(500) * US)
+#define STAMP(ns)     ((ns) & ~UINT64_C(63))
+#define NAP_END(from) STAMP((from) + NAP)
 
 struct timeline {
     struct fake fake;
-    struct ff__thrash thrash;
+    struct ff__thrash thrash, first;
     struct ff__thrash_block *record;
-    uint64_t now;
+    uint64_t now, end, mark;
+    const char *text, *from; /* that is being followed; where it began to repeat */
+    uint32_t repeats;
 };
 
 static const struct ff__thrash_settings defaults = {
@@ -37,10 +56,11 @@ static const struct ff__thrash_settings defaults = {
 };
 
 static void timeline_open(struct timeline *line, const struct ff__thrash_settings *settings) {
+    *line = (struct timeline){.now = START, .mark = START};
     fake_open(&line->fake, 3, 1);
     ff__thrash_start(&line->thrash, settings);
+    line->first = line->thrash;
     line->record = fake_zeroed(sizeof *line->record);
-    line->now = START;
 }
 
 static void timeline_close(struct timeline *line) {
@@ -48,17 +68,16 @@ static void timeline_close(struct timeline *line) {
     free(line->record);
 }
 
-static void put(struct timeline *line, uint32_t page, uint32_t tier) {
+static void put(struct timeline *line, uint32_t tier, uint32_t page) {
     for (uint32_t other = 0; other < 3; other++)
         ff_mask_unset(fake_resident(&line->fake, other, 0), page);
     ff_mask_set(fake_resident(&line->fake, tier, 0), page);
 }
 
-/* The pages have migrated to `tier` by a fault. */
-static void arrive(struct timeline *line, const char *pages, uint32_t tier) {
+static void arrive(struct timeline *line, uint32_t tier, const char *pages) {
     struct ff_mask mask = mask_of(pages);
     FF_MASK_FOR_EACH_PAGE(&mask, page)
-    put(line, page, tier);
+    put(line, tier, page);
     ff__thrash_arrival(&line->thrash, line->record, tier, &mask, true, line->now);
 }
 
@@ -67,529 +86,309 @@ static struct ff__thrash_hint ask(struct timeline *line, uint32_t page, uint32_t
     return ff__thrash_ask(&line->thrash, line->record, &line->fake.view, 0, page, tier);
 }
 
-static void expect_none(struct timeline *line, uint32_t page, uint32_t tier) {
-    assert_int_equal(ask(line, page, tier).action, FF__THRASH_NONE);
-}
-
-static void expect_throttle(struct timeline *line, uint32_t page, uint32_t tier, uint64_t until) {
-    struct ff__thrash_hint hint = ask(line, page, tier);
-    assert_int_equal(hint.action, FF__THRASH_THROTTLE);
-    assert_int_equal(hint.until_ns, until);
-}
-
-static void expect_pin(struct timeline *line, uint32_t page, uint32_t tier, uint32_t at) {
-    struct ff__thrash_hint hint = ask(line, page, tier);
-    assert_int_equal(hint.action, FF__THRASH_PIN);
-    assert_int_equal(hint.tier, at);
-}
-
 static bool thrashes(const struct timeline *line, uint32_t page) {
     const struct ff_mask *pages = ff__thrash_pages(line->record);
     return pages && ff_mask_test(pages, page);
 }
 
-/* Page 0 goes back and forth, GAP apart, until it thrashes: the first arrival is only the block's,
- * the second starts the page's clock, three more are events. It ends at `first`. */
-static void make_thrash(struct timeline *line, uint32_t first, uint32_t second) {
-    for (int i = 0; i < 5; i++) {
-        assert_false(thrashes(line, 0));
-        arrive(line, "0", i % 2 ? second : first);
-        line->now += GAP;
+/* ---- steps ------------------------------------------------------------------------------ */
+
+/* Shows the step that was not as expected. */
+static void check(const struct timeline *line, bool good, uint64_t found) {
+    if (!good)
+        fail_msg("%llu in: %s", (unsigned long long)found, line->text);
+}
+
+/* "-5us" is so long before now, and "now" the time as a page keeps it. */
+static uint64_t time_of(const struct timeline *line, const char *text) {
+    char unit[3] = "";
+    long long number = 0;
+    if (strcmp(text, "now") == 0)
+        return STAMP(line->now);
+    sscanf(text, "%lld%2[a-z]", &number, unit);
+    uint64_t ns = (uint64_t)llabs(number) * (strcmp(unit, "us") == 0   ? US
+                                             : strcmp(unit, "ms") == 0 ? MS
+                                             : strcmp(unit, "s") == 0  ? 1000 * MS
+                                                                       : 1);
+    return number < 0 ? STAMP(line->now - ns) : ns;
+}
+
+struct field {
+    const char *name;
+    uint64_t value;
+};
+
+static void check_field(const struct timeline *line, const struct field *fields, const char *name,
+                        const char *value) {
+    while (fields->name && strcmp(fields->name, name) != 0)
+        fields++;
+    assert_non_null(fields->name);
+    check(line, fields->value == time_of(line, value), fields->value);
+}
+
+static void check_page_field(const struct timeline *line, uint32_t page, const char *name,
+                             const char *value) {
+    const struct ff__thrash_page *at = &line->record->pages[page];
+    const struct field fields[] = {{"events", at->events},
+                                   {"processors", at->processors},
+                                   {"last", at->last_ns},
+                                   {"throttled", at->throttled},
+                                   {"throttlings", at->throttlings},
+                                   {"throttle_end", at->throttle_end_ns},
+                                   {"favoured", at->favoured},
+                                   {NULL, 0}};
+    check_field(line, fields, name, value);
+}
+
+static void check_block_field(const struct timeline *line, const char *name, const char *value) {
+    const struct ff__thrash_block *record = line->record;
+    uint64_t used = 0;
+    for (size_t i = 0; i < sizeof record->pages; i++)
+        used |= ((const uint8_t *)record->pages)[i];
+    const struct field fields[] = {{"tracked", record->tracked},
+                                   {"last", record->last_ns},
+                                   {"resets", record->resets},
+                                   {"pinned", ff_mask_count(&record->pinned)},
+                                   {"next_unpin", record->next_unpin_ns},
+                                   {"used", used}, /* bytes of its pages that are not zero */
+                                   {NULL, 0}};
+    check_field(line, fields, name, value);
+}
+
+/* The lapse alone adapts. */
+static void check_lapse(const struct timeline *line, uint64_t ns, int vote) {
+    const struct ff__thrash *now = &line->thrash, *first = &line->first;
+    check(line, now->lapse_ns == ns, now->lapse_ns);
+    assert_int_equal(now->vote, vote);
+    assert_int_equal(now->nap_ns, first->nap_ns);
+    assert_int_equal(now->epoch_ns, first->epoch_ns);
+    assert_int_equal(now->pin_ns, first->pin_ns);
+}
+
+static void check_hint_is(struct timeline *line, uint32_t page, uint32_t tier,
+                          enum ff__thrash_action action, uint32_t at) {
+    struct ff__thrash_hint hint = ask(line, page, tier);
+    check(line, hint.action == action, hint.action);
+    check(line, action != FF__THRASH_THROTTLE || hint.until_ns == line->end, hint.until_ns);
+    check(line, action != FF__THRASH_PIN || hint.tier == at, hint.tier);
+}
+
+static void meet(struct timeline *line, uint32_t first, uint32_t second) {
+    for (int i = 0; i < 5; i++, line->now += GAP) {
+        check(line, !thrashes(line, 0), (uint64_t)i);
+        arrive(line, i % 2 ? second : first, "0");
     }
     line->now -= GAP;
-    assert_true(thrashes(line, 0));
+    check(line, thrashes(line, 0), 5);
 }
 
-/* ---- detection -------------------------------------------------------------------------- */
-
-static void test_detection(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    assert_int_equal(line.record->pages[0].events, 3);
-    assert_int_equal(line.record->pages[0].processors, 1u << 1 | 1u << 2);
-    assert_false(thrashes(&line, 1));
-    timeline_close(&line);
-}
-
-/* One device alone, however often it comes back, is never watched: its pages cost no memory. */
-static void test_one_device(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    for (int i = 0; i < 100; i++, line.now += GAP)
-        arrive(&line, "0-511", 1);
-    assert_false(line.record->tracked);
-    assert_null(ff__thrash_pages(line.record));
-    expect_none(&line, 0, 1);
-    for (size_t i = 0; i < sizeof line.record->pages; i++)
-        assert_int_equal(((const uint8_t *)line.record->pages)[i], 0);
-    timeline_close(&line);
-}
-
-/* Watching starts when another processor follows within a lapse, on any page of the block. */
-static void test_start_of_watch(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "0", 1);
-    line.now += LAPSE + 1;
-    arrive(&line, "0", 2);
-    assert_false(line.record->tracked);
-    line.now += LAPSE;
-    arrive(&line, "7", 1);
-    assert_true(line.record->tracked);
-    assert_int_equal(line.record->pages[7].last_ns, line.now & ~UINT64_C(63));
-    assert_int_equal(line.record->pages[0].last_ns, 0);
-    timeline_close(&line);
-}
-
-/* Once watched, one processor alone can make a page thrash. */
-static void test_same_processor_counts(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP) {
-        assert_false(thrashes(&line, 0));
-        arrive(&line, "0", 1);
+static void alone(struct timeline *line, const char *pages) {
+    arrive(line, 2, "9");
+    for (int i = 0; i < 4; i++, line->now += GAP) {
+        check(line, !thrashes(line, 0), (uint64_t)i);
+        arrive(line, 1, pages);
     }
-    assert_true(thrashes(&line, 0));
-    timeline_close(&line);
+    check(line, thrashes(line, 0), 4);
 }
 
-static void test_time_stamps_drop_bits(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    line.now += 63;
-    arrive(&line, "1", 2);
-    arrive(&line, "0", 1);
-    assert_int_equal(line.record->pages[0].last_ns, START);
-    assert_int_equal(line.record->last_ns, START + 63);
-    line.now = START + LAPSE + 1; /* within a lapse of the event, not of its stamp */
-    arrive(&line, "0", 2);
-    assert_int_equal(line.record->pages[0].events, 0);
-    line.now = (START + LAPSE) / 64 * 64 + LAPSE;
-    arrive(&line, "0", 1);
-    assert_int_equal(line.record->pages[0].events, 1);
-    timeline_close(&line);
+/* Whether to go back to where the repetition began. */
+static bool repeats(struct timeline *line, uint32_t times) {
+    line->repeats = line->repeats + 1 < times ? line->repeats + 1 : 0;
+    return line->repeats > 0;
 }
 
-/* A long gap forgets a page that thrashes, and leaves the count of one that does not. */
-static void test_long_gap(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "1", 1);
-    for (int i = 0; i < 3; i++, line.now += GAP)
-        arrive(&line, "1", i % 2 ? 1 : 2);
-    assert_int_equal(line.record->pages[1].events, 2);
-    line.now += 2 * LAPSE;
-    arrive(&line, "1", 1);
-    assert_int_equal(line.record->pages[1].events, 2);
-    line.now += GAP;
-    arrive(&line, "1", 2);
-    assert_true(thrashes(&line, 1));
-    line.now += 2 * LAPSE;
-    arrive(&line, "1", 1);
-    assert_false(thrashes(&line, 1));
-    assert_int_equal(line.record->pages[1].events, 0);
-    assert_int_equal(line.record->pages[1].last_ns, 0);
-    assert_int_equal(line.record->pages[1].processors, 0);
-    timeline_close(&line);
+/* False: `step` is none of those without a number before a name, which follow. */
+static bool do_time(struct timeline *line, const char *step, const char *rest) {
+    if (*step == '+')
+        line->now += time_of(line, step + 1);
+    else if (*step == '-')
+        line->now -= time_of(line, step + 1);
+    else if (strcmp(step, "window") == 0)
+        line->end = NAP_END(line->now);
+    else if (strcmp(step, "end") == 0)
+        line->now = line->end;
+    else if (strcmp(step, "mark") == 0)
+        line->mark = line->now;
+    else if (strcmp(step, "at") == 0)
+        line->now = line->mark + time_of(line, rest);
+    else
+        return false;
+    return true;
 }
 
-static void test_events_saturate(void **state) {
-    (void)state;
-    struct timeline line;
-    struct ff__thrash_settings settings = defaults;
-    settings.threshold = 7;
-    timeline_open(&line, &settings);
-    for (int i = 0; i < 20; i++, line.now += GAP) {
-        arrive(&line, "0", i % 2 ? 1 : 2);
-        assert_int_equal(thrashes(&line, 0), i >= 8);
+static void do_step(struct timeline *line, const char *step, const char *rest) {
+    char what[16] = "", value[16] = "", text[24] = "";
+    int a = 0, b = 0, c = 0, numbers = sscanf(rest, "%d %d %d", &a, &b, &c);
+    const uint32_t first = (uint32_t)a, second = (uint32_t)b;
+    if (do_time(line, step, rest) || strcmp(step, "from") == 0)
+        return;
+    if (strcmp(step, "arrive") == 0)
+        arrive(line, first, strchr(rest, ' '));
+    else if (strcmp(step, "bring") == 0 && sscanf(rest, "%*d %23s", text) == 1)
+        ff__thrash_arrival(&line->thrash, line->record, first, &(struct ff_mask){{1}}, false,
+                           line->now);
+    else if (strcmp(step, "put") == 0 && numbers == 2)
+        put(line, first, second);
+    else if (strcmp(step, "meet") == 0 && numbers == 2)
+        meet(line, first, second);
+    else if (strcmp(step, "alone") == 0)
+        alone(line, rest);
+    else if (strcmp(step, "none") == 0 && numbers == 2)
+        check_hint_is(line, first, second, FF__THRASH_NONE, 0);
+    else if (strcmp(step, "wait") == 0 && numbers == 2)
+        check_hint_is(line, first, second, FF__THRASH_THROTTLE, 0);
+    else if (strcmp(step, "pin") == 0 && numbers == 3)
+        check_hint_is(line, first, second, FF__THRASH_PIN, (uint32_t)c);
+    else if (strcmp(step, "thrash") == 0 && numbers == 1)
+        check(line, thrashes(line, first), first);
+    else if (strcmp(step, "calm") == 0 && numbers == 1)
+        check(line, !thrashes(line, first), first);
+    else if (strcmp(step, "lapse") == 0 && numbers == 2)
+        check_lapse(line, first, b);
+    else if (strcmp(step, "page") == 0 && sscanf(rest, "%*d %15s %15s", what, value) == 2)
+        check_page_field(line, first, what, value);
+    else if (strcmp(step, "block") == 0 && sscanf(rest, "%15s %15s", what, value) == 2)
+        check_block_field(line, what, value);
+    else if (strcmp(step, "forget") == 0)
+        ff__thrash_forget(line->record);
+    else
+        fail_msg("no step: %s %s", step, rest);
+}
+
+static void follow(struct timeline *line, const char *text) {
+    for (const char *at = text, *end; *at; at = end + (*end == ';')) {
+        char step[16] = "", rest[32] = "";
+        at += strspn(at, " ");
+        end = at + strcspn(at, ";");
+        line->text = at;
+        sscanf(at, "%15[^ ;] %31[^;]", step, rest);
+        if (strcmp(step, "from") == 0)
+            line->from = end;
+        if (strcmp(step, "again") != 0)
+            do_step(line, step, rest);
+        else if (repeats(line, (uint32_t)strtoul(rest, NULL, 10)))
+            end = line->from;
     }
-    assert_int_equal(line.record->pages[0].events, 7);
-    timeline_close(&line);
 }
 
-/* ---- throttling and pinning ------------------------------------------------------------- */
+/* ---- timelines -------------------------------------------------------------------------- */
 
-/* Two devices ask for the page again as soon as the other has it. Each window favours the one that
- * waited in the last and makes the other wait once; after ten, the favoured one gets the page
- * pinned, and then the two meet at the host, the only place that both reach. */
-static void test_ping_pong(void **state) {
+/* Settings that are not 0 replace the defaults; a pin of 1 lasts for ever. */
+static const struct {
+    const char *about, *text;
+    uint32_t threshold, pin_threshold, pin;
+    uint64_t lapse_ns;
+} timelines[] = {
+    {"three events make a page thrash",
+     .text = "meet 1 2; page 0 events 3; page 0 processors 6; calm 1"},
+    {"one device alone, however often it comes back, is not watched, and its pages cost no memory",
+     .text =
+         "from; arrive 1 0-511; +64us; again 100; block tracked 0; calm 0; none 0 1; block used 0"},
+    {"watching starts when another processor follows within a lapse, on any page of the block",
+     .text =
+         "arrive 1 0; +500001ns; arrive 2 0; block tracked 0; +500us; arrive 1 7; block tracked 1;"
+         "page 7 last now; page 0 last 0"},
+    {"once watched, one processor alone can make a page thrash", .text = "alone 0; thrash 0"},
+    {"stamps drop bits: within a lapse of the event is not within one of its stamp",
+     .text = "+63ns; arrive 2 1; arrive 1 0; page 0 last now; block last 64000063; at 500001ns;"
+             "arrive 2 0; page 0 events 0; at 999968ns; arrive 1 0; page 0 events 1"},
+    {"a long gap forgets a page that thrashes, and leaves the count of one that does not",
+     .text = "arrive 1 1; arrive 2 1; +64us; arrive 1 1; +64us; arrive 2 1; +64us; page 1 events 2;"
+             "+1ms; arrive 1 1; page 1 events 2; +64us; arrive 2 1; thrash 1;"
+             "+1ms; arrive 1 1; calm 1; page 1 events 0; page 1 last 0; page 1 processors 0"},
+    {"events saturate",
+     .text = "from; arrive 2 0; +64us; arrive 1 0; +64us; again 4; calm 0; arrive 2 0; thrash 0;"
+             "from; +64us; arrive 1 0; +64us; arrive 2 0; again 6; thrash 0; page 0 events 7",
+     .threshold = 7},
+
+    /* Two devices ask for the page again as soon as the other has it. Each window favours the one
+     * that waited in the last and makes the other wait once (rules g and e); after ten, the
+     * favoured one gets the page pinned (f), and then the two meet at the host (d), the only place
+     * that both reach. The pin lasts 300 lapses from the first one. */
+    {"ping-pong",
+     .text =
+         "meet 1 2; +64us; from;"
+         "window; none 0 2; arrive 2 0; +64us; wait 0 1; +64us; wait 0 1; end;"
+         "window; none 0 1; arrive 1 0; +64us; wait 0 2; +64us; wait 0 2; end; again 5;"
+         "page 0 throttlings 10; mark; window; pin 0 2 2; page 0 throttlings 0; arrive 2 0;"
+         "+64us; wait 0 1; page 0 throttlings 0;"
+         "end; window; pin 0 1 0; put 0 0; +64us; pin 0 2 0; +10ms; pin 0 2 0; pin 0 1 0; thrash 0;"
+         "at 149999999ns; pin 0 1 0; at 150ms; none 0 1; calm 0; block pinned 0; block next_unpin "
+         "0"},
+    {"the host cannot reach the device, the device reaches the host",
+     .text = "meet 1 0; +64us; window; none 0 0; arrive 0 0; +64us; wait 0 1;"
+             "end; window; pin 0 1 1; arrive 1 0; +64us; wait 0 0; end; pin 0 0 0; arrive 0 0;"
+             "+64us; pin 0 1 0",
+     .pin_threshold = 1},
+    {"a pin that moves to the host serves the faults that waited for the old place at once",
+     .text = "meet 2 1; +64us; window; none 0 1; arrive 1 0; wait 0 2;"
+             "end; window; pin 0 2 2; arrive 2 0; wait 0 1;"
+             "end; +64ns; pin 0 0 0; page 0 throttled 0; put 0 0; pin 0 1 0",
+     .pin_threshold = 1},
+    {"the favoured one is not throttled in all of its window, and never favoured twice running:"
+     " then it waits, while another takes the empty place",
+     .text = "meet 1 2; +64us; window; none 0 2; none 0 2; end; none 0 2;"
+             "+64ns; window; wait 0 2; +64ns; none 0 1; wait 0 2"},
+    {"a fault long after the last event is no thrashing",
+     .text = "meet 1 2; +400001ns; none 0 2; page 0 favoured 0; -1ns; none 0 2; page 0 favoured 3",
+     .lapse_ns = 400 * US},
+    {"rule b, as far as it goes here: a page that only its own device pulls back, and is there;"
+     " the other one has been evicted",
+     .text = "alone 0-1; pin 0 1 1; put 0 1; window; none 1 1; end; +64ns; window; wait 1 1"},
+    {"arrivals of pinned pages are the pins being carried out; a run that is not all pinned, and a"
+     " prefetch, count; a pinned page is not forgotten after a long gap",
+     .text = "alone 0-1; pin 0 1 1; arrive 1 0; arrive 1 0 8; page 0 last -64us; page 8 last now;"
+             "arrive 1 0-1; page 0 last now; +1ms; arrive 1 0-1; thrash 0; calm 1;"
+             "+64us; bring 1 0; page 0 last now"},
+    {"pins run out each by itself; any fault of the block notices, and any arrival",
+     .text = "alone 0-1; mark; pin 0 1 1; +64us; pin 1 1 1; at 150ms; none 5 1; calm 0; thrash 1;"
+             "+64us; arrive 1 5; calm 1"},
+    {"a pin that never runs out", .text = "alone 0; pin 0 1 1; +3600s; pin 0 1 1", .pin = 1},
+    {"a page that is forgotten keeps its throttlings, so that it is pinned sooner",
+     .text = "meet 1 2; +64us; window; none 0 2; wait 0 1; +2ms; arrive 2 0; calm 0;"
+             "page 0 throttlings 1; page 0 throttled 0; page 0 throttle_end 0"},
+    {"an epoch of 2000 lapses without thrashing is forgiven four times",
+     .text =
+         "from; meet 1 2; +1000ms; none 0 1; block tracked 1; +1ns; none 300 1; block tracked 0;"
+         "block last 0; page 0 events 0; +63ns; again 4; block resets 4;"
+         "meet 1 2; +2000ms; none 0 1; block tracked 1; thrash 0;"
+         "forget; block tracked 0; block resets 0; meet 1 2"},
+    {"a block on which a page was ever pinned is never forgiven",
+     .text = "alone 0-1; pin 0 1 1; +5000ms; none 1 1; block tracked 1; calm 0; thrash 1"},
+    {"without a page that thrashes there is nothing to be over",
+     .text = "arrive 1 0; arrive 2 0; +5000ms; none 0 1; block tracked 1"},
+
+    /* A vote for a shorter lapse: the favoured processor asks again at once. It lengthens the
+     * lapse, up to a cap, where the sum of votes runs down, wraps, and shrinks it once. */
+    {"the lapse grows by short votes",
+     .text =
+         "meet 1 2; none 0 2; lapse 562500 0; none 0 2; lapse 632812 0; from; none 0 2; again 57;"
+         "lapse 511776316 0; from; none 0 2; again 128; lapse 511776316 -128;"
+         "none 0 2; lapse 447804277 63; none 0 2; lapse 497804277 31"},
+    {"32 votes for a longer lapse lengthen it too, as meant",
+     .text = "meet 1 2; +500064ns; from; none 0 2; again 31; lapse 500000 31; none 0 2;"
+             "lapse 562500 16"},
+    {"a lapse of one's own does not adapt",
+     .text = "meet 1 2; from; none 0 2; again 100; lapse 600000 0", .lapse_ns = 600 * US},
+};
+
+static void test_timelines(void **state) {
     (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    line.now += GAP;
-    uint32_t favoured = 2, other = 1;
-    for (int window = 1; window <= 10; window++) {
-        uint64_t end = NAP_END(line.now);
-        expect_none(&line, 0, favoured); /* rule g */
-        arrive(&line, "0", favoured);
-        line.now += GAP;
-        expect_throttle(&line, 0, other, end); /* rule e */
-        line.now += GAP;
-        expect_throttle(&line, 0, other, end); /* too early: counts once */
-        assert_int_equal(line.record->pages[0].throttlings, window);
-        line.now = end;
-        uint32_t swap = favoured;
-        favoured = other;
-        other = swap;
+    for (size_t i = 0; i < sizeof timelines / sizeof timelines[0]; i++) {
+        struct ff__thrash_settings settings = defaults;
+        struct timeline line;
+        if (timelines[i].threshold)
+            settings.threshold = timelines[i].threshold;
+        if (timelines[i].pin_threshold)
+            settings.pin_threshold = timelines[i].pin_threshold;
+        if (timelines[i].lapse_ns)
+            settings.lapse_ns = timelines[i].lapse_ns;
+        settings.pin = timelines[i].pin == 1 ? 0 : defaults.pin;
+        print_message("%s\n", timelines[i].about);
+        timeline_open(&line, &settings);
+        follow(&line, timelines[i].text);
+        timeline_close(&line);
     }
-
-    assert_int_equal(favoured, 2);
-    uint64_t pinned_at = line.now, end = NAP_END(line.now);
-    expect_pin(&line, 0, 2, 2); /* rule f */
-    assert_int_equal(line.record->pages[0].throttlings, 0);
-    arrive(&line, "0", 2);
-    line.now += GAP;
-    expect_throttle(&line, 0, 1, end); /* rule d: device 1 cannot reach device 2 */
-    assert_int_equal(line.record->pages[0].throttlings, 0);
-
-    line.now = end;
-    end = NAP_END(line.now);
-    expect_pin(&line, 0, 1, FF_TIER_HOST); /* rule d: favoured, but device 2 could not follow */
-    put(&line, 0, FF_TIER_HOST);
-    line.now += GAP;
-    expect_pin(&line, 0, 2, FF_TIER_HOST); /* rule d: within reach */
-    line.now += 10 * MS;
-    expect_pin(&line, 0, 2, FF_TIER_HOST);
-    expect_pin(&line, 0, 1, FF_TIER_HOST);
-    assert_true(thrashes(&line, 0));
-
-    line.now = pinned_at + 150 * MS - 1;
-    expect_pin(&line, 0, 1, FF_TIER_HOST);
-    line.now = pinned_at + 150 * MS; /* 300 lapses from the first pin */
-    expect_none(&line, 0, 1);
-    assert_false(thrashes(&line, 0));
-    assert_true(ff_mask_empty(&line.record->pinned));
-    assert_int_equal(line.record->next_unpin_ns, 0);
-    timeline_close(&line);
-}
-
-/* The host and one device: the host cannot reach the device, the device reaches the host. */
-static void test_host_and_device(void **state) {
-    (void)state;
-    struct timeline line;
-    struct ff__thrash_settings settings = defaults;
-    settings.pin_threshold = 1;
-    timeline_open(&line, &settings);
-    make_thrash(&line, 1, 0);
-    line.now += GAP;
-    uint64_t end = NAP_END(line.now);
-    expect_none(&line, 0, 0);
-    arrive(&line, "0", 0);
-    line.now += GAP;
-    expect_throttle(&line, 0, 1, end);
-    line.now = end;
-    end = NAP_END(line.now);
-    expect_pin(&line, 0, 1, 1); /* rule f */
-    arrive(&line, "0", 1);
-    line.now += GAP;
-    expect_throttle(&line, 0, 0, end);
-    line.now = end;
-    expect_pin(&line, 0, 0, 0); /* rule d: favoured, and all reach it */
-    arrive(&line, "0", 0);
-    line.now += GAP;
-    expect_pin(&line, 0, 1, 0);
-    timeline_close(&line);
-}
-
-/* A pin that moves to the host serves the faults that waited for the old place at once. */
-static void test_moving_pin(void **state) {
-    (void)state;
-    struct timeline line;
-    struct ff__thrash_settings settings = defaults;
-    settings.pin_threshold = 1;
-    timeline_open(&line, &settings);
-    make_thrash(&line, 2, 1);
-    line.now += GAP;
-    uint64_t end = NAP_END(line.now);
-    expect_none(&line, 0, 1);
-    arrive(&line, "0", 1);
-    expect_throttle(&line, 0, 2, end);
-    line.now = end;
-    end = NAP_END(line.now);
-    expect_pin(&line, 0, 2, 2);
-    arrive(&line, "0", 2);
-    expect_throttle(&line, 0, 1, end);
-    line.now = end + 64;
-    expect_pin(&line, 0, FF_TIER_HOST, FF_TIER_HOST); /* favoured in a new window */
-    assert_int_equal(line.record->pages[0].throttled, 0);
-    put(&line, 0, FF_TIER_HOST);
-    expect_pin(&line, 0, 1, FF_TIER_HOST);
-    timeline_close(&line);
-}
-
-static void test_favoured_is_not_throttled(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    line.now += GAP;
-    uint64_t end = NAP_END(line.now);
-    expect_none(&line, 0, 2);
-    expect_none(&line, 0, 2); /* for all of the window */
-    line.now = end;
-    expect_none(&line, 0, 2);
-    line.now = end + 64; /* never favoured twice running: now no processor is, so 2 waits */
-    uint64_t next = NAP_END(line.now);
-    expect_throttle(&line, 0, 2, next);
-    line.now += 64; /* 1 takes the empty place; 2 goes on waiting */
-    expect_none(&line, 0, 1);
-    expect_throttle(&line, 0, 2, next);
-    timeline_close(&line);
-}
-
-/* A fault long after the last event is no thrashing, unless the page is pinned. */
-static void test_late_fault(void **state) {
-    (void)state;
-    struct timeline line;
-    struct ff__thrash_settings settings = defaults;
-    settings.lapse_ns = 400 * US; /* does not adapt */
-    timeline_open(&line, &settings);
-    make_thrash(&line, 1, 2);
-    line.now += 400 * US + 1;
-    expect_none(&line, 0, 2);
-    assert_int_equal(line.record->pages[0].favoured, 0);
-    line.now -= 1;
-    expect_none(&line, 0, 2);
-    assert_int_equal(line.record->pages[0].favoured, 3);
-    timeline_close(&line);
-}
-
-/* Rule b, as far as it goes here: a page that only its own device pulls back, and that is there. */
-static void test_alone_on_page(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP)
-        arrive(&line, "0 1", 1);
-    expect_pin(&line, 0, 1, 1);
-    put(&line, 1, FF_TIER_HOST); /* evicted */
-    uint64_t end = NAP_END(line.now);
-    expect_none(&line, 1, 1);
-    line.now = end + 64;
-    expect_throttle(&line, 1, 1, NAP_END(line.now));
-    timeline_close(&line);
-}
-
-/* Arrivals of pinned pages are the pins being carried out; a run that is not all pinned counts. */
-static void test_pinned_arrivals(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP)
-        arrive(&line, "0-1", 1);
-    expect_pin(&line, 0, 1, 1);
-    uint64_t last = line.record->pages[0].last_ns;
-    arrive(&line, "0", 1);
-    arrive(&line, "0 8", 1);
-    assert_int_equal(line.record->pages[0].last_ns, last);
-    assert_int_equal(line.record->pages[8].last_ns, line.now & ~UINT64_C(63));
-    arrive(&line, "0-1", 1);
-    assert_int_equal(line.record->pages[0].last_ns, line.now & ~UINT64_C(63));
-    line.now += 2 * LAPSE; /* a pinned page is not forgotten after a long gap */
-    arrive(&line, "0-1", 1);
-    assert_true(thrashes(&line, 0));
-    assert_false(thrashes(&line, 1));
-    struct ff_mask page = mask_of("0");
-    line.now += GAP;
-    ff__thrash_arrival(&line.thrash, line.record, 1, &page, false, line.now); /* by prefetch */
-    assert_int_equal(line.record->pages[0].last_ns, line.now & ~UINT64_C(63));
-    timeline_close(&line);
-}
-
-/* Two pins run out one after the other, each by itself; 0 means never. */
-static void test_unpin(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP)
-        arrive(&line, "0-1", 1);
-    uint64_t first = line.now;
-    expect_pin(&line, 0, 1, 1);
-    line.now += GAP;
-    expect_pin(&line, 1, 1, 1);
-    line.now = first + 150 * MS;
-    expect_none(&line, 5, 1); /* any fault of the block notices */
-    assert_false(thrashes(&line, 0));
-    assert_true(thrashes(&line, 1));
-    line.now += GAP;
-    arrive(&line, "5", 1); /* and so does any arrival */
-    assert_false(thrashes(&line, 1));
-    timeline_close(&line);
-
-    struct ff__thrash_settings settings = defaults;
-    settings.pin = 0;
-    timeline_open(&line, &settings);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP)
-        arrive(&line, "0", 1);
-    expect_pin(&line, 0, 1, 1);
-    line.now += UINT64_C(3600) * 1000 * MS;
-    expect_pin(&line, 0, 1, 1);
-    timeline_close(&line);
-}
-
-/* What a page keeps when it is forgotten: its throttlings, so that it is pinned sooner. */
-static void test_reset_keeps_throttlings(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    line.now += GAP;
-    expect_none(&line, 0, 2);
-    expect_throttle(&line, 0, 1, NAP_END(line.now));
-    line.now += 2 * MS;
-    arrive(&line, "0", 2);
-    assert_false(thrashes(&line, 0));
-    assert_int_equal(line.record->pages[0].throttlings, 1);
-    assert_int_equal(line.record->pages[0].throttled, 0);
-    assert_int_equal(line.record->pages[0].throttle_end_ns, 0);
-    timeline_close(&line);
-}
-
-/* ---- the epoch -------------------------------------------------------------------------- */
-
-static void test_epoch(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    for (uint32_t reset = 1; reset <= 4; reset++) {
-        make_thrash(&line, 1, 2);
-        line.now += 1000 * MS; /* 2000 lapses: not yet over */
-        expect_none(&line, 0, 1);
-        assert_true(line.record->tracked);
-        line.now += 1;
-        expect_none(&line, 300, 1);
-        assert_false(line.record->tracked);
-        assert_int_equal(line.record->resets, reset);
-        assert_int_equal(line.record->last_ns, 0);
-        assert_int_equal(line.record->pages[0].events, 0);
-        line.now += 63;
-    }
-    make_thrash(&line, 1, 2);
-    line.now += 2000 * MS; /* a fifth time is not forgiven */
-    expect_none(&line, 0, 1);
-    assert_true(line.record->tracked);
-    assert_true(thrashes(&line, 0));
-    ff__thrash_forget(line.record);
-    assert_false(line.record->tracked);
-    assert_int_equal(line.record->resets, 0);
-    make_thrash(&line, 1, 2);
-    timeline_close(&line);
-}
-
-/* A block on which a page was ever pinned is never forgiven. */
-static void test_no_epoch_after_pin(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "9", 2);
-    for (int i = 0; i < 4; i++, line.now += GAP)
-        arrive(&line, "0-1", 1);
-    expect_pin(&line, 0, 1, 1);
-    line.now += 5000 * MS;
-    expect_none(&line, 1, 1);
-    assert_true(line.record->tracked);
-    assert_false(thrashes(&line, 0)); /* unpinned */
-    assert_true(thrashes(&line, 1));
-    timeline_close(&line);
-}
-
-/* Without a page that thrashes there is nothing to be over. */
-static void test_no_epoch_without_thrashing(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    arrive(&line, "0", 1);
-    arrive(&line, "0", 2);
-    line.now += 5000 * MS;
-    expect_none(&line, 0, 1);
-    assert_true(line.record->tracked);
-    timeline_close(&line);
-}
-
-/* ---- lapse adaptation ------------------------------------------------------------------- */
-
-/* One vote for a shorter lapse: the favoured processor asks again at once. */
-static void vote_short(struct timeline *line) {
-    expect_none(line, 0, 2);
-}
-
-static void test_lapse_grows(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    vote_short(&line);
-    assert_int_equal(line.thrash.lapse_ns, 562500);
-    assert_int_equal(line.thrash.vote, 0);
-    vote_short(&line);
-    assert_int_equal(line.thrash.lapse_ns, 632812);
-    for (int i = 3; i <= 58; i++) {
-        vote_short(&line);
-        assert_true(line.thrash.lapse_ns < 500000000);
-    }
-    vote_short(&line);
-    assert_int_equal(line.thrash.lapse_ns, 511776316);
-    assert_int_equal(line.thrash.vote, 0);
-    assert_int_equal(line.thrash.nap_ns, 500 * US);
-    assert_int_equal(line.thrash.epoch_ns, 1000 * MS);
-    assert_int_equal(line.thrash.pin_ns, 150 * MS);
-
-    for (int i = 1; i <= 128; i++) { /* at the cap the sum of votes runs down */
-        vote_short(&line);
-        assert_int_equal(line.thrash.lapse_ns, 511776316);
-        assert_int_equal(line.thrash.vote, -i);
-    }
-    vote_short(&line); /* wraps, and shrinks by an eighth, once */
-    assert_int_equal(line.thrash.lapse_ns, 511776316 - 63972039);
-    assert_int_equal(line.thrash.vote, 63);
-    vote_short(&line);
-    assert_int_equal(line.thrash.lapse_ns, 511776316 - 63972039 + 50000000);
-    assert_int_equal(line.thrash.vote, 31);
-    timeline_close(&line);
-}
-
-/* 32 votes for a longer lapse lengthen it too, as meant. */
-static void test_lapse_grows_by_long_votes(void **state) {
-    (void)state;
-    struct timeline line;
-    timeline_open(&line, &defaults);
-    make_thrash(&line, 1, 2);
-    line.now += LAPSE + 64;
-    for (int i = 1; i < 32; i++) {
-        expect_none(&line, 0, 2);
-        assert_int_equal(line.thrash.vote, i);
-        assert_int_equal(line.thrash.lapse_ns, 500000);
-    }
-    expect_none(&line, 0, 2);
-    assert_int_equal(line.thrash.lapse_ns, 562500);
-    assert_int_equal(line.thrash.vote, 16);
-    timeline_close(&line);
-}
-
-static void test_lapse_of_ones_own(void **state) {
-    (void)state;
-    struct timeline line;
-    struct ff__thrash_settings settings = defaults;
-    settings.lapse_ns = 600 * US;
-    timeline_open(&line, &settings);
-    make_thrash(&line, 1, 2);
-    for (int i = 0; i < 100; i++)
-        vote_short(&line);
-    assert_int_equal(line.thrash.lapse_ns, 600 * US);
-    timeline_close(&line);
 }
 
 /* Extreme settings saturate instead of wrapping. */
@@ -641,7 +440,7 @@ static void random_step(struct timeline *line, struct ff__random *random) {
     if (hint.action == FF__THRASH_PIN)
         tier = hint.tier;
     snprintf(text, sizeof text, "%u-%u", page, page + (rare % 8 == 0));
-    arrive(line, text, tier);
+    arrive(line, tier, text);
 }
 
 static void test_invariants(void **state) {
@@ -788,28 +587,7 @@ static void test_policy_without_detector(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_detection),
-        cmocka_unit_test(test_one_device),
-        cmocka_unit_test(test_start_of_watch),
-        cmocka_unit_test(test_same_processor_counts),
-        cmocka_unit_test(test_time_stamps_drop_bits),
-        cmocka_unit_test(test_long_gap),
-        cmocka_unit_test(test_events_saturate),
-        cmocka_unit_test(test_ping_pong),
-        cmocka_unit_test(test_host_and_device),
-        cmocka_unit_test(test_moving_pin),
-        cmocka_unit_test(test_favoured_is_not_throttled),
-        cmocka_unit_test(test_late_fault),
-        cmocka_unit_test(test_alone_on_page),
-        cmocka_unit_test(test_pinned_arrivals),
-        cmocka_unit_test(test_unpin),
-        cmocka_unit_test(test_reset_keeps_throttlings),
-        cmocka_unit_test(test_epoch),
-        cmocka_unit_test(test_no_epoch_after_pin),
-        cmocka_unit_test(test_no_epoch_without_thrashing),
-        cmocka_unit_test(test_lapse_grows),
-        cmocka_unit_test(test_lapse_grows_by_long_votes),
-        cmocka_unit_test(test_lapse_of_ones_own),
+        cmocka_unit_test(test_timelines),
         cmocka_unit_test(test_huge_settings),
         cmocka_unit_test(test_invariants),
         cmocka_unit_test(test_policy_throttles),
