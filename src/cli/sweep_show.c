@@ -91,9 +91,9 @@ static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
 }
 
 void ff__sweep_show_limits(const struct ff__sweep *sweep, unsigned workload) {
-    const struct ff_trace_info *info = &sweep->infos[workload];
+    const struct ff_trace_info *info = sweep->traces ? &sweep->infos[workload] : NULL;
     char size[FF__QUANTITY];
-    if (!sweep->traces || info->accesses)
+    if (!info || info->accesses)
         return;
     if (info->touches)
         printf("  recorded: what each launch touched first, and again after %s of other pages\n",

@@ -103,7 +103,7 @@ done
 #   results     each page has one command, which takes minutes or hours; rows keep what it printed
 
 masked() { # FILE
-    sed -e 's/^avx[0-9]*:\|^portable:/CODE:/' -e 's/  */ /g' -e :again \
+    sed -e '${/^$/d}' -e 's/^avx[0-9]*:\|^portable:/CODE:/' -e 's/  */ /g' -e :again \
         -e 's/\(^\|[ (]\)[0-9][0-9.]*/\1N/' -e tagain -e 's/N [KMGT]i*B\b\|N B\b/SIZE/g' "$1"
 }
 

@@ -103,8 +103,8 @@ static inline void golden_compare(const struct golden *golden) {
             gone, golden->name, come);
 }
 
-/* Rows of systems as published, and of baselines, never change. Those of our own systems may, with the policies, and have a
- * file of their own. */
+/* Rows of systems as published, and of baselines, never change. Those of our own systems may, with
+ * the policies, and have a file of their own. */
 struct golden_systems {
     struct golden published, ours;
 };

@@ -1,5 +1,5 @@
-/* The bound: on no workload of workloads.tsv and workloads-ours.tsv is any system faster than the oracle, but for those in oracle.tsv, with by
- * how much. */
+/* The bound: on no workload of workloads.tsv and workloads-ours.tsv is any system faster than the
+ * oracle, but for those in oracle.tsv, with by how much. */
 #include "golden/golden.h"
 
 #include <inttypes.h>

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / "build" / "mutations"
 COPY = WORK / "source"
-LIMIT = 60  # seconds for the tests of one break: a test that hangs has noticed it
+LIMIT = 60  # seconds, and twice what they took, for the tests of a break: hanging is noticing
 
 
 class Mutation:
@@ -111,6 +111,7 @@ class Build:
         shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=self.folder, check=True,
                                capture_output=True).stdout
         self.tests = {test["name"]: test for test in json.loads(shown)["tests"]}
+        self.seconds = {}
 
     def needs(self, names):
         """What these tests' commands name in the folder, as far as the build makes it."""
@@ -126,11 +127,12 @@ class Build:
         return sorted(words & made)
 
     def make(self, names):
-        return quiet(["nice", "cmake", "--build", self.folder, "--target", *self.needs(names)],
-                     COPY, False)
+        targets = self.needs(names)
+        return not targets or quiet(["nice", "ninja", "-C", self.folder, *targets], COPY, False)
 
-    def failing(self, names, limit=LIMIT):
+    def failing(self, names, limit=None):
         """Those of the tests that fail."""
+        limit = limit or LIMIT + 2 * sum(self.seconds.get(name, 0) for name in names)
         chosen = "^(" + "|".join(map(re.escape, names)) + ")$"
         run = subprocess.Popen(["ctest", "-j2", "-R", chosen], text=True, cwd=self.folder,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -140,7 +142,8 @@ class Build:
         except subprocess.TimeoutExpired:
             end_session(run.pid)
             shown = run.communicate()[0]
-        passed = re.findall(r"Test +#\d+: (\S+) \.* +Passed", shown)
+        passed = dict(re.findall(r"Test +#\d+: (\S+) \.* +Passed +([\d.]+) sec", shown))
+        self.seconds = self.seconds or {name: float(taken) for name, taken in passed.items()}
         return [name for name in names if name not in passed]
 
 

@@ -222,6 +222,27 @@ static void test_content(void **state) {
     ff__touches_free(&touches);
 }
 
+/* What the host replaces on its side need not have been written back. */
+static void test_replaced(void **state) {
+    struct script script = begin_script();
+    struct ff__touches touches;
+    (void)state;
+    add_launch(&script, "01", 1);
+    add_written(&script, 0);
+    add_written(&script, 1);
+    end_launch(&script);
+    add(&script,
+        (struct ff_trace_event){.kind = FF_TRACE_HOST_WRITE, PAGE(0), .bytes = FF_PAGE_SIZE});
+    add_launch(&script, "23", 1);
+    end_launch(&script);
+    add_launch(&script, "01", 1);
+    end_launch(&script);
+    read_script(&script, &touches);
+    expect(&touches, FF__ORDER_RECORDED, 2, 1, 0);
+    expect(&touches, FF__ORDER_RECORDED, 1, 2, 1);
+    ff__touches_free(&touches);
+}
+
 /* A range that is allocated again has none of its content. */
 static void test_free_range(void **state) {
     struct script script = begin_script();
@@ -267,9 +288,9 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_least),   cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_content), cmocka_unit_test(test_free_range),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_least),      cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_content),    cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_free_range), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
