@@ -1,6 +1,7 @@
 # The short commands. CMake does the work; the presets are in CMakePresets.json.
 
-.PHONY: all setup install uninstall package package-test run test sanitize stress fuzz mutations lint coverage bench format format-check clean
+.PHONY: all setup install uninstall package package-test run test sanitize stress fuzz mutations \
+        lint coverage bench format format-check clean
 .SILENT:
 
 # Continuous integration sets CI; a test that is skipped there is a failure.
@@ -68,7 +69,8 @@ fuzz: setup
 	$(call build,fuzz)
 	scripts/fuzz.sh
 
-# Breaks the code on purpose, in a copy, and says which breaks no test notices; ONLY=PATTERN makes some of them.
+# Breaks the code on purpose, in a copy, and says which breaks no test notices; ONLY=PATTERN makes
+# some of them.
 mutations: setup
 	tests/mutations/run.py $(if $(ONLY),'$(ONLY)')
 

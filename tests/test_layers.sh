@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_layers.sh SRC: no folder includes one above it, the runtime knows a backend by its verbs alone, and the library does
-# not train networks.
+# test_layers.sh SRC: no folder includes one above it, the runtime knows a backend by its verbs
+# alone, and the library does not train networks.
 set -eu
 cd "$1"
 layers='base share space policy engine backend runtime daemon preload cli'

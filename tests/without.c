@@ -1,5 +1,5 @@
-/* without LIBRARY COMMAND [ARGUMENT...]: becomes the command, on a machine that lacks what TEST_WITHOUT names, separated
- * by commas:
+/* without LIBRARY COMMAND [ARGUMENT...]: becomes the command, on a machine that lacks what
+ * TEST_WITHOUT names, separated by commas:
  *   huge_pages  the kernel gives no process from here on transparent huge pages
  *   io_uring    io_uring_setup(2) is not permitted, as in most containers
  *   move        userfaultfd is one from before Linux 6.8 (LIBRARY: without_move.c)

@@ -303,9 +303,9 @@ static inline bool ff_victim_add(struct ff_victim_list *list, uint32_t block) {
  * instance of a policy calls these from `learn` alone, or never from `learn`. */
 struct ff_background {
     void *self;
-    /* Runs work(argument), which may allocate and sees no view, on a thread of its own; where time is
-     * modelled, at once, before this returns. False: something is at work already, or there is no
-     * thread. The engine waits for it before `fini`. */
+    /* Runs work(argument), which may allocate and sees no view, on a thread of its own; where time
+     * is modelled, at once, before this returns. False: something is at work already, or there is
+     * no thread. The engine waits for it before `fini`. */
     bool (*start)(void *self, void (*work)(void *argument), void *argument);
     /* Whether nothing is at work. What the work has written may then be read. */
     bool (*done)(void *self);

@@ -9,13 +9,13 @@
 /* Zeroed bytes, or NULL when the addresses are not to be had. `size` may be 0. */
 void *ff__lazy_map(size_t size);
 
-/* The same for arrays that are soon touched all over: in large pages, where there are any, so that the system is
- * not asked for each small one. */
+/* The same for arrays that are soon touched all over: in large pages, where there are any, so that
+ * the system is not asked for each small one. */
 void *ff__lazy_map_dense(size_t size);
 void ff__lazy_unmap(void *array, size_t size);
 
-/* Makes a part of such an array zero again. What is large is given back, and costs nothing until it is
- * touched once more. */
+/* Makes a part of such an array zero again. What is large is given back, and costs nothing until it
+ * is touched once more. */
 void ff__lazy_clear(void *part, size_t size);
 
 /* Bytes of the array's whole pages (of the system's size) in which anything is not zero. */

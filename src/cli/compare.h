@@ -91,12 +91,6 @@ void ff__limits_free(struct ff__limits *limits);
 double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
                          const char **why);
 
-/* Whether the line is better than the lower bound: in bytes, of any of its runs, which proves the bound wrong; or in its
- * median time alone. */
-enum ff__better { FF__BETTER_NOT, FF__BETTER_BYTES, FF__BETTER_TIME };
-enum ff__better ff__limit_beaten(const struct ff__comparison *comparison, unsigned program,
-                                 unsigned line);
-
 /* Lines of the program's table, as wide as those of systems; and what there is to say below it. */
 void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,
                           unsigned program);
@@ -124,9 +118,6 @@ struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, un
                                      unsigned system, unsigned amount);
 struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,
                                           unsigned amount);
-
-/* As it stands in tables. */
-void ff__compare_paired_cell(struct ff__table *table, struct ff__paired paired);
 
 /* Whether there are enough runs for it. */
 static inline bool ff__compare_pairs(const struct ff__comparison *comparison) {

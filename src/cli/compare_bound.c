@@ -84,20 +84,24 @@ double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bou
     return seconds;
 }
 
-enum ff__better ff__limit_beaten(const struct ff__comparison *comparison, unsigned program,
-                                 unsigned line) {
+enum better { BETTER_NOT, BETTER_BYTES, BETTER_TIME };
+
+/* Whether the line is better than the lower bound: in bytes, of any of its runs, which proves the
+ * bound wrong; or in its median time alone. */
+static enum better limit_beaten(const struct ff__comparison *comparison, unsigned program,
+                                unsigned line) {
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     const struct ff__result *result = &outcome->lines[line];
     const char *why;
     if (!outcome->limits.items || !ff__result_usable(result))
-        return FF__BETTER_NOT;
+        return BETTER_NOT;
     const struct ff__bound *bound = &outcome->limits.items[ff__line_amount(comparison, line)].bound;
     for (unsigned run = 0; run < result->count; run++)
         if (result->runs[run].measures.bytes_in < bound->fetched ||
             result->runs[run].measures.bytes_out < bound->written_back)
-            return FF__BETTER_BYTES;
-    return ff__result_median(result) < ff__limit_seconds(outcome, bound, &why) ? FF__BETTER_TIME
-                                                                               : FF__BETTER_NOT;
+            return BETTER_BYTES;
+    return ff__result_median(result) < ff__limit_seconds(outcome, bound, &why) ? BETTER_TIME
+                                                                               : BETTER_NOT;
 }
 
 /* ---- for people ---- */
@@ -140,10 +144,10 @@ void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *
 
 /* One line for all systems that are better in the same way. */
 static void show_better(const struct ff__comparison *comparison, unsigned program,
-                        enum ff__better better, const char *what) {
+                        enum better better, const char *what) {
     const char *separator = "  note: ";
     for (unsigned line = FF__LINE_SYSTEMS; line < comparison->line_count; line++) {
-        if (ff__limit_beaten(comparison, program, line) != better)
+        if (limit_beaten(comparison, program, line) != better)
             continue;
         printf("%s%s at %s", separator, ff__line_system(comparison, line),
                comparison->amount_texts.items[ff__line_amount(comparison, line)]);
@@ -163,9 +167,9 @@ void ff__limits_show_notes(const struct ff__comparison *comparison, unsigned pro
            limits->parallel ? "; threads may touch pages in any order. reference: in the order of "
                               "a recording"
                             : "");
-    show_better(comparison, program, FF__BETTER_BYTES,
+    show_better(comparison, program, BETTER_BYTES,
                 "moved less than the lower bound, which is wrong");
-    show_better(comparison, program, FF__BETTER_TIME,
+    show_better(comparison, program, BETTER_TIME,
                 "took less time than the lower bound: times vary more than they differ, or it is "
                 "wrong");
 }
@@ -196,11 +200,10 @@ static json_t *limit_of(const struct ff__comparison *comparison, unsigned progra
 }
 
 static json_t *beaters_of(const struct ff__comparison *comparison, unsigned program,
-                          unsigned amount, enum ff__better better) {
+                          unsigned amount, enum better better) {
     json_t *systems = ff__must(json_array());
     for (unsigned system = 0; system < comparison->systems.count; system++)
-        if (ff__limit_beaten(comparison, program, ff__line_of(comparison, system, amount)) ==
-            better)
+        if (limit_beaten(comparison, program, ff__line_of(comparison, system, amount)) == better)
             json_array_append_new(systems, ff__json_text(comparison->systems.items[system]));
     return systems;
 }
@@ -214,9 +217,8 @@ json_t *ff__limits_results(const struct ff__comparison *comparison) {
             json_t *limit =
                 limit_of(comparison, program, amount, "lower bound", &limits->items[amount].bound);
             ff__json_set(limit, "moved_less",
-                         beaters_of(comparison, program, amount, FF__BETTER_BYTES));
-            ff__json_set(limit, "took_less",
-                         beaters_of(comparison, program, amount, FF__BETTER_TIME));
+                         beaters_of(comparison, program, amount, BETTER_BYTES));
+            ff__json_set(limit, "took_less", beaters_of(comparison, program, amount, BETTER_TIME));
             json_array_append_new(all, limit);
             if (limits->parallel)
                 json_array_append_new(all, limit_of(comparison, program, amount, "reference",

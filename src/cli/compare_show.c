@@ -26,7 +26,7 @@ static void time_cells(struct ff__table *table, const struct ff__outcome *outcom
         ff__table_cell(table, "-");
 }
 
-void ff__compare_paired_cell(struct ff__table *table, struct ff__paired paired) {
+static void pairs_cell(struct ff__table *table, struct ff__paired paired) {
     if (paired.pairs > 0)
         ff__table_cell(table, "%.3f (%.3f-%.3f)", paired.ratio, paired.low, paired.high);
     else
@@ -43,7 +43,7 @@ static void paired_cell(struct ff__table *table, const struct ff__comparison *co
         paired = ff__compare_paired(comparison, program,
                                     (line - FF__LINE_SYSTEMS) % comparison->systems.count,
                                     ff__line_amount(comparison, line));
-    ff__compare_paired_cell(table, paired);
+    pairs_cell(table, paired);
 }
 
 /* Its heading. */
@@ -162,7 +162,7 @@ static void mean_line(struct ff__table *table, const struct ff__comparison *comp
     else
         ff__table_cell(table, "-");
     if (ff__compare_pairs(comparison))
-        ff__compare_paired_cell(table, ff__compare_paired_mean(comparison, system, amount));
+        pairs_cell(table, ff__compare_paired_mean(comparison, system, amount));
     if (comparison->bound) {
         struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
         if (above.count)

@@ -1,5 +1,6 @@
 /* The engine: asks the policies, decides, and keeps the truth about pages. It knows no thread,
- * clock or system call (but for what policies do in the background: background.h): the live pipeline and the simulator both drive it, one call at a time.
+ * clock or system call (but for what policies do in the background: background.h): the live
+ * pipeline and the simulator both drive it, one call at a time.
  *
  * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
  * and fills in a job; the caller has the backend carry it out (every `out`, and `in` after them),

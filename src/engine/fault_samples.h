@@ -4,7 +4,8 @@
  * Where a page that is not on the device is used, it faults. So the order of the faults is the order of use, at no cost, of
  * what was absent. What is there already is not seen to be used, but no policy has anything to bring there either. Pages that
  * come with a fault count as used at the same time: more cannot be seen without faults of their own, nor can less than what
- * came. Witness leaves, write protection and PAGEMAP_SCAN would show more and were measured: docs/forest.md, "Live".
+ * came. Witness leaves, write protection and PAGEMAP_SCAN would show more and were measured:
+ * docs/forest.md, "Live".
  *
  * Armed samples are a row of a table of each device, as in Forest's tracker (backend/sim/tracker.h): the range's arrivals by
  * faults since then, in order. A round is shown whenever as many leaves have come as a share of the range has, so that intensity

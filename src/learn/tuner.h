@@ -51,8 +51,8 @@ void ff__tuner_fini(struct ff__tuner *tuner);
 
 void ff__tuned_free(struct ff__tuned *tuned);
 
-/* Nanoseconds that one prediction takes here, from a new access to the answer: a median. `window` is a
- * stream of it, and is left as it was. */
+/* Nanoseconds that one prediction takes here, from a new access to the answer: a median. `window`
+ * is a stream of it, and is left as it was. */
 uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window,
                            const struct ff_background *background);
 
@@ -64,8 +64,8 @@ void ff__tuner_note(struct ff__tuner *tuner, const struct ff__access *access);
  * work, or too little was noted. */
 bool ff__tuner_begin(struct ff__tuner *tuner);
 
-/* What has come of it: NULL if nothing has, or not yet. In exchange for `used`, which is freed later
- * on. */
+/* What has come of it: NULL if nothing has, or not yet. In exchange for `used`, which is freed
+ * later on. */
 struct ff__tuned *ff__tuner_take(struct ff__tuner *tuner, struct ff__tuned *used);
 
 #endif

@@ -33,8 +33,8 @@ expect_whole() {
     done
 }
 
-# One line that says why, unless that is what could not be written. Of a run of a comparison, it is in
-# the table.
+# One line that says why, unless that is what could not be written. Of a run of a comparison, it is
+# in the table.
 expect_line() {
     grep -q '[( ]write(2' ../calls && return
     grep -qE ' (failed|no): .*No space left' ../out && return

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Programs share devices through the broker, and strace kills one of them, or the broker, at one of its calls, each time at another one.
-# The others finish with right results; the broker has nothing any more of a program that was killed; a broker
-# starts where one was killed. In `make test` at a few calls, with TEST_REPEATS at each of the first so many.
+# Programs share devices through the broker, and strace kills one of them, or the broker, at one of
+# its calls, each time at another one. The others finish with right results; the broker has nothing
+# any more of a program that was killed; a broker starts where one was killed. In `make test` at a
+# few calls, with TEST_REPEATS at each of the first so many.
 repeats=${TEST_REPEATS:-}
 . "$(dirname "$0")/common.sh"
 farfaultd=$8 saxpy=$9

@@ -1,8 +1,9 @@
-/* Golden values: what a deterministic run counts, kept in a file in this folder and compared exactly. A line is a key,
- * a tab, and values; neither has anything of the machine in it. The order of lines does not matter, so that what is
- * renamed is renamed in the file, and the values stay.
+/* Golden values: what a deterministic run counts, kept in a file in this folder and compared
+ * exactly. A line is a key, a tab, and values; neither has anything of the machine in it. The order
+ * of lines does not matter, so that what is renamed is renamed in the file, and the values stay.
  *
- * TEST_GOLDEN=update writes the file anew (scripts/golden.sh --update): its difference is then for review. */
+ * TEST_GOLDEN=update writes the file anew (scripts/golden.sh --update): its difference is then for
+ * review. */
 #ifndef FF_TESTS_GOLDEN_H
 #define FF_TESTS_GOLDEN_H
 

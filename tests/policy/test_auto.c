@@ -104,8 +104,8 @@ static struct share share_of(const struct bench *bench, uint32_t index, const ch
     return share;
 }
 
-/* 24 blocks in a circle, and room for 16: by age, each of 240 uses in ten rounds would miss, and 8 of 24 have to. What is kept
- * is most of the rest, and more of it in the second ten. */
+/* 24 blocks in a circle, and room for 16: by age, each of 240 uses in ten rounds would miss, and 8
+ * of 24 have to. What is kept is most of the rest, and more of it in the second ten. */
 static void test_circle(void **state) {
     (void)state;
     struct bench bench;
@@ -126,8 +126,8 @@ static void test_circle(void **state) {
     bench_close(&bench);
 }
 
-/* Where transfers are copies, forest-plus evicts nearly all in such a circle at first, of which it knows nothing; then regret
- * gives victims to keep. */
+/* Where transfers are copies, forest-plus evicts nearly all in such a circle at first, of which it
+ * knows nothing; then regret gives victims to keep. */
 static void test_circle_of_copies(void **state) {
     (void)state;
     struct bench bench;
@@ -173,7 +173,8 @@ static void make_room(struct bench *bench) {
     leave(bench, victim(bench, FF_EVICT_FOR_FAULT));
 }
 
-/* A round in which a block dies, ten other blocks of a circle of so many are used, and the block is used again. */
+/* A round in which a block dies, ten other blocks of a circle of so many are used, and the block is
+ * used again. */
 static void reuse(struct bench *bench, uint32_t round, uint32_t others) {
     die(bench, 0);
     for (uint32_t i = 0; i < 10; i++) {
@@ -190,7 +191,8 @@ static void reuse(struct bench *bench, uint32_t round, uint32_t others) {
     come(bench, 0);
 }
 
-/* A dead block that soon comes back leaves as the others do, but for trials, while these never come back, or after longer. */
+/* A dead block that soon comes back leaves as the others do, but for trials, while these never come
+ * back, or after longer. */
 static void dead_come_back(uint32_t others) {
     struct bench bench;
     struct ff_finding finding;
@@ -383,7 +385,8 @@ static bool is_brought(struct bench *bench, uint32_t block, uint32_t accesses) {
     return list.count > 0;
 }
 
-/* No second block comes before one witness has been worth its migration: each could be a witness, or be used from the host. */
+/* No second block comes before one witness has been worth its migration: each could be a witness,
+ * or be used from the host. */
 static void test_pairs_wait(void **state) {
     (void)state;
     struct bench bench;
@@ -398,7 +401,8 @@ static void test_pairs_wait(void **state) {
     bench_close(&bench);
 }
 
-/* They do at once where nothing will be tried: there is room for all, no remote access, or it is not wanted. */
+/* They do at once where nothing will be tried: there is room for all, no remote access, or it is
+ * not wanted. */
 static void test_pairs_need_not_wait(void **state) {
     (void)state;
     struct bench bench;

@@ -5,8 +5,9 @@
  *   +TIME, -TIME       time passes, or did not
  *   arrive T PAGES     the pages have migrated there by a fault; bring T PAGES: by a prefetch
  *   put T P            the page lies there, and no arrival is told of
- *   meet T T           page 0 goes back and forth, 64 us apart, until it thrashes: the first arrival
- *                      is only the block's, the second starts the page's clock, three are events
+ *   meet T T           page 0 goes back and forth, 64 us apart, until it thrashes: the first
+ *                      arrival is only the block's, the second starts the page's clock, three are
+ *                      events
  *   alone PAGES        device 2 has had page 9; device 1 takes these again and again: they thrash
  *   none P T, wait P T, pin P T T   a fault from there is served, waits until the window's end, or
  *                      pins the page to the second tier

@@ -1,5 +1,6 @@
-/* Everything that a program may do with buffers, in an order drawn at random, by several threads at once: each has a queue,
- * a buffer and a copy of what that must hold. TEST_REPEATS times as many operations where that is set. */
+/* Everything that a program may do with buffers, in an order drawn at random, by several threads at
+ * once: each has a queue, a buffer and a copy of what that must hold. TEST_REPEATS times as many
+ * operations where that is set. */
 #include "client.h"
 
 #include <pthread.h>

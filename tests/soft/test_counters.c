@@ -1,10 +1,11 @@
-/* The form of Linux's uffd-stress: sixteen threads take a mutex that lies in a page, compare the counter beside it, and all of
- * the page, with what they know from outside, and count. Faults bring single pages; meanwhile a thread evicts
- * and prefetches blocks that are in use, at each tick of a timer whose signal also interrupts threads that wait for a page.
+/* The form of Linux's uffd-stress: sixteen threads take a mutex that lies in a page, compare the
+ * counter beside it, and all of the page, with what they know from outside, and count. Faults bring
+ * single pages; meanwhile a thread evicts and prefetches blocks that are in use, at each tick of a
+ * timer whose signal also interrupts threads that wait for a page.
  *
- * TEST_STRESS_FAULTS asks for so many faults with each mechanism, in sections of a million, each a process of its
- * own that checks every page at its end. TEST_STRESS_KEPT names a file that keeps how far they came, so that a
- * run that was stopped goes on. */
+ * TEST_STRESS_FAULTS asks for so many faults with each mechanism, in sections of a million, each a
+ * process of its own that checks every page at its end. TEST_STRESS_KEPT names a file that keeps
+ * how far they came, so that a run that was stopped goes on. */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -32,9 +33,9 @@ struct section {
     struct page *pages;
     uint64_t *counts; /* outside: what each page's counter should be; guarded by the page's mutex */
     uint32_t blocks;
-    bool
-        futexes; /* may wait in the kernel, which reads the mutex: not where absent pages are signals */
-    bool stop; /* atomic */
+    bool futexes; /* may wait in the kernel, which reads the mutex: not where absent pages are
+                     signals */
+    bool stop;    /* atomic */
 };
 
 struct worker {
@@ -106,8 +107,8 @@ static void set_timer(int microseconds) {
     CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
 }
 
-/* Evicts a block that a thread is in, and prefetches one: while its pages are being faulted for, so that
- * each page is brought twice and comes once. */
+/* Evicts a block that a thread is in, and prefetches one: while its pages are being faulted for, so
+ * that each page is brought twice and comes once. */
 static void disturb(struct section *section, const struct worker *workers,
                     struct ff__random *random) {
     uint32_t number = ff__random_below(random, THREADS);

@@ -4,13 +4,13 @@
 
 #include "backend/sim/internal.h"
 
-/* An entry: page << 35 | generation << 1 | may be written without further ado. Never 0, as launches are
- * counted from 1. */
+/* An entry: page << 35 | generation << 1 | may be written without further ado. Never 0, as launches
+ * are counted from 1. */
 #define TLB_GENERATION_BITS 34u
 #define TLB_WRITABLE        UINT64_C(1)
 
-/* Of this launch only, so that its first touch of a page is seen: both numbers only grow, and so their
- * sum tells apart what either does. */
+/* Of this launch only, so that its first touch of a page is seen: both numbers only grow, and so
+ * their sum tells apart what either does. */
 static inline uint64_t ff__tlb_entry(const struct sim *sim, const struct device *device,
                                      uint64_t page) {
     uint64_t generation = (uint64_t)sim->generation[page / FF_BLOCK_PAGES] + device->current.number;

@@ -76,8 +76,8 @@ static struct head find_head(const struct ff__attention *attention, uint32_t seq
     };
 }
 
-/* A head's keys or values with tokens along memory, so that sums over the head's size become sums of
- * rows, which compilers make vectors of. */
+/* A head's keys or values with tokens along memory, so that sums over the head's size become sums
+ * of rows, which compilers make vectors of. */
 static void turn(const struct head *head, float out[FF__HEAD_MAX][FF__WINDOW], const float *in) {
     for (size_t j = 0; j < head->tokens; j++)
         for (size_t d = 0; d < head->size; d++)

@@ -4,15 +4,17 @@
 
 #include "learn/layers.h"
 
-/* Rows of `width` with mean 0 and variance 1, times w, plus b. `stats` [rows][2] is for backward. */
+/* Rows of `width` with mean 0 and variance 1, times w, plus b. `stats` [rows][2] is kept for
+ * backward. */
 void ff__norm_forward(float *y, float *stats, const float *x, const float *w, const float *b,
                       size_t rows, size_t width);
 void ff__norm_backward(float *dx, float *dw, float *db, const float *dy, const float *stats,
                        const float *x, const float *w, size_t rows, size_t width);
 
-/* Attention of the last `asking` tokens of each sequence to all of its `tokens`. qkv [sequences][tokens]
- * [3 width], y [sequences][asking][width]; `weights` [sequence][head][asking][tokens] is kept for
- * backward. At most FF__WINDOW tokens, and FF__HEAD_MAX numbers a head. */
+/* Attention of the last `asking` tokens of each sequence to all of its `tokens`. qkv
+ * [sequences][tokens][3 width], y [sequences][asking][width]; `weights`
+ * [sequence][head][asking][tokens] is kept for backward. At most FF__WINDOW tokens, and
+ * FF__HEAD_MAX numbers a head. */
 #define FF__HEAD_MAX 64u
 struct ff__attention {
     uint32_t sequences, tokens, asking, width, heads;

@@ -10,7 +10,8 @@ struct ff__moment {
     uint32_t stream;
 };
 
-/* All accesses of a closed corpus in the order in which it was shown them. The caller frees them. NULL: no memory. */
+/* All accesses of a closed corpus in the order in which it was shown them. The caller frees them.
+ * NULL: no memory. */
 struct ff__moment *ff__corpus_order(const struct ff__corpus *corpus);
 
 #endif
