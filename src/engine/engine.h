@@ -163,7 +163,7 @@ struct ff__engine {
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
-    bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
+    bool pressed[FF_TIERS_MAX];         /* see ff__engine_is_pressed() */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
     struct ff__running running[FF_TIERS_MAX];
     struct ff_link_cost *links;       /* [from * tier_count + to] */
@@ -213,6 +213,9 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                       struct ff__job *job);
 
+/* Counts a piece of advice that is not followed. */
+void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
+
 /* A piece of advice of FF_SAMPLE, which needs no job. */
 void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice);
 
@@ -223,6 +226,12 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 
 /* How many pages to keep free: as the evictor says, else as the engine is configured. */
 uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier);
+
+/* Whether something is to be pre-evicted from the tier: a fault or prefetch took memory when little was left, or more is
+ * allocated than is meant to be. */
+static inline bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier) {
+    return engine->pressed[tier];
+}
 
 /* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
 int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
@@ -340,6 +349,11 @@ struct ff__learning_step {
     struct ff_event events[FF_LEARN_EVENTS];
     uint32_t freed[FF_LEARN_EVENTS]; /* how often the event's range had been freed */
 };
+
+/* Whether a policy learns from events. */
+static inline bool ff__engine_learns(const struct ff__engine *engine) {
+    return engine->events.items != NULL;
+}
 
 /* Whether the next event finds room in the queue. A full queue drops events, and counts them: learning may miss
  * something, faults do not wait. But all that follows a missed launch would be learned as another kernel's: who

@@ -58,11 +58,6 @@ static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint3
             (granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
 }
 
-/* ---- advice.c ---- */
-
-/* Counts a piece of advice that is not followed. */
-void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
-
 /* ---- jobs.c ---- */
 
 void ff__job_clear(struct ff__job *job);

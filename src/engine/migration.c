@@ -4,7 +4,7 @@
 
 bool ff__pipeline_is_pressed(const struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (engine->pressed[tier])
+        if (ff__engine_is_pressed(engine, tier))
             return true;
     return false;
 }

@@ -379,7 +379,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
     pipeline->is_urgent = true; /* the first launch shows what it is to the policy */
     pipeline->fault_workers = count_fault_workers(config->fault_workers);
     pipeline->calls_end = &pipeline->calls;
-    pipeline->has_learner = config->engine->events.items != NULL;
+    pipeline->has_learner = ff__engine_learns(config->engine);
     pipeline->has_planner =
         config->engine->prefetch->learning && config->engine->prefetch->learning->plan;
     pipeline->delayed_head = FF_NONE;

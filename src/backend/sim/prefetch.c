@@ -1,6 +1,5 @@
 /* Advice: prefetches and pre-evictions, when the driver has time for them. */
 #include "backend/sim/internal.h"
-#include "engine/internal.h"
 
 #define AHEAD 4u /* prefetches and pre-evictions at a time, at least; ours */
 
@@ -36,7 +35,7 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
 /* One turn of the correlator and one of the prefetching thread. */
 static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_advice items[64];
-    if (!sim->engine.events.items)
+    if (!ff__engine_learns(&sim->engine))
         return;
     ff__engine_learn_all(&sim->engine);
     struct ff_advice_list advice = {.items = items, .capacity = 64};
@@ -124,7 +123,7 @@ static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time
 }
 
 static bool start_preeviction(struct sim *sim, struct device *device, uint64_t time) {
-    if (!sim->engine.pressed[device->tier])
+    if (!ff__engine_is_pressed(&sim->engine, device->tier))
         return false;
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
