@@ -118,12 +118,14 @@ static bool moves(const struct ff_advice_list *advice) {
 }
 
 void ff__pipeline_judge_launches(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     bool urgent = pipeline->launches_move || is_urgent(pipeline->engine);
     __atomic_store_n(&pipeline->is_urgent, urgent, __ATOMIC_RELAXED);
 }
 
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                                uint64_t demanded, uint64_t now_ns) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__engine *engine = pipeline->engine;
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};

@@ -7,6 +7,7 @@
 
 static void put_names(const struct ff_context *context, const struct ff_finding *finding,
                       struct ff_found *out) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     const struct ff__moved *moved = &context->moved;
     uint32_t slot = ff_launch_slot(finding->launch);
     if (finding->launch != FF_NONE)

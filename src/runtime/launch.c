@@ -81,6 +81,7 @@ static uint32_t find_operands(struct ff_context *context, const struct announced
 /* Returns the pages of the operands. Those of few lie in `few`. */
 static uint64_t describe(struct ff_context *context, const struct announced *it,
                          struct ff_operand few[FEW], struct ff__launch *launch) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff_operand *operands = it->more ? it->more->operands : few;
     uint64_t pages = 0;
     *launch = it->launch;

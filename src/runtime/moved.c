@@ -122,6 +122,7 @@ static void set_moved(const struct ff_context *context, const struct ff__allocat
 
 static struct ff_moved describe(const struct ff_context *context,
                                 const struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff_moved out = {.number = allocation->number,
                            .is_strided = allocation->is_strided,
                            .size = allocation->page_count * FF_PAGE_SIZE,
@@ -132,6 +133,7 @@ static struct ff_moved describe(const struct ff_context *context,
 }
 
 void ff__moved_end(struct ff_context *context, struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     const struct ff_moved gone = describe(context, allocation);
     insert(&context->moved.freed, &gone);
     ff__allocation_end(&context->allocations, allocation);

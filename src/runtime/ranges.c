@@ -17,6 +17,7 @@ static void unlock(struct ff_context *context) {
 
 bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
                            struct ff__span *out) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     const struct ff__space *space = &context->engine.space;
     uint32_t page, block = ff__space_find(space, (uintptr_t)pointer, &page);
     if (block == FF_NONE)
@@ -246,6 +247,7 @@ static void evict_range(void *argument) {
 
 void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
                                  uint32_t tier) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct errand errand = {context, *range, 0};
     struct ff__slab *slab = context->allocations.slab_of[range->first_block];
     if (slab)

@@ -78,6 +78,7 @@ static void begin_phase(struct ff__slab *slab, uint64_t launches) {
 
 /* The newest slab with room; the lock is held. */
 static struct ff__slab *find_slab(struct ff_context *context, uint32_t count, uint32_t *first) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff__slab *slab = context->allocations.slabs;
     if (slab)
         begin_phase(slab, context->engine.space.stats.launches);
@@ -223,6 +224,7 @@ static void give_back(void *argument) {
 
 bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
                           struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     uint32_t first = allocation->first_page;
     ff__moved_end(context, allocation);
     set_place(slab, first, allocation->page_count, 0);
