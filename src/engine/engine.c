@@ -167,8 +167,45 @@ bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tie
     return changes;
 }
 
+bool ff__engine_claim_block(struct ff__engine *engine, uint32_t block, struct ff_mask *pages) {
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    if (facts->busy)
+        return false;
+    struct ff_mask present = ff__block_present(&engine->space, block);
+    *pages = ff_mask_minus(pages, &present);
+    facts->busy = 1;
+    return true;
+}
+
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block) {
     ff__facts(&engine->space, block)->busy = 1;
+}
+
+void ff__engine_host_holds(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
+    struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
+    *host = ff_mask_or(host, pages);
+}
+
+void ff__engine_used(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool written) {
+    struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    struct ff_mask first = ff_mask_and(&facts->unused, pages);
+    facts->unused = ff_mask_minus(&facts->unused, pages);
+    engine->space.stats.prefetch_used += ff_mask_count(&first);
+    if (written)
+        facts->dirty = ff_mask_or(&facts->dirty, pages);
+}
+
+struct ff_mask ff__engine_take_dirty(struct ff__engine *engine, uint32_t block,
+                                     const struct ff_mask *pages) {
+    struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    struct ff_mask taken = ff_mask_and(&facts->dirty, pages);
+    facts->dirty = ff_mask_minus(&facts->dirty, pages);
+    return taken;
+}
+
+void ff__engine_count_service(struct ff__engine *engine, uint64_t ns) {
+    engine->space.stats.fault_ns += ns;
 }
 
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
@@ -251,6 +288,7 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
     uint32_t id = FF_NONE, tier = launch->tier;
     uint64_t given = engine->launches.given;
     bool begins = launch->begins;
+    engine->space.stats.demanded += launch->demanded;
     if (!begins)
         id = ff__launch_ids_find(&engine->launches, launch->identity);
     else if (ff__launch_ids_launch(&engine->launches, launch->identity, &id))

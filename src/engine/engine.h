@@ -188,6 +188,11 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
                     struct ff_error *error);
 void ff__engine_fini(struct ff__engine *engine);
 
+/* Where every page is, for all to read: the engine alone changes it. */
+static inline const struct ff__space *ff__engine_space(const struct ff__engine *engine) {
+    return &engine->space;
+}
+
 /* ---- jobs ---- */
 
 /* A group of faults of one block. group->tier FF_NONE: the home of its range. Pages beyond the
@@ -281,9 +286,27 @@ bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tie
 /* Keeps the block, which must be idle, from every further job until its range is removed. */
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block);
 
-/* Makes a block idle that was marked busy outside of any job; the host now holds these pages. */
+/* Marks a block busy outside of any job, and takes out of *pages those that are on a device. False: it is busy. */
+bool ff__engine_claim_block(struct ff__engine *engine, uint32_t block, struct ff_mask *pages);
+
+/* Ends that; the host now holds these pages. */
 void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *held);
+
+/* The host has written to these pages, which are on no device or leave it: it holds them now. */
+void ff__engine_host_holds(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* Where accesses are seen: these pages, which are in place, are used. It changes something only for the first use of what was
+ * prefetched, and for the first write since a page came or was copied. */
+void ff__engine_used(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool written);
+
+/* Where accesses are seen: the host gets the content of these pages. Returns those that were dirty; none is any more. */
+struct ff_mask ff__engine_take_dirty(struct ff__engine *engine, uint32_t block,
+                                     const struct ff_mask *pages);
+
+/* Serving faults has taken so long. */
+void ff__engine_count_service(struct ff__engine *engine, uint64_t ns);
 
 /* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
  * alone. */
@@ -316,6 +339,7 @@ struct ff__launch {
     uint32_t kernel; /* of a begin: the caller's number for its code, below FF__KERNELS_MAX */
     const struct ff_operand *operands; /* of a begin, NULL if not known */
     uint32_t operand_count;
+    uint64_t demanded; /* pages of these, for the hit rate; 0 where accesses are counted */
 };
 
 /* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known, or not

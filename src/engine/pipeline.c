@@ -183,7 +183,7 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
         if (serve_one(pipeline, &next, &job, false) == FF__JOB_NONE)
             pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
     uint64_t took = pipeline->backend->now(pipeline->self) - start;
-    pipeline->engine->space.stats.fault_ns += took;
+    ff__engine_count_service(pipeline->engine, took);
     pipeline->group_ns = (7 * pipeline->group_ns + took) / 8;
     return status < 0 ? status : 0;
 }

@@ -62,7 +62,7 @@ void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t pag
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
                         const struct touch *touch) {
     struct ff_access seen = describe(device, sm, touch);
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t range = space->blocks[seen.block].range;
     struct ff_trace_event event = {
         .kind = FF_TRACE_ACCESS,

@@ -30,7 +30,7 @@ static void expect_idle(struct sim *sim, const struct job *job, uint64_t time) {
 /* ---- a batch begins ---- */
 
 static void observe_fault(struct sim *sim, const struct device *device, const struct fault *fault) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t block = ff__fault_block(fault), range = space->blocks[block].range;
     uint64_t before = (uint64_t)(block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     for (uint64_t left = fault->pages; left; left &= left - 1) {
@@ -132,7 +132,7 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
 /* Pages that have to be copied to the host. A guest's that are there already need no copy, and an eviction without
  * any is none: their memory is reclaimed alone. */
 static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out) {
-    const struct ff_mask *dirty = &ff__page_facts(&sim->engine.space, out->block)->dirty;
+    const struct ff_mask *dirty = &ff__page_facts(sim->space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff_mask clean = ff_mask_minus(&out->held, dirty);
     if (out->guest)
@@ -229,8 +229,7 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
     const struct batch *batch = &device->batch;
     for (uint32_t number = 0; number < batch->group_count; number++) {
         uint32_t block = batch->groups[number].block;
-        const struct ff_tier_pages *there =
-            &ff__facts(&sim->engine.space, block)->tier[device->tier];
+        const struct ff_tier_pages *there = &ff__facts(sim->space, block)->tier[device->tier];
         struct ff_mask answered = ff_mask_or(&there->resident, &there->remote);
         for (uint32_t i = first_of_group(batch, number); i < batch->ends[number]; i++)
             answered.word[batch->faults[i].word % FF_MASK_WORDS] |= batch->faults[i].served;

@@ -16,7 +16,7 @@ static void put_off(struct sim *sim, const struct ff_advice *advice) {
 
 /* Puts a piece of advice down for the device that it is for; NULL: none of these, or not yet. */
 static struct device *note_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
-    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
+    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->space->tier_count)
         return NULL;
     if (advice->ready_ns > ff__sim_ns(time) && sim->model->takes_time) {
         put_off(sim, advice);
@@ -67,7 +67,7 @@ void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time)
 
 /* On a device that lends memory there is advice for blocks of other jobs, too. */
 static bool is_being_freed(const struct sim *sim, uint32_t block) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     if (block >= space->block_limit || space->blocks[block].page_count == 0)
         return false;
     uint32_t home = space->ranges[space->blocks[block].range].home_tier;

@@ -13,7 +13,7 @@ static void charge(uint64_t *counter, uint64_t *charged, uint64_t now) {
 }
 
 void ff__sim_charge(struct sim *sim, struct ff__sim_result *counters) {
-    const struct ff_stats *now = &sim->engine.space.stats;
+    const struct ff_stats *now = &sim->space->stats;
     struct ff_stats *charged = &sim->charged;
     charge(&counters->faults, &charged->faults, now->faults);
     charge(&counters->pages_out, &charged->pages_out, now->pages_out);
@@ -37,7 +37,7 @@ void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time
     *out = job->own;
     for (uint32_t i = 0; i < sim->config->devices; i++)
         add(out, ff__sim_counters(sim, job, i));
-    out->stats = sim->engine.space.stats;
+    out->stats = sim->space->stats;
     if (!sim->model->takes_time) {
         out->demanded = out->accesses;
         out->demanded_hits = out->hits;

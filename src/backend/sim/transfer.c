@@ -84,7 +84,6 @@ static uint64_t send_home(struct sim *sim, uint32_t tier, const struct ff_mask *
 
 /* A victim goes to another device, or what stays is copied. */
 static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t time) {
-    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     uint64_t bytes = (uint64_t)ff_mask_count(&live) * FF_PAGE_SIZE;
@@ -94,7 +93,7 @@ static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t ti
         return send_pages(sim, out->from.tier, out->to.tier, &live, time);
     }
     out->copied = live;
-    *written = ff_mask_minus(written, &live); /* what is written from now on is dirty again */
+    ff__engine_take_dirty(&sim->engine, out->block, &live); /* written from now on: dirty again */
     counters->bytes_out += bytes;
     return send_home(sim, out->from.tier, &live, time);
 }
@@ -105,20 +104,19 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     if (out->lends || out->keep)
         return schedule_copy(sim, out, time);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
-    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
-    struct ff_mask dirty = ff_mask_and(&live, written);
+    struct ff_mask written = ff__engine_take_dirty(&sim->engine, out->block, &out->pages);
+    struct ff_mask dirty = ff_mask_and(&live, &written);
     struct ff_mask *copied = &out->copied;
     uint32_t dirty_count = ff_mask_count(&dirty);
     struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     *copied = sim->gpu->write_back_clean ? live : dirty;
     if (out->guest) { /* what has been copied since it came there */
-        struct ff_mask clean = ff_mask_minus(&out->held, written);
+        struct ff_mask clean = ff_mask_minus(&out->held, &written);
         *copied = ff_mask_minus(&live, &clean);
     }
     counters->evicted_dirty += dirty_count;
     counters->evicted_clean += ff_mask_count(&live) - dirty_count;
     counters->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
-    *written = ff_mask_minus(written, &out->pages);
     ff__sim_left(sim, out->from.tier, out->block);
     return send_home(sim, out->from.tier, copied, time);
 }
@@ -137,8 +135,7 @@ static uint64_t schedule_fetch(struct sim *sim, struct transfer *transfer, uint3
 
 static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t time) {
     const struct ff__move *in = &transfer->moves.in;
-    struct ff_mask back =
-        ff_mask_and(&in->pages, &ff__facts(&sim->engine.space, in->block)->evicted);
+    struct ff_mask back = ff_mask_and(&in->pages, &ff__facts(sim->space, in->block)->evicted);
     struct ff_mask left = copied_in(sim, transfer);
     uint32_t count = ff_mask_count(&left);
     struct ff__sim_result *counters = counters_at(sim, in->to.tier);
@@ -227,7 +224,7 @@ void ff__transfer_end_now(struct sim *sim, struct transfer *transfer, uint64_t s
 /* ---- the end ---- */
 
 static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_trace_kind kind) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t range = space->blocks[move->block].range;
     uint64_t before = (uint64_t)(move->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     FF_MASK_FOR_EACH_RUN(&move->pages, run) {

@@ -94,7 +94,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
 
 /* Passes over accesses to pages that are there; returns where it ended. */
 static uint32_t touch_present(const struct turn *turn, uint32_t index) {
-    const struct ff__space *space = &turn->sim->engine.space;
+    const struct ff__space *space = turn->sim->space;
     const struct ff_access *accesses = turn->device->accesses;
     uint32_t count = turn->device->access_count, tier = turn->device->tier;
     for (; index < count; index++) {
@@ -102,7 +102,7 @@ static uint32_t touch_present(const struct turn *turn, uint32_t index) {
         if (!ff_mask_test(&ff__facts(space, block)->tier[tier].resident, accesses[index].page))
             break;
         if (accesses[index].flags & FF_ACCESS_WRITE)
-            ff_mask_set(&ff__page_facts(space, block)->dirty, accesses[index].page);
+            ff__sim_use(turn->sim, (uint64_t)block * FF_BLOCK_PAGES + accesses[index].page, true);
     }
     return index;
 }
@@ -130,7 +130,7 @@ static void touch_all(struct turn *turn) {
     turn->shown = 0;
     for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
         absent = touch_present(turn, i);
-        if (sim->engine.space.stats.prefetched > 0)
+        if (sim->space->stats.prefetched > 0)
             use_present(turn, i, absent);
         device->counters->hits += absent - i;
         sim->now += (absent - i + (absent < count)) * PS_PER_NS;
@@ -155,7 +155,7 @@ static bool gather(void *self, uint32_t slot, const struct ff__step *step) {
     turn->device->counters->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
-        const struct ff__space *space = &turn->sim->engine.space;
+        const struct ff__space *space = turn->sim->space;
         __builtin_prefetch(&ff__facts(space, block)->tier[device->tier].resident, 1);
         if (step->write)
             __builtin_prefetch(&ff__page_facts(space, block)->dirty, 1);
