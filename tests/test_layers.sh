@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_layers.sh SRC: folders include each other as layers.tsv says, a folder's internal.h is its own, policies start no
-# threads and read no clock, and the runtime does not know how a backend works.
+# test_layers.sh SRC: folders include each other as layers.tsv says, a folder's internal.h is its
+# own, policies start no threads and read no clock, and the runtime does not know how a backend works.
 set -eu
 table=$(cd "$(dirname "$0")" && pwd)/layers.tsv
 cd "$1"

@@ -1,5 +1,5 @@
-/* What must hold where it stands, and what otherwise only a comment says. Checked in builds with sanitizers, for which
- * CMakeLists.txt defines FF__ASSERTS; nothing in all others. */
+/* What must hold where it stands, and what otherwise only a comment says. Checked in builds with
+ * sanitizers, for which CMakeLists.txt defines FF__ASSERTS; nothing in all others. */
 #ifndef FF_BASE_ASSERT_H
 #define FF_BASE_ASSERT_H
 

@@ -31,6 +31,10 @@ void ff__learning_fini(struct ff__engine *engine) {
         ff__lazy_unmap(engine->freed, freed_size(engine));
 }
 
+bool ff__engine_learns(const struct ff__engine *engine) {
+    return engine->events.items != NULL;
+}
+
 /* ---- telling ---- */
 
 static uint32_t freed_of(const struct ff__engine *engine, const struct ff_event *event) {

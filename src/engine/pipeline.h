@@ -22,6 +22,7 @@
 #include "base/inbox.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/queue.h"
 #include "engine/fault_samples.h"
 
 #include <pthread.h>

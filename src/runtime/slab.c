@@ -81,7 +81,7 @@ static struct ff__slab *find_slab(struct ff_context *context, uint32_t count, ui
     FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff__slab *slab = context->allocations.slabs;
     if (slab)
-        begin_phase(slab, context->engine.space.stats.launches);
+        begin_phase(slab, context->space->stats.launches);
     for (; slab; slab = slab->next)
         if ((*first = find_room(slab, count)) != FF_NONE)
             return slab;
@@ -137,7 +137,7 @@ static int add_slab(struct ff_context *context) {
     slab->range = range.range;
     slab->block = range.first_block;
     lock(context);
-    slab->launches = context->engine.space.stats.launches;
+    slab->launches = context->space->stats.launches;
     slab->next = all->slabs;
     all->slabs = slab;
     __atomic_store_n(&all->slab_of[slab->block], slab, __ATOMIC_RELEASE);

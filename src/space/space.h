@@ -98,8 +98,8 @@ void ff__range_remove(struct ff__space *space, uint32_t range);
 /* The block an address lies in, FF_NONE if there is none; *page is the page in the block. */
 uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page);
 
-/* The block's record: to be read where the space is const, else also to be changed. The page facts are there by page, or where
- * accesses are seen. */
+/* The block's record: to be read where the space is const, else also to be changed. The page facts
+ * are there by page, or where accesses are seen. */
 #define ff__facts(space, block)                                                                    \
     _Generic((space), const struct ff__space *: ff__facts_read, default: ff__facts_change)(space,  \
                                                                                            block)

@@ -9,7 +9,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
                                     .instructions = ff__sim_instructions(sim)};
     if (device->access_count == 0)
         return;
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
+    ff__engine_access(sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     device->access_count = 0;
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);

@@ -105,7 +105,7 @@ static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
     if (ff_mask_empty(&come))
         return;
     asked->used = ff_mask_or(&asked->used, &come);
-    ff__engine_used(&sim->engine, block, &come, writes_to(device, block));
+    ff__engine_used(sim->engine, block, &come, writes_to(device, block));
 }
 
 void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block) {
@@ -235,7 +235,7 @@ static void stop(struct sim *sim, struct device *device) {
     if (missing == 0) {
         if (device->tracker)
             ff__bulk_track(sim, device, bulk->step + 1);
-        uint64_t end = sim->engine.uses_remote ? ff__bulk_use_remotely(sim, device) : 0;
+        uint64_t end = ff__engine_uses_remote(sim->engine) ? ff__bulk_use_remotely(sim, device) : 0;
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->time = end > bulk->time ? end : bulk->time;
         bulk->step++;

@@ -76,7 +76,7 @@ static inline bool ff__pages_pass(struct sim *sim, struct device *device, const 
             return false;
         if (!ff__pages_are_used(sim, block, &words, write)) {
             const struct ff_mask pages = ff_mask_of_run(first, end);
-            ff__engine_used(&sim->engine, block, &pages, write);
+            ff__engine_used(sim->engine, block, &pages, write);
         }
         page += end - first;
     }

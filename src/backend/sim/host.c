@@ -42,7 +42,7 @@ static void allocate(struct sim *sim, struct job *job, uint32_t array) {
     struct ff__array *a = &job->workload->arrays[array];
     uint64_t pages = pages_of(sim, a->bytes);
     int status =
-        ff__engine_range_add(&sim->engine, pages, 0, 1 + job->first_device, &job->ranges[array]);
+        ff__engine_range_add(sim->engine, pages, 0, 1 + job->first_device, &job->ranges[array]);
     if (status) {
         ff__sim_fail(sim, status, "an allocation");
         return;
@@ -69,7 +69,7 @@ static void take_home(struct sim *sim, struct job *job, uint32_t block, const st
         transfer->cause = TRANSFER_OF_HOST;
         transfer->device = tier - 1;
         transfer->job = job;
-        if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
+        if (ff__engine_evict(sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
                              dead ? pages : NULL, &transfer->moves) != FF__JOB_RUN) {
             ff__transfer_free(sim, transfer);
             continue;
@@ -102,7 +102,7 @@ static void host_access(struct sim *sim, struct job *job, const struct ff__actio
         struct ff_mask pages = ff_mask_of_run((uint32_t)(page - first), (uint32_t)last);
         take_home(sim, job, block, &pages, false, time);
         if (action->kind == FF__ACTION_HOST_WRITE)
-            ff__engine_host_holds(&sim->engine, block, &pages);
+            ff__engine_host_holds(sim->engine, block, &pages);
     }
 }
 
@@ -124,7 +124,7 @@ static void synchronize(struct sim *sim, struct job *job, uint64_t time) {
         return;
     write_back(sim, job, time);
     for (uint32_t i = 0; i < job->device_count; i++)
-        ff__engine_forget(&sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
+        ff__engine_forget(sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
 }
 
 static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_t time) {
@@ -137,7 +137,7 @@ static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_
 static void end_free(struct sim *sim, struct job *job, uint32_t array) {
     struct ff_trace_event event = {.kind = FF_TRACE_FREE, .range = job->ranges[array]};
     ff__sim_observe(sim, &event);
-    ff__engine_range_remove(&sim->engine, job->ranges[array]);
+    ff__engine_range_remove(sim->engine, job->ranges[array]);
 }
 
 /* ---- actions ---- */
@@ -167,8 +167,8 @@ static void work(struct sim *sim, struct job *job, uint64_t ns, uint64_t time) {
 /* Whether blocks of the array move on devices of other jobs, which lend memory. */
 static bool moves_elsewhere(const struct sim *sim, const struct job *job, uint32_t array) {
     const struct ff_range *range = &sim->space->ranges[job->ranges[array]];
-    for (uint32_t i = 0; i < range->block_count && sim->engine.guests; i++)
-        if (!ff__engine_is_at_rest(&sim->engine, range->first_block + i))
+    for (uint32_t i = 0; i < range->block_count && ff__engine_lends(sim->engine); i++)
+        if (!ff__engine_is_at_rest(sim->engine, range->first_block + i))
             return true;
     return false;
 }

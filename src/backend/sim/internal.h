@@ -27,7 +27,7 @@ struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
     const struct fault_model *model;
-    struct ff__engine engine;
+    struct ff__engine *engine;
     const struct ff__space *space; /* the engine's; NULL: there is no engine */
     struct job *jobs;
     uint32_t job_count;
@@ -169,7 +169,7 @@ static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
     if ((sim->space->stats.prefetched > 0 && ff_mask_test(&facts->unused, index)) ||
         (write && !ff_mask_test(&facts->dirty, index))) {
         const struct ff_mask one = ff_mask_of_run(index, index + 1);
-        ff__engine_used(&sim->engine, block, &one, write);
+        ff__engine_used(sim->engine, block, &one, write);
     }
 }
 

@@ -23,23 +23,23 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
         return NULL;
     }
     if (advice->action == FF_SAMPLE) {
-        ff__engine_sample(&sim->engine, advice); /* nothing has to be waited for */
+        ff__engine_sample(sim->engine, advice); /* nothing has to be waited for */
         return NULL;
     }
     struct device *device = &sim->devices[advice->tier - 1];
     if (!ff__queue_push(&device->advice, advice))
-        ff__engine_drop(&sim->engine, FF_DROP_QUEUE_FULL);
+        ff__engine_drop(sim->engine, FF_DROP_QUEUE_FULL);
     return device;
 }
 
 /* One turn of the correlator and one of the prefetching thread. */
 static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_advice items[64];
-    if (!ff__engine_learns(&sim->engine))
+    if (!ff__engine_learns(sim->engine))
         return;
-    ff__engine_learn_all(&sim->engine);
+    ff__engine_learn_all(sim->engine);
     struct ff_advice_list advice = {.items = items, .capacity = 64};
-    ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
+    ff__engine_plan(sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         note_advice(sim, &items[i], time);
 }
@@ -85,7 +85,7 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
     for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
         status = is_being_freed(sim, advice->block)
                      ? FF__JOB_DROPPED
-                     : ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
+                     : ff__engine_advise(sim->engine, ff__sim_ns(time), advice, &transfer->moves);
         ff__queue_drop(&device->advice);
     }
     if (status != FF__JOB_RUN) {
@@ -103,7 +103,7 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
  * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
  * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
-    uint64_t reserve = ff__engine_reserved(&sim->engine, tier);
+    uint64_t reserve = ff__engine_reserved(sim->engine, tier);
     if (sim->gpu->movers)
         return sim->gpu->movers;
     if (reserve == 0)
@@ -116,21 +116,21 @@ static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (ff__engine_reserved(&sim->engine, device->tier) == 0)
+    if (ff__engine_reserved(sim->engine, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);
 }
 
 static bool start_preeviction(struct sim *sim, struct device *device, uint64_t time) {
-    if (!ff__engine_is_pressed(&sim->engine, device->tier))
+    if (!ff__engine_is_pressed(sim->engine, device->tier))
         return false;
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
         return false;
     transfer->cause = TRANSFER_OF_PREEVICTION;
     transfer->device = device->tier - 1;
-    if (ff__engine_preevict(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
+    if (ff__engine_preevict(sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
         FF__JOB_RUN) {
         /* One thread a device does it, as in HUVM's driver (its reserve thread). */
         uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;

@@ -133,9 +133,9 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
     for (uint32_t tier = 1; tier <= config->devices; tier++)
         if (config->lenders == 0 || config->lenders >> (tier - 1) & 1)
             engine.lend[tier] = config->lend;
-    int status = ff__engine_init(&sim->engine, &engine, sim->error);
+    int status = ff__engine_open(&sim->engine, &engine, sim->error);
     if (!status)
-        sim->space = ff__engine_space(&sim->engine);
+        sim->space = ff__engine_space(sim->engine);
     return status;
 }
 
@@ -214,7 +214,7 @@ static void close_sim(struct sim *sim) {
     free(sim->jobs);
     free(sim->counters);
     ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
-    ff__engine_fini(&sim->engine);
+    ff__engine_close(sim->engine);
 }
 
 /* ---- running ---- */

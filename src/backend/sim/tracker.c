@@ -71,7 +71,7 @@ void ff__trackers_attach(struct sim *sim) {
         const struct tracker *tracker = sim->devices[i].tracker;
         sampler.last_uses[i + 1] = (struct ff_last_uses){tracker->range_used, tracker->page_used};
     }
-    ff__engine_set_sampler(&sim->engine, &sampler);
+    ff__engine_set_sampler(sim->engine, &sampler);
 }
 
 /* ---- the table ---- */
@@ -267,7 +267,7 @@ void ff__tracker_round(struct sim *sim, struct device *device, uint32_t range, u
     if (++tracked->read == FF__TRACKER_ROUNDS)
         tracked->armed = 0;
     device->counters->sample_rounds++;
-    ff__engine_samples(&sim->engine, ff__sim_ns(time), &round, &advice);
+    ff__engine_samples(sim->engine, ff__sim_ns(time), &round, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], time);
 }

@@ -93,7 +93,7 @@ static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t ti
         return send_pages(sim, out->from.tier, out->to.tier, &live, time);
     }
     out->copied = live;
-    ff__engine_take_dirty(&sim->engine, out->block, &live); /* written from now on: dirty again */
+    ff__engine_take_dirty(sim->engine, out->block, &live); /* written from now on: dirty again */
     counters->bytes_out += bytes;
     return send_home(sim, out->from.tier, &live, time);
 }
@@ -104,7 +104,7 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     if (out->lends || out->keep)
         return schedule_copy(sim, out, time);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
-    struct ff_mask written = ff__engine_take_dirty(&sim->engine, out->block, &out->pages);
+    struct ff_mask written = ff__engine_take_dirty(sim->engine, out->block, &out->pages);
     struct ff_mask dirty = ff_mask_and(&live, &written);
     struct ff_mask *copied = &out->copied;
     uint32_t dirty_count = ff_mask_count(&dirty);
@@ -195,7 +195,7 @@ static bool is_of_guests(const struct transfer *transfer) {
 void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t time) {
     ff_mask_clear(&transfer->fetched);
     if (transfer->moves.has_in &&
-        sim->engine.uses_remote) /* what was used over the link is on its way */
+        ff__engine_uses_remote(sim->engine)) /* what was used over the link is on its way */
         ff__sim_left(sim, transfer->moves.in.to.tier, transfer->moves.in.block);
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
@@ -258,7 +258,7 @@ void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t ti
     struct ff_mask pages = next_piece(sim, transfer);
     const struct ff__move piece = {
         .block = transfer->moves.in.block, .to = transfer->moves.in.to, .pages = pages};
-    ff__engine_arrive(&sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
+    ff__engine_arrive(sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
     note_arrival(sim, transfer, &pages, time);
     ff__bulk_changed(sim, &sim->devices[transfer->device], piece.block);
     if (sim->config->observe)
@@ -271,9 +271,9 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     enum transfer_cause cause = transfer->cause;
     struct job *job = transfer->job;
     job->transfers -= transfer->waited_for;
-    ff__engine_finish(&sim->engine, ff__sim_ns(time), &transfer->moves);
-    if (sim->engine.failure.message[0])
-        ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
+    ff__engine_finish(sim->engine, ff__sim_ns(time), &transfer->moves);
+    if (ff__engine_failure(sim->engine))
+        ff__sim_fail(sim, -EUCLEAN, ff__engine_failure(sim->engine));
     for (uint32_t i = 0; i < transfer->moves.out_count; i++)
         if (!transfer->moves.out[i].keep)
             ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
@@ -288,7 +288,7 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     ff__transfer_free(sim, transfer);
     ff__sim_charge(sim, device->counters);
     ff__serve_late(sim, job, time);
-    for (uint32_t i = 0; i < sim->job_count && sim->engine.guests; i++)
+    for (uint32_t i = 0; i < sim->job_count && ff__engine_lends(sim->engine); i++)
         if (sim->jobs[i].retry_count > 0) /* devices give each other memory */
             ff__serve_late(sim, &sim->jobs[i], time);
     sim->model->ended(sim, device, cause, time);

@@ -26,7 +26,7 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
         return true;
     transfer->cause = TRANSFER_OF_FAULT;
     transfer->device = device->tier - 1;
-    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
+    int status = ff__engine_fault(sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
     bool waits = status == FF__JOB_WAIT;
     device->counters->batches += status == FF__JOB_RUN;
     if (waits && transfer->moves.retry_ns * PS_PER_NS > sim->now)
@@ -70,7 +70,7 @@ static void show(struct turn *turn, uint32_t end) {
     struct ff_access_batch batch = {.items = &device->accesses[first],
                                     .count = end - first,
                                     .instructions = ff__sim_instructions(sim)};
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
+    ff__engine_access(sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);
 }
