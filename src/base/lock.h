@@ -3,11 +3,17 @@
 #ifndef FF_BASE_LOCK_H
 #define FF_BASE_LOCK_H
 
+#include "base/assert.h"
+
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ff__lock {
     pthread_mutex_t mutex;
+#ifdef FF__ASSERTS
+    const void *holder; /* atomic: the thread that holds it, by an address of its own */
+#endif
 };
 
 void ff__lock_init(struct ff__lock *lock);
@@ -15,6 +21,9 @@ void ff__lock_fini(struct ff__lock *lock);
 
 void ff__lock_acquire(struct ff__lock *lock);
 void ff__lock_release(struct ff__lock *lock);
+
+/* Whether the calling thread holds it. For FF__ASSERT() alone: only those builds know. */
+bool ff__lock_is_held(const struct ff__lock *lock);
 
 /* Waits for the condition with the lock given up, and without signals: for what threads of farfault
  * will have done soon. The second waits until then at the longest, on the condition's clock. */

@@ -99,6 +99,7 @@ static uint32_t keep_unfinished(struct ff__move *moves[], uint32_t count) {
 
 static void carry_all(struct ff__pipeline *pipeline, struct ff__job *job,
                       struct ff__submission *submission) {
+    FF__ASSERT(!ff__lock_is_held(&pipeline->lock)); /* others decide while pages move */
     struct ff__move *moves[FF__OUTS_MAX + 1];
     submission->moves = moves;
     submission->count = all_moves(job, moves);
@@ -152,6 +153,7 @@ static void land(struct ff__flight *flight) {
 }
 
 void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__flight flight = {.job = job};
     take_off(pipeline, &flight);
     ff__signals_hold(); /* whoever faults in one of its blocks waits for this thread */
@@ -167,6 +169,7 @@ static bool is_waited_for(const struct ff__job *job) {
 }
 
 void ff__pipeline_abort(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     for (struct ff__flight *flight = pipeline->flights; flight; flight = flight->next)
         if (!is_waited_for(flight->job) && !flight->submission.aborted)
             pipeline->backend->abort(pipeline->self, &flight->submission);

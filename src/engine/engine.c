@@ -145,6 +145,66 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__space_fini(&engine->space);
 }
 
+int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
+                    struct ff_error *error) {
+    *engine = malloc(sizeof **engine);
+    if (!*engine)
+        return ff__fail(error, -ENOMEM, "no memory for the engine");
+    int status = ff__engine_init(*engine, config, error);
+    if (!status)
+        return 0;
+    free(*engine);
+    *engine = NULL;
+    return status;
+}
+
+void ff__engine_close(struct ff__engine *engine) {
+    if (engine)
+        ff__engine_fini(engine);
+    free(engine);
+}
+
+/* ---- what others may know ---- */
+
+const struct ff__space *ff__engine_space(const struct ff__engine *engine) {
+    return &engine->space;
+}
+
+const char *ff__engine_failure(const struct ff__engine *engine) {
+    return engine->failure.message[0] ? engine->failure.message : NULL;
+}
+
+bool ff__engine_uses_remote(const struct ff__engine *engine) {
+    return engine->uses_remote;
+}
+
+bool ff__engine_lends(const struct ff__engine *engine) {
+    return engine->guests != NULL;
+}
+
+uint32_t ff__engine_latest_launch(const struct ff__engine *engine, uint32_t tier) {
+    return ff__running_latest(&engine->running[tier]);
+}
+
+uint64_t ff__engine_launches_given(const struct ff__engine *engine) {
+    return engine->launches.given;
+}
+
+uint64_t ff__engine_arena_used(const struct ff__engine *engine) {
+    const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
+    size_t size = policy->arena_size ? policy->arena_size(engine->system.params[FF__PREFETCH]) : 0;
+    return ff__lazy_used(engine->arena[FF__PREFETCH][0], size);
+}
+
+bool ff__engine_has_large_host_pages(const struct ff__engine *engine) {
+    const struct ff_host_hooks *host = engine->place->host;
+    return host && host->uses_large_pages(engine->place_state);
+}
+
+bool ff__engine_sees_batches(const struct ff__engine *engine) {
+    return engine->prefetch->on_batch;
+}
+
 /* ---- ranges, launches, events ---- */
 
 static void count_allocated(struct ff__engine *engine) {
@@ -167,8 +227,49 @@ bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tie
     return changes;
 }
 
+bool ff__engine_claim_block(struct ff__engine *engine, uint32_t block, struct ff_mask *pages) {
+    struct ff_facts *facts = ff__facts(&engine->space, block);
+    if (facts->busy)
+        return false;
+    struct ff_mask present = ff__block_present(&engine->space, block);
+    *pages = ff_mask_minus(pages, &present);
+    facts->busy = 1;
+    return true;
+}
+
+void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
+    ff__facts(&engine->space, block)->pinned = pinned;
+}
+
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block) {
     ff__facts(&engine->space, block)->busy = 1;
+}
+
+void ff__engine_host_holds(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
+    struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
+    *host = ff_mask_or(host, pages);
+}
+
+void ff__engine_used(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool written) {
+    struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    struct ff_mask first = ff_mask_and(&facts->unused, pages);
+    facts->unused = ff_mask_minus(&facts->unused, pages);
+    engine->space.stats.prefetch_used += ff_mask_count(&first);
+    if (written)
+        facts->dirty = ff_mask_or(&facts->dirty, pages);
+}
+
+struct ff_mask ff__engine_take_dirty(struct ff__engine *engine, uint32_t block,
+                                     const struct ff_mask *pages) {
+    struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    struct ff_mask taken = ff_mask_and(&facts->dirty, pages);
+    facts->dirty = ff_mask_minus(&facts->dirty, pages);
+    return taken;
+}
+
+void ff__engine_count_service(struct ff__engine *engine, uint64_t ns) {
+    engine->space.stats.fault_ns += ns;
 }
 
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
@@ -251,6 +352,7 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
     uint32_t id = FF_NONE, tier = launch->tier;
     uint64_t given = engine->launches.given;
     bool begins = launch->begins;
+    engine->space.stats.demanded += launch->demanded;
     if (!begins)
         id = ff__launch_ids_find(&engine->launches, launch->identity);
     else if (ff__launch_ids_launch(&engine->launches, launch->identity, &id))

@@ -9,11 +9,7 @@
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
-#include "base/queue.h"
 #include "engine/backend.h"
-#include "engine/background.h"
-#include "engine/launch_ids.h"
-#include "engine/running.h"
 #include "engine/totals.h"
 #include "policy/registry.h"
 #include "space/space.h"
@@ -100,14 +96,6 @@ static inline uint32_t ff__engine_reserve(uint64_t memory, uint32_t share, uint3
     return chunks < most ? (uint32_t)chunks : most;
 }
 
-/* Faults that arrived while their block was busy. */
-struct ff__late {
-    uint32_t next;  /* in the queue of blocks that are free again */
-    uint16_t tiers; /* bit t: tier t has some */
-    uint8_t tier;   /* that is taken next, in the queue */
-    bool queued;
-};
-
 /* What samples for the engine, where the backend shows FF_SEES_SAMPLES: the simulator's tracker, or fault_samples.h. */
 struct ff__sampler {
     void *self;
@@ -118,76 +106,39 @@ struct ff__sampler {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
-/* Why a block is not evicted although its memory is wanted; only where time is real. */
-struct ff__stay {
-    uint64_t served_ns;  /* when pages of it last came for a fault, */
-    uint32_t page;       /* the first of which was this one */
-    bool lasts;          /* is protected longer than others */
-    uint64_t refused_ns; /* it could not leave: it is not tried again before then */
-    uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
-};
-
-/* Of one tier; what it says of one that has none is void. */
-struct ff__late_pages {
-    struct ff_mask faulted, written;
-};
-
-struct ff__engine {
-    struct ff__space space;
-    struct ff__system system;
-    struct ff_view view;
-    const struct ff_prefetch_policy *prefetch;
-    const struct ff_evict_policy *evict;
-    const struct ff_place_policy *place;
-    const struct ff_discard_policy *discard;
-    void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
-    void *block_state[FF__SLOTS][FF_TIERS_MAX], *range_state[FF__SLOTS][FF_TIERS_MAX],
-        *arena[FF__SLOTS][FF_TIERS_MAX];
-    struct ff__background background[FF__SLOTS][FF_TIERS_MAX];
-    struct ff__late *late;             /* [block] */
-    struct ff__late_pages *late_pages; /* [block][tier] */
-    struct ff__stay *stay;             /* [block] */
-    uint32_t refused_count;            /* blocks that could not leave */
-    uint32_t unused_count;             /* faults that were, it seems, served in vain */
-    uint64_t unused_ns;                /* when the last was */
-    uint64_t grace_ns;                 /* how long a block that lasts is protected */
-    uint32_t graces;                   /* blocks that have got protection */
-    uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
-    uint32_t reserve;
-    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
-    uint16_t
-        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
-    uint32_t *visits; /* [block][tier] how often it has come there as a guest */
-    struct ff_lending lending[FF_TIERS_MAX];
-    /* In the order in which they came; some have left */
-    struct ff__queue guest_order[FF_TIERS_MAX];
-    bool uses_remote; /* pages have been left where they are, to be used from there */
-    bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
-    bool virtual_time;
-    bool pressed[FF_TIERS_MAX]; /* a fault or prefetch took memory when little was left: preevict */
-    uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
-    struct ff__running running[FF_TIERS_MAX];
-    struct ff_link_cost *links;       /* [from * tier_count + to] */
-    struct ff__totals *range_totals;  /* [range] */
-    struct ff__totals **page_totals;  /* [block][page]; NULL: its range is not shared */
-    struct ff__totals *kernel_totals; /* [number of a kernel] */
-    uint16_t *kernel_of_launch;       /* [slot of an execution ID] */
-    struct ff__launch_ids launches;
-    struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
-    uint32_t *freed;            /* [range] how often it has been freed */
-    struct ff__sampler sampler; /* all zero: nothing samples */
-    bool check;
-    struct ff_error failure; /* the first broken invariant, with `check` */
-};
-
 /* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike, and lend all
  * that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
-/* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. */
-int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
+/* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. Then *engine is NULL,
+ * which may be closed. */
+int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
                     struct ff_error *error);
-void ff__engine_fini(struct ff__engine *engine);
+void ff__engine_close(struct ff__engine *engine);
+
+/* Where every page is, for all to read: the engine alone changes it. */
+const struct ff__space *ff__engine_space(const struct ff__engine *engine);
+
+/* The first broken invariant, where it is asked to check; NULL: none is. */
+const char *ff__engine_failure(const struct ff__engine *engine);
+
+/* Whether pages have been left where they are, to be used from there. */
+bool ff__engine_uses_remote(const struct ff__engine *engine);
+
+/* Whether devices lend memory to each other's evictions. */
+bool ff__engine_lends(const struct ff__engine *engine);
+
+/* The execution ID of the kernel that began last of those that run on the tier, or FF_NONE. */
+uint32_t ff__engine_latest_launch(const struct ff__engine *engine, uint32_t tier);
+
+/* How many execution IDs have been given. */
+uint64_t ff__engine_launches_given(const struct ff__engine *engine);
+
+/* Bytes of its arena that the prefetch policy has used. */
+uint64_t ff__engine_arena_used(const struct ff__engine *engine);
+
+/* Whether the place policy has the host take memory in large pages. */
+bool ff__engine_has_large_host_pages(const struct ff__engine *engine);
 
 /* ---- jobs ---- */
 
@@ -205,14 +156,20 @@ void ff__job_reset(struct ff__job *job);
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 
-/* Shows the faults of a batch, sorted by block, to a prefetch policy that has on_batch, before they are served.
- * Of a group, tier FF_NONE: the home of its range. What the policy advises is to be queued. */
+/* Whether the prefetch policy has on_batch. */
+bool ff__engine_sees_batches(const struct ff__engine *engine);
+
+/* Shows the faults of a batch, sorted by block, to a policy that sees batches, before they are
+ * served. Of a group, tier FF_NONE: the home of its range. What the policy advises is to be queued. */
 void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
                       uint32_t count, struct ff_advice_list *advice);
 
 /* A piece of advice. RUN; NONE: followed, and nothing moves; DROPPED: counted by its reason. */
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,
                       struct ff__job *job);
+
+/* Counts a piece of advice that is not followed. */
+void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
 /* A piece of advice of FF_SAMPLE, which needs no job. */
 void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice);
@@ -224,6 +181,10 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 
 /* How many pages to keep free: as the evictor says, else as the engine is configured. */
 uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier);
+
+/* Whether something is to be pre-evicted from the tier: a fault or prefetch took memory when little
+ * was left, or more is allocated than is meant to be. */
+bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier);
 
 /* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
 int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
@@ -240,9 +201,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 
 /* Keeps a block whose faults have been served on its device until the threads that wait for them have been
  * told, where that is not the same moment. If nothing else can leave, it does. */
-static inline void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned) {
-    ff__facts(&engine->space, block)->pinned = pinned;
-}
+void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned);
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
  * there are none. */
@@ -273,9 +232,29 @@ bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tie
 /* Keeps the block, which must be idle, from every further job until its range is removed. */
 void ff__engine_close_block(struct ff__engine *engine, uint32_t block);
 
-/* Makes a block idle that was marked busy outside of any job; the host now holds these pages. */
+/* Marks a block busy outside of any job, and takes out of *pages those that are on a device. False:
+ * it is busy. */
+bool ff__engine_claim_block(struct ff__engine *engine, uint32_t block, struct ff_mask *pages);
+
+/* Ends that; the host now holds these pages. */
 void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *held);
+
+/* The host has written to these pages, which are on no device or leave it: it holds them now. */
+void ff__engine_host_holds(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+
+/* Where accesses are seen: these pages, which are in place, are used. It changes something only for
+ * the first use of what was prefetched, and for the first write since a page came or was copied. */
+void ff__engine_used(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool written);
+
+/* Where accesses are seen: the host gets the content of these pages. Returns those that were dirty;
+ * none is any more. */
+struct ff_mask ff__engine_take_dirty(struct ff__engine *engine, uint32_t block,
+                                     const struct ff_mask *pages);
+
+/* Serving faults has taken so long. */
+void ff__engine_count_service(struct ff__engine *engine, uint64_t ns);
 
 /* Forgets pages' content: they read as zeros when they come next. Pages on a device are left
  * alone. */
@@ -308,6 +287,7 @@ struct ff__launch {
     uint32_t kernel; /* of a begin: the caller's number for its code, below FF__KERNELS_MAX */
     const struct ff_operand *operands; /* of a begin, NULL if not known */
     uint32_t operand_count;
+    uint64_t demanded; /* pages of these, for the hit rate; 0 where accesses are counted */
 };
 
 /* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known, or not
@@ -328,6 +308,9 @@ void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler 
 void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
                         const struct ff_sample_round *round, struct ff_advice_list *advice);
 
+/* The caller's number of the code of an execution ID. */
+uint32_t ff__engine_kernel_of(const struct ff__engine *engine, uint32_t launch);
+
 /* Finding number `index` of all policies': first those of prefetching, then of eviction (on the first device), placing and
  * discarding. False: there are no more. */
 bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
@@ -341,6 +324,9 @@ struct ff__learning_step {
     struct ff_event events[FF_LEARN_EVENTS];
     uint32_t freed[FF_LEARN_EVENTS]; /* how often the event's range had been freed */
 };
+
+/* Whether a policy learns from events. */
+bool ff__engine_learns(const struct ff__engine *engine);
 
 /* Whether the next event finds room in the queue. A full queue drops events, and counts them: learning may miss
  * something, faults do not wait. But all that follows a missed launch would be learned as another kernel's: who

@@ -1,5 +1,7 @@
 #include "engine/fault_samples.h"
 
+#include "engine/internal.h"
+
 #include "base/lazy.h"
 #include "base/leaves.h"
 

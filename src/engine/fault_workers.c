@@ -28,6 +28,7 @@ static int by_address(const void *a, const void *b) {
 /* Sorts a batch into one group a block. The lock is held. */
 static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *faults,
                              uint32_t count, struct ff_fault_group groups[BATCH_MAX]) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     uint32_t group_count = 0;
     if (count > 1)
         qsort(faults, count, sizeof *faults, by_address);
@@ -52,6 +53,7 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
 
 /* Somebody leads while this thread is busy for long. The lock is held. */
 void ff__fault_workers_promote(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     if (!pipeline->led && pipeline->followers > 0)
         pthread_cond_signal(&pipeline->follow);
 }
@@ -59,6 +61,7 @@ void ff__fault_workers_promote(struct ff__pipeline *pipeline) {
 /* Wakes as many threads as can gain time, for `shared` groups that wait and one that this thread serves. The lock
  * is held. */
 static void call_for_help(struct ff__pipeline *pipeline, uint32_t shared) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     uint64_t helpers = shared * pipeline->group_ns / WAKE_NS;
     for (uint32_t i = 0; i < helpers && i < pipeline->followers; i++)
         pthread_cond_signal(&pipeline->follow);
@@ -71,6 +74,7 @@ static void call_for_help(struct ff__pipeline *pipeline, uint32_t shared) {
 /* Asks the policy about the batch as a whole. The lock is held. */
 static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
                        uint32_t count) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
     if (!pipeline->engine->prefetch->on_batch || count == 0)
@@ -83,6 +87,7 @@ static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *gro
 /* Shares all groups but the first, as many as there is room for; the rest is served here. The lock is held
  * before and after, not while pages move. */
 static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group groups[BATCH_MAX];
     uint32_t group_count = group_faults(pipeline, faults, count, groups), shared = 0;
     show_batch(pipeline, groups, group_count);
@@ -98,6 +103,7 @@ static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults,
 /* ---- leader and followers; the lock is held ---- */
 
 static void follow(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     pipeline->followers++;
     ff__pipeline_sleep(pipeline, &pipeline->follow, FF__IDLE_NS);
     pipeline->followers--;
@@ -112,6 +118,7 @@ static void complain(struct ff__pipeline *pipeline, int status) {
 /* Waits for faults, and gives the leadership up before it serves them. Whether there were any. `served`: this
  * thread has just served some. */
 static bool lead(struct ff__pipeline *pipeline, bool served) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__fault faults[BATCH_MAX];
     pipeline->led = true;
     ff__pipeline_unlock(pipeline);
@@ -131,6 +138,7 @@ static bool lead(struct ff__pipeline *pipeline, bool served) {
 
 /* Takes a group that a leader has shared. */
 static bool help(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group group;
     if (!ff__queue_pop(&pipeline->faults, &group))
         return false;

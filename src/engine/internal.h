@@ -1,8 +1,87 @@
-/* What the engine's files share. */
+/* What the engine's files share: what an engine is, and what they call of each other. */
 #ifndef FF_ENGINE_INTERNAL_H
 #define FF_ENGINE_INTERNAL_H
 
+#include "base/queue.h"
+#include "engine/background.h"
 #include "engine/engine.h"
+#include "engine/launch_ids.h"
+#include "engine/running.h"
+
+/* Faults that arrived while their block was busy. */
+struct ff__late {
+    uint32_t next;  /* in the queue of blocks that are free again */
+    uint16_t tiers; /* bit t: tier t has some */
+    uint8_t tier;   /* that is taken next, in the queue */
+    bool queued;
+};
+
+/* Why a block is not evicted although its memory is wanted; only where time is real. */
+struct ff__stay {
+    uint64_t served_ns;  /* when pages of it last came for a fault, */
+    uint32_t page;       /* the first of which was this one */
+    bool lasts;          /* is protected longer than others */
+    uint64_t refused_ns; /* it could not leave: it is not tried again before then */
+    uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
+};
+
+/* Of one tier; what it says of one that has none is void. */
+struct ff__late_pages {
+    struct ff_mask faulted, written;
+};
+
+struct ff__engine {
+    struct ff__space space;
+    struct ff__system system;
+    struct ff_view view;
+    const struct ff_prefetch_policy *prefetch;
+    const struct ff_evict_policy *evict;
+    const struct ff_place_policy *place;
+    const struct ff_discard_policy *discard;
+    void *prefetch_state, *evict_state[FF_TIERS_MAX], *place_state, *discard_state;
+    void *block_state[FF__SLOTS][FF_TIERS_MAX], *range_state[FF__SLOTS][FF_TIERS_MAX],
+        *arena[FF__SLOTS][FF_TIERS_MAX];
+    struct ff__background background[FF__SLOTS][FF_TIERS_MAX];
+    struct ff__late *late;             /* [block] */
+    struct ff__late_pages *late_pages; /* [block][tier] */
+    struct ff__stay *stay;             /* [block] */
+    uint32_t refused_count;            /* blocks that could not leave */
+    uint32_t unused_count;             /* faults that were, it seems, served in vain */
+    uint64_t unused_ns;                /* when the last was */
+    uint64_t grace_ns;                 /* how long a block that lasts is protected */
+    uint32_t graces;                   /* blocks that have got protection */
+    uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
+    uint32_t reserve;
+    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
+    uint16_t
+        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
+    uint32_t *visits; /* [block][tier] how often it has come there as a guest */
+    struct ff_lending lending[FF_TIERS_MAX];
+    /* In the order in which they came; some have left */
+    struct ff__queue guest_order[FF_TIERS_MAX];
+    bool uses_remote; /* pages have been left where they are, to be used from there */
+    bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
+    bool virtual_time;
+    bool pressed[FF_TIERS_MAX];         /* see ff__engine_is_pressed() */
+    uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
+    struct ff__running running[FF_TIERS_MAX];
+    struct ff_link_cost *links;       /* [from * tier_count + to] */
+    struct ff__totals *range_totals;  /* [range] */
+    struct ff__totals **page_totals;  /* [block][page]; NULL: its range is not shared */
+    struct ff__totals *kernel_totals; /* [number of a kernel] */
+    uint16_t *kernel_of_launch;       /* [slot of an execution ID] */
+    struct ff__launch_ids launches;
+    struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
+    uint32_t *freed;            /* [range] how often it has been freed */
+    struct ff__sampler sampler; /* all zero: nothing samples */
+    bool check;
+    struct ff_error failure; /* the first broken invariant, with `check` */
+};
+
+/* An engine in memory of the caller's; see ff__engine_open(). */
+int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
+                    struct ff_error *error);
+void ff__engine_fini(struct ff__engine *engine);
 
 /* ---- engine.c ---- */
 
@@ -57,11 +136,6 @@ static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint3
            (!engine->space.by_page &&
             (granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
 }
-
-/* ---- advice.c ---- */
-
-/* Counts a piece of advice that is not followed. */
-void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
 /* ---- jobs.c ---- */
 

@@ -548,9 +548,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
 
 void ff__engine_release_block(struct ff__engine *engine, uint32_t block,
                               const struct ff_mask *held) {
-    struct ff_facts *facts = ff__facts(&engine->space, block);
-    struct ff_mask *host = &facts->tier[FF_TIER_HOST].resident;
-    *host = ff_mask_or(host, held);
-    facts->busy = 0;
+    ff__engine_host_holds(engine, block, held);
+    ff__facts(&engine->space, block)->busy = 0;
     queue_late(engine, block);
 }

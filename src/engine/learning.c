@@ -31,6 +31,10 @@ void ff__learning_fini(struct ff__engine *engine) {
         ff__lazy_unmap(engine->freed, freed_size(engine));
 }
 
+bool ff__engine_learns(const struct ff__engine *engine) {
+    return engine->events.items != NULL;
+}
+
 /* ---- telling ---- */
 
 static uint32_t freed_of(const struct ff__engine *engine, const struct ff_event *event) {
@@ -38,7 +42,7 @@ static uint32_t freed_of(const struct ff__engine *engine, const struct ff_event 
 }
 
 void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
-    if (!engine->events.items)
+    if (!ff__engine_learns(engine))
         return;
     struct told told = {*event, freed_of(engine, event)};
     if (!ff__queue_push(&engine->events, &told))
@@ -46,7 +50,7 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event) {
 }
 
 bool ff__engine_can_tell(const struct ff__engine *engine) {
-    return !engine->events.items || ff__queue_room(&engine->events) > 0;
+    return !ff__engine_learns(engine) || ff__queue_room(&engine->events) > 0;
 }
 
 void ff__learning_forget_range(struct ff__engine *engine, uint32_t range) {

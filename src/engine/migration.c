@@ -4,7 +4,7 @@
 
 bool ff__pipeline_is_pressed(const struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (engine->pressed[tier])
+        if (ff__engine_is_pressed(engine, tier))
             return true;
     return false;
 }
@@ -13,6 +13,7 @@ bool ff__pipeline_is_pressed(const struct ff__engine *engine) {
 
 void ff__pipeline_delay(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                         const struct ff_mask *pages, uint64_t due_ns) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__delayed *slot = &pipeline->delayed[group->block];
     if (!slot->queued) {
         *slot =
@@ -29,6 +30,7 @@ void ff__pipeline_delay(struct ff__pipeline *pipeline, const struct ff_fault_gro
 
 /* Takes a delayed group that is due. The lock is held. */
 static bool take_due(struct ff__pipeline *pipeline, struct ff_fault_group *group) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     uint64_t now = pipeline->backend->now(pipeline->self);
     uint32_t *link = &pipeline->delayed_head;
     while (*link != FF_NONE && pipeline->delayed[*link].due_ns > now)

@@ -30,6 +30,7 @@ void ff__pipeline_unlock(struct ff__pipeline *pipeline) {
 /* ---- carrying out jobs ---- */
 
 void ff__pipeline_notify(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_judge_launches(pipeline);
     pthread_cond_broadcast(&pipeline->progress);
     if (pipeline->migration_sleeps && ff__pipeline_is_pressed(pipeline->engine))
@@ -47,6 +48,7 @@ static void take_samples(struct ff__pipeline *pipeline, const struct ff__job *jo
 }
 
 void ff__pipeline_run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_carry_out(pipeline, job);
     uint64_t now = pipeline->backend->now(pipeline->self);
     ff__engine_finish(pipeline->engine, now, job);
@@ -72,6 +74,7 @@ void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition
 }
 
 void ff__pipeline_wait_for_progress(struct ff__pipeline *pipeline, uint64_t retry_ns) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__fault_workers_promote(pipeline);
     uint64_t latest = pipeline->backend->now(pipeline->self) + PROGRESS_NS;
     ff__pipeline_sleep_until(pipeline, &pipeline->progress,
@@ -79,6 +82,7 @@ void ff__pipeline_wait_for_progress(struct ff__pipeline *pipeline, uint64_t retr
 }
 
 void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     while (ff__facts(&pipeline->engine->space, block)->busy)
         ff__pipeline_wait_for_progress(pipeline, 0);
 }
@@ -87,6 +91,7 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block) {
 
 /* As ff__pipeline_advise(); the lock is held. Samples are armed and ceased at once. */
 static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     if (advice->action == FF_SAMPLE) {
         ff__engine_sample(pipeline->engine, advice);
         return true;
@@ -100,6 +105,7 @@ static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *
 }
 
 void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     for (uint32_t i = 0; i < advice->count; i++)
         if (!queue_advice(pipeline, &advice->items[i]))
             return;
@@ -166,6 +172,7 @@ static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group
 
 int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                               bool stay) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group next = *group;
     struct ff__job job;
     uint64_t start = pipeline->backend->now(pipeline->self);
@@ -176,7 +183,7 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
         if (serve_one(pipeline, &next, &job, false) == FF__JOB_NONE)
             pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
     uint64_t took = pipeline->backend->now(pipeline->self) - start;
-    pipeline->engine->space.stats.fault_ns += took;
+    ff__engine_count_service(pipeline->engine, took);
     pipeline->group_ns = (7 * pipeline->group_ns + took) / 8;
     return status < 0 ? status : 0;
 }
@@ -190,6 +197,7 @@ int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_grou
 }
 
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group late;
     bool has_late = ff__engine_take_late(pipeline->engine, &late);
     ff__pipeline_unlock(pipeline);
@@ -215,6 +223,7 @@ static void evict_from(struct ff__pipeline *pipeline, uint32_t block, uint32_t t
 
 static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                          const struct ff_mask *dead, bool freed) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     for (uint32_t tier = 1; tier < pipeline->engine->space.tier_count; tier++)
         evict_from(pipeline, block, tier, pages, dead, freed);
 }
@@ -379,7 +388,7 @@ int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_
     pipeline->is_urgent = true; /* the first launch shows what it is to the policy */
     pipeline->fault_workers = count_fault_workers(config->fault_workers);
     pipeline->calls_end = &pipeline->calls;
-    pipeline->has_learner = config->engine->events.items != NULL;
+    pipeline->has_learner = ff__engine_learns(config->engine);
     pipeline->has_planner =
         config->engine->prefetch->learning && config->engine->prefetch->learning->plan;
     pipeline->delayed_head = FF_NONE;

@@ -22,6 +22,7 @@
 #include "base/inbox.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/queue.h"
 #include "engine/fault_samples.h"
 
 #include <pthread.h>
@@ -208,14 +209,13 @@ struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier
 /* Gives the system back what memory the device keeps for nobody. */
 void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
 
-/* Tells the policies about a launch, or its end; `demanded`: pages of its operands. */
-int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
-                        uint64_t demanded);
+/* Tells the policies about a launch, or its end. */
+int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch);
 
 /* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for
  * room for the event. */
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
-                               uint64_t demanded, uint64_t now_ns);
+                               uint64_t now_ns);
 
 /* A piece of news about a launch to fill in, and to put into pipeline->inbox; NULL: it has to be
  * told at once, or there is no room for it. */

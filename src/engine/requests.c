@@ -29,17 +29,12 @@ int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__faul
 /* ---- blocks ---- */
 
 bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages) {
-    struct ff_facts *facts = ff__facts(&pipeline->engine->space, block);
     ff__pipeline_lock(pipeline);
-    bool idle = !facts->busy;
-    if (idle) {
-        struct ff_mask present = ff__block_present(&pipeline->engine->space, block);
-        *pages = ff_mask_minus(pages, &present);
-        facts->busy = 1;
+    bool claimed = ff__engine_claim_block(pipeline->engine, block, pages);
+    if (claimed)
         ff__signals_hold(); /* whoever faults there waits for this thread */
-    }
     ff__pipeline_unlock(pipeline);
-    return idle;
+    return claimed;
 }
 
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
@@ -118,18 +113,19 @@ static bool moves(const struct ff_advice_list *advice) {
 }
 
 void ff__pipeline_judge_launches(struct ff__pipeline *pipeline) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     bool urgent = pipeline->launches_move || is_urgent(pipeline->engine);
     __atomic_store_n(&pipeline->is_urgent, urgent, __ATOMIC_RELAXED);
 }
 
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
-                               uint64_t demanded, uint64_t now_ns) {
+                               uint64_t now_ns) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__engine *engine = pipeline->engine;
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
     if (now_ns < engine->view.now_ns) /* others were faster; to policies time does not go back */
         now_ns = engine->view.now_ns;
-    engine->space.stats.demanded += demanded;
     if (launch->begins)
         ff__fault_samples_begin(&pipeline->samples, launch, now_ns);
     else
@@ -143,13 +139,12 @@ int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__l
     return status;
 }
 
-int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch,
-                        uint64_t demanded) {
+int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch) {
     ff__pipeline_lock(pipeline);
     while (!ff__engine_can_tell(pipeline->engine) && !pipeline->stop)
         ff__pipeline_sleep(pipeline, &pipeline->room, FF__IDLE_NS);
     uint64_t now = pipeline->backend->now(pipeline->self);
-    int status = ff__pipeline_launch_locked(pipeline, launch, demanded, now);
+    int status = ff__pipeline_launch_locked(pipeline, launch, now);
     ff__pipeline_unlock(pipeline);
     return status;
 }

@@ -135,3 +135,16 @@ void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
         totals[page] = (struct ff__totals){0};
     }
 }
+
+const struct ff__totals *ff__engine_range_totals(const struct ff__engine *engine, uint32_t range) {
+    return &engine->range_totals[range];
+}
+
+const struct ff__totals *ff__engine_kernel_totals(const struct ff__engine *engine,
+                                                  uint32_t kernel) {
+    return &engine->kernel_totals[kernel];
+}
+
+uint32_t ff__engine_kernel_of(const struct ff__engine *engine, uint32_t launch) {
+    return engine->kernel_of_launch[ff_launch_slot(launch)];
+}

@@ -8,8 +8,7 @@
 struct ff__engine;
 struct ff__engine_config;
 
-/* In pages; time in ns. Not kept on the simulator's fast path, where pages move one at a time
- * (policies with page hooks). */
+/* In pages; time in ns. */
 struct ff__totals {
     uint64_t faults, refaults;    /* pages that were faulted on; of these, evicted before */
     uint64_t prefetched;          /* pages that came unasked */
@@ -36,6 +35,11 @@ void ff__totals_add_each(struct ff__engine *engine, uint32_t block, const struct
                          const struct ff__totals *more);
 void ff__totals_forget_pages(struct ff__engine *engine, uint32_t block,
                              const struct ff_mask *pages);
+
+/* What was gained and lost by a range, by a kernel (the caller's number of its code), and by these
+ * pages of a shared range's block. */
+const struct ff__totals *ff__engine_range_totals(const struct ff__engine *engine, uint32_t range);
+const struct ff__totals *ff__engine_kernel_totals(const struct ff__engine *engine, uint32_t kernel);
 struct ff__totals ff__engine_page_totals(const struct ff__engine *engine, uint32_t block,
                                          const struct ff_mask *pages);
 

@@ -93,7 +93,11 @@ static int open_engine(struct ff_context *context, struct ff_error *error) {
     int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
     if (!status)
         status = ff__system_parse(config->system, &engine.system, error);
-    return status ? status : ff__engine_init(&context->engine, &engine, error);
+    if (!status)
+        status = ff__engine_open(&context->engine, &engine, error);
+    if (!status)
+        context->space = ff__engine_space(context->engine);
+    return status;
 }
 
 /* What is shared bounds what the device has. */
@@ -107,7 +111,7 @@ static int join(struct ff_context *context, struct ff_error *error) {
 
 static int open_pipeline(struct ff_context *context, struct ff_error *error) {
     const struct ff__pipeline_config pipeline = {
-        .engine = &context->engine,
+        .engine = context->engine,
         .backend = context->backend,
         .self = context->self,
         .log = {context->config.log, context->config.log_user},
@@ -144,7 +148,7 @@ static int open_parts(struct ff_context *context, struct ff_error *error) {
     if (!status) {
         status = start(context, error);
         if (status)
-            ff__engine_fini(&context->engine);
+            ff__engine_close(context->engine);
     }
     if (status)
         context->backend->close(context->self);
@@ -203,7 +207,7 @@ void ff_close(struct ff_context *context) {
     ff__pipeline_stop(&context->pipeline);
     ff__share_leave(&context->share);
     ff__recorder_close(context->recorder);
-    ff__engine_fini(&context->engine);
+    ff__engine_close(context->engine);
     context->backend->close(context->self);
     ff__lock_fini(&context->making_workers);
     fini_tables(context);

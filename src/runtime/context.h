@@ -15,7 +15,8 @@ struct ff_context {
     const struct ff__backend *backend;
     void *self; /* the backend's */
     struct ff__description description;
-    struct ff__engine engine;
+    struct ff__engine *engine;
+    const struct ff__space *space; /* the engine's */
     struct ff__pipeline pipeline;
     struct ff__share share;
     struct ff__recorder *recorder; /* NULL: nothing is recorded */

@@ -7,12 +7,13 @@
 
 static void put_names(const struct ff_context *context, const struct ff_finding *finding,
                       struct ff_found *out) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     const struct ff__moved *moved = &context->moved;
-    uint32_t slot = ff_launch_slot(finding->launch);
     if (finding->launch != FF_NONE)
-        memcpy(out->kernel, moved->kernels[context->engine.kernel_of_launch[slot]].name,
+        memcpy(out->kernel,
+               moved->kernels[ff__engine_kernel_of(context->engine, finding->launch)].name,
                sizeof out->kernel);
-    if (finding->range < context->engine.space.range_limit) {
+    if (finding->range < context->space->range_limit) {
         const struct ff__allocation *allocation = &context->allocations.alone[finding->range];
         out->has_range = allocation->is_live;
         out->range = allocation->number;
@@ -29,7 +30,7 @@ bool ff_finding_read_sized(struct ff_context *context, uint32_t index, struct ff
         return false;
     }
     ff__pipeline_lock(&context->pipeline);
-    bool found = ff__engine_finding(&context->engine, index, &finding);
+    bool found = ff__engine_finding(context->engine, index, &finding);
     if (found) {
         put_names(context, &finding, &named);
         memcpy(named.text, finding.text, sizeof named.text);

@@ -78,19 +78,18 @@ static uint32_t find_operands(struct ff_context *context, const struct announced
     return found;
 }
 
-/* Returns the pages of the operands. Those of few lie in `few`. */
-static uint64_t describe(struct ff_context *context, const struct announced *it,
-                         struct ff_operand few[FEW], struct ff__launch *launch) {
+/* Fills in the launch, whose operands lie in `few` if they are few. */
+static void describe(struct ff_context *context, const struct announced *it,
+                     struct ff_operand few[FEW], struct ff__launch *launch) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff_operand *operands = it->more ? it->more->operands : few;
-    uint64_t pages = 0;
     *launch = it->launch;
     if (!launch->begins)
-        return 0;
+        return;
     launch->kernel = ff__moved_kernel(context, &it->name);
     launch->operands = operands;
-    launch->operand_count = find_operands(context, it, launch->kernel, operands, &pages);
-    ff__moved_launch(context, launch->kernel, pages * FF_PAGE_SIZE);
-    return pages;
+    launch->operand_count = find_operands(context, it, launch->kernel, operands, &launch->demanded);
+    ff__moved_launch(context, launch->kernel, launch->demanded * FF_PAGE_SIZE);
 }
 
 static void take(void *user, const void *piece) {
@@ -98,8 +97,8 @@ static void take(void *user, const void *piece) {
     const struct announced *it = piece;
     struct ff_operand few[FEW];
     struct ff__launch launch;
-    uint64_t pages = describe(context, it, few, &launch);
-    ff__pipeline_launch_locked(&context->pipeline, &launch, pages, it->now_ns);
+    describe(context, it, few, &launch);
+    ff__pipeline_launch_locked(&context->pipeline, &launch, it->now_ns);
 }
 
 struct ff__news ff__context_launch_news(struct ff_context *context) {
@@ -125,10 +124,10 @@ static void begin(struct ff_context *context, const struct announced *it, uint32
     struct ff__launch launch;
     ff__signals_hold();
     ff__pipeline_lock(&context->pipeline);
-    uint64_t pages = describe(context, it, few, &launch);
+    describe(context, it, few, &launch);
     ff__pipeline_unlock(&context->pipeline);
     ff__context_record_launch(context, device, launch.identity, name, true);
-    ff__pipeline_launch(&context->pipeline, &launch, pages);
+    ff__pipeline_launch(&context->pipeline, &launch);
     ff__signals_release();
 }
 
@@ -162,6 +161,6 @@ void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identit
         ff__inbox_put(&context->pipeline.inbox, left);
         return;
     }
-    ff__pipeline_launch(&context->pipeline, &launch, 0);
+    ff__pipeline_launch(&context->pipeline, &launch);
     ff__context_record_launch(context, device, identity, NULL, false);
 }

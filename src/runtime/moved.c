@@ -104,17 +104,17 @@ static uint64_t touched_of(const struct ff__space *space, const struct ff_range 
 
 static void set_moved(const struct ff_context *context, const struct ff__allocation *allocation,
                       struct ff_moved *out) {
-    const struct ff__engine *engine = &context->engine;
-    const struct ff_range *range = &engine->space.ranges[allocation->range];
+    const struct ff__space *space = context->space;
+    const struct ff_range *range = &space->ranges[allocation->range];
     if (!context->allocations.slab_of[range->first_block]) {
-        out->touched = touched_of(&engine->space, range);
-        set_totals(out, &engine->range_totals[allocation->range]);
+        out->touched = touched_of(space, range);
+        set_totals(out, ff__engine_range_totals(context->engine, allocation->range));
         return;
     }
     uint32_t first = allocation->first_page;
     struct ff_mask own = ff_mask_of_run(first, first + (uint32_t)allocation->page_count);
-    struct ff_mask seen = seen_of(&engine->space, range->first_block);
-    struct ff__totals totals = ff__engine_page_totals(engine, range->first_block, &own);
+    struct ff_mask seen = seen_of(space, range->first_block);
+    struct ff__totals totals = ff__engine_page_totals(context->engine, range->first_block, &own);
     seen = ff_mask_and(&seen, &own);
     out->touched = (uint64_t)ff_mask_count(&seen) * FF_PAGE_SIZE;
     set_totals(out, &totals);
@@ -122,6 +122,7 @@ static void set_moved(const struct ff_context *context, const struct ff__allocat
 
 static struct ff_moved describe(const struct ff_context *context,
                                 const struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff_moved out = {.number = allocation->number,
                            .is_strided = allocation->is_strided,
                            .size = allocation->page_count * FF_PAGE_SIZE,
@@ -132,6 +133,7 @@ static struct ff_moved describe(const struct ff_context *context,
 }
 
 void ff__moved_end(struct ff_context *context, struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     const struct ff_moved gone = describe(context, allocation);
     insert(&context->moved.freed, &gone);
     ff__allocation_end(&context->allocations, allocation);
@@ -187,7 +189,7 @@ static void list_kernels(const struct ff_context *context, struct ff_moved_list 
         const struct ff__moved_kernel *kernel = &moved->kernels[i];
         struct ff_moved item = {.size = kernel->largest, .launches = kernel->launches};
         memcpy(item.kernel, kernel->name, sizeof item.kernel);
-        set_totals(&item, &context->engine.kernel_totals[i]);
+        set_totals(&item, ff__engine_kernel_totals(context->engine, i));
         if (kernel->launches > 0)
             insert(out, &item);
     }
@@ -205,7 +207,7 @@ static void list_one(const struct ff_context *context, const struct ff__allocati
 static void list_allocations(const struct ff_context *context, struct ff_moved_list *out) {
     const struct ff__allocations *all = &context->allocations;
     *out = context->moved.freed;
-    for (uint32_t range = 0; range < context->engine.space.range_limit; range++)
+    for (uint32_t range = 0; range < context->space->range_limit; range++)
         list_one(context, &all->alone[range], out);
     for (const struct ff__slab *slab = all->slabs; slab; slab = slab->next)
         for (uint32_t page = 0; page < slab->page_count; page++)

@@ -17,7 +17,8 @@ static void unlock(struct ff_context *context) {
 
 bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
                            struct ff__span *out) {
-    const struct ff__space *space = &context->engine.space;
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
+    const struct ff__space *space = context->space;
     uint32_t page, block = ff__space_find(space, (uintptr_t)pointer, &page);
     if (block == FF_NONE)
         return false;
@@ -112,12 +113,12 @@ static int open_range(struct ff_context *context, const struct ff__span *range) 
 
 static void forget_range(struct ff_context *context, uint32_t id) {
     lock(context);
-    ff__engine_range_remove(&context->engine, id);
+    ff__engine_range_remove(context->engine, id);
     unlock(context);
 }
 
 static int add_range(struct ff_context *context, uint64_t page_count, bool shared, uint32_t *id) {
-    struct ff__engine *engine = &context->engine;
+    struct ff__engine *engine = context->engine;
     int status = ff__engine_range_add(engine, page_count, 0, ff_tier_of_device(0), id);
     if (!status && shared) {
         status = ff__engine_range_share(engine, *id);
@@ -133,7 +134,7 @@ int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
     lock(context);
     int status = add_range(context, page_count, shared, &out->range);
     if (!status)
-        out->first_block = context->engine.space.ranges[out->range].first_block;
+        out->first_block = context->space->ranges[out->range].first_block;
     unlock(context);
     if (status)
         return status;
@@ -150,7 +151,7 @@ int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
 /* Addresses that are not the backend's any more are never given out again: their blocks stay closed. */
 void ff__range_unmake(struct ff_context *context, uint32_t id) {
     lock(context);
-    const struct ff_range range = context->engine.space.ranges[id];
+    const struct ff_range range = context->space->ranges[id];
     unlock(context);
     uint32_t first = range.first_block, count = range.block_count;
     struct ff_mask none = {{0}};
@@ -246,11 +247,12 @@ static void evict_range(void *argument) {
 
 void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
                                  uint32_t tier) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct errand errand = {context, *range, 0};
     struct ff__slab *slab = context->allocations.slab_of[range->first_block];
     if (slab)
         tier = ff__slab_set_home(slab, range->allocation, tier);
-    if (!ff__engine_set_home(&context->engine, range->range, tier))
+    if (!ff__engine_set_home(context->engine, range->range, tier))
         return;
     unlock(context);
     if (context->recorder)

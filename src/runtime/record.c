@@ -24,7 +24,7 @@ static void record_faults(void *user, const struct ff__fault *faults, uint32_t c
 
 static void record(struct ff_context *context, enum ff_trace_kind kind, const struct ff__move *move,
                    const struct ff_mask *pages) {
-    uint64_t address = ff__block_address(&context->engine.space, move->block);
+    uint64_t address = ff__block_address(context->space, move->block);
     ff__record_moves(context->recorder, kind, ff__move_place(move)->tier - 1,
                      address - context->description.base, pages);
 }
@@ -54,7 +54,7 @@ struct ff__observer ff__context_observer(struct ff_context *context) {
 
 static void evict_all(void *argument) {
     struct ff_context *context = argument;
-    const struct ff__space *space = &context->engine.space;
+    const struct ff__space *space = context->space;
     for (uint32_t id = 0; id < __atomic_load_n(&space->range_limit, __ATOMIC_RELAXED); id++) {
         ff__pipeline_lock(&context->pipeline);
         const struct ff_range range = space->ranges[id];
@@ -80,9 +80,9 @@ void ff__context_record_launch(struct ff_context *context, uint32_t device, uint
 void ff__context_record_host_write(struct ff_context *context, uint32_t block,
                                    const struct ff_mask *pages) {
     if (context->recorder)
-        ff__record_host_write(
-            context->recorder,
-            ff__block_address(&context->engine.space, block) - context->description.base, pages);
+        ff__record_host_write(context->recorder,
+                              ff__block_address(context->space, block) - context->description.base,
+                              pages);
 }
 
 int ff_record_finish(struct ff_context *context) {

@@ -78,9 +78,10 @@ static void begin_phase(struct ff__slab *slab, uint64_t launches) {
 
 /* The newest slab with room; the lock is held. */
 static struct ff__slab *find_slab(struct ff_context *context, uint32_t count, uint32_t *first) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     struct ff__slab *slab = context->allocations.slabs;
     if (slab)
-        begin_phase(slab, context->engine.space.stats.launches);
+        begin_phase(slab, context->space->stats.launches);
     for (; slab; slab = slab->next)
         if ((*first = find_room(slab, count)) != FF_NONE)
             return slab;
@@ -136,7 +137,7 @@ static int add_slab(struct ff_context *context) {
     slab->range = range.range;
     slab->block = range.first_block;
     lock(context);
-    slab->launches = context->engine.space.stats.launches;
+    slab->launches = context->space->stats.launches;
     slab->next = all->slabs;
     all->slabs = slab;
     __atomic_store_n(&all->slab_of[slab->block], slab, __ATOMIC_RELEASE);
@@ -223,6 +224,7 @@ static void give_back(void *argument) {
 
 bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
                           struct ff__allocation *allocation) {
+    FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
     uint32_t first = allocation->first_page;
     ff__moved_end(context, allocation);
     set_place(slab, first, allocation->page_count, 0);

@@ -11,7 +11,7 @@ const char *ff_context_describe(struct ff_context *context) {
 
 static struct ff_stats read_stats(struct ff_context *context) {
     ff__pipeline_lock(&context->pipeline);
-    struct ff_stats stats = context->engine.space.stats;
+    struct ff_stats stats = context->space->stats;
     stats.allocated = context->allocations.pages * FF_PAGE_SIZE;
     stats.allocated_peak = context->allocations.peak * FF_PAGE_SIZE;
     ff__pipeline_unlock(&context->pipeline);

@@ -71,6 +71,7 @@ static void announce(struct ff__workers *workers, struct launch *launch, bool be
 /* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
  * told. */
 static void retire(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch) {
+    FF__ASSERT(ff__lock_is_held(&workers->lock));
     ff__lock_release(&workers->lock);
     announce(workers, launch, false);
     ff__lock_acquire(&workers->lock);

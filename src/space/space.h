@@ -98,13 +98,32 @@ void ff__range_remove(struct ff__space *space, uint32_t range);
 /* The block an address lies in, FF_NONE if there is none; *page is the page in the block. */
 uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page);
 
-static inline struct ff_facts *ff__facts(const struct ff__space *space, uint32_t block) {
+/* The block's record: to be read where the space is const, else also to be changed. The page facts
+ * are there by page, or where accesses are seen. */
+#define ff__facts(space, block)                                                                    \
+    _Generic((space), const struct ff__space *: ff__facts_read, default: ff__facts_change)(space,  \
+                                                                                           block)
+#define ff__page_facts(space, block)                                                               \
+    _Generic((space),                                                                              \
+        const struct ff__space *: ff__page_facts_read,                                             \
+        default: ff__page_facts_change)(space, block)
+
+static inline struct ff_facts *ff__facts_change(struct ff__space *space, uint32_t block) {
     return (void *)(space->facts + block * space->facts_size);
 }
 
-/* By page, or where accesses are seen. */
-static inline struct ff__page_facts *ff__page_facts(const struct ff__space *space, uint32_t block) {
+static inline const struct ff_facts *ff__facts_read(const struct ff__space *space, uint32_t block) {
+    return (const void *)(space->facts + block * space->facts_size);
+}
+
+static inline struct ff__page_facts *ff__page_facts_change(struct ff__space *space,
+                                                           uint32_t block) {
     return (void *)(space->facts + block * space->facts_size + space->page_facts_at);
+}
+
+static inline const struct ff__page_facts *ff__page_facts_read(const struct ff__space *space,
+                                                               uint32_t block) {
+    return (const void *)(space->facts + block * space->facts_size + space->page_facts_at);
 }
 
 /* facts->memory[tier] is 1 + the frame that the block holds there. FF_NONE: it holds none. */

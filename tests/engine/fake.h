@@ -9,7 +9,7 @@
 
 #include "base/leaves.h"
 #include "base/random.h"
-#include "engine/engine.h"
+#include "engine/internal.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #ifndef FF_TESTS_ENGINE_LAUNCH_H
 #define FF_TESTS_ENGINE_LAUNCH_H
 
-#include "engine/engine.h"
+#include "engine/internal.h"
 
 static inline int tell_launch(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                               uint64_t identity, bool begins) {

@@ -3,7 +3,6 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "engine/engine.h"
 #include "engine/internal.h"
 
 #include <errno.h>

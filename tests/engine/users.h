@@ -54,7 +54,7 @@ static inline uint32_t join_users(struct user *users, uint32_t count) {
 
 static inline int launch_live(uint32_t tier, uint64_t identity, bool begins) {
     const struct ff__launch launch = {.tier = tier, .begins = begins, .identity = identity};
-    return ff__pipeline_launch(&live.pipeline, &launch, 0);
+    return ff__pipeline_launch(&live.pipeline, &launch);
 }
 
 static inline uint32_t touches(uint32_t base) {

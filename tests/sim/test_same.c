@@ -147,7 +147,7 @@ static bool is_same_kind(const struct log *soft, const struct log *sim, enum ff_
 /* Two threads may take faults. A program that goes on as soon as its page is there can meet the second
  * before the first has finished, and then two blocks may swap in the order of migration. */
 static void wait_until_idle(struct ff_context *context) {
-    const struct ff__space *space = &context->engine.space;
+    const struct ff__space *space = context->space;
     for (bool busy = true; busy;) {
         busy = false;
         ff__lock_acquire(&context->pipeline.lock);

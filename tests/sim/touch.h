@@ -6,7 +6,7 @@
 #include "base/cases.h"
 
 #include "base/random.h"
-#include "engine/engine.h"
+#include "engine/internal.h"
 
 struct toucher {
     struct ff__engine engine;

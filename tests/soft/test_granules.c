@@ -68,7 +68,7 @@ static void use_mixed(const struct ff_config *config, const void *argument) {
             if (ff__random_below(&random, 2))
                 *word = ++written[page];
         }
-        uint32_t frame = ff__frame(&context->engine.space, 1, first / FF_BLOCK_PAGES);
+        uint32_t frame = ff__frame(context->space, 1, first / FF_BLOCK_PAGES);
         splits += frame == FF__SPLIT;
         pages += frame == FF__SPLIT_PAGES;
         runs += !ff__frame_is_split(frame);

@@ -9,7 +9,7 @@ void ff__sms_show(struct sim *sim, struct device *device) {
                                     .instructions = ff__sim_instructions(sim)};
     if (device->access_count == 0)
         return;
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
+    ff__engine_access(sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     device->access_count = 0;
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);
@@ -62,7 +62,7 @@ void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t pag
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
                         const struct touch *touch) {
     struct ff_access seen = describe(device, sm, touch);
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t range = space->blocks[seen.block].range;
     struct ff_trace_event event = {
         .kind = FF_TRACE_ACCESS,

@@ -97,8 +97,7 @@ static bool writes_to(const struct device *device, uint32_t block) {
 /* What the step has asked for and is there now is used. */
 static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
     struct asked *asked = &device->bulk.asked[block];
-    const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
-    struct ff__page_facts *pages = ff__page_facts(&sim->engine.space, block);
+    const struct ff_facts *facts = ff__facts(sim->space, block);
     if (!device->running || !device->bulk.faulted || asked->stop != device->bulk.stop)
         return;
     struct ff_mask come = ff_mask_and(&asked->pages, &facts->tier[device->tier].resident);
@@ -106,10 +105,7 @@ static void use_asked(struct sim *sim, struct device *device, uint32_t block) {
     if (ff_mask_empty(&come))
         return;
     asked->used = ff_mask_or(&asked->used, &come);
-    for (uint32_t i = 0; i < FF_MASK_WORDS; i++)
-        ff__word_use(sim, &pages->unused.word[i], come.word[i]);
-    if (writes_to(device, block))
-        pages->dirty = ff_mask_or(&pages->dirty, &come);
+    ff__engine_used(sim->engine, block, &come, writes_to(device, block));
 }
 
 void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block) {
@@ -239,7 +235,7 @@ static void stop(struct sim *sim, struct device *device) {
     if (missing == 0) {
         if (device->tracker)
             ff__bulk_track(sim, device, bulk->step + 1);
-        uint64_t end = sim->engine.uses_remote ? ff__bulk_use_remotely(sim, device) : 0;
+        uint64_t end = ff__engine_uses_remote(sim->engine) ? ff__bulk_use_remotely(sim, device) : 0;
         bulk->time += (uint64_t)bulk->ps_per_step;
         bulk->time = end > bulk->time ? end : bulk->time;
         bulk->step++;

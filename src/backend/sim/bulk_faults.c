@@ -164,7 +164,7 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
 /* Those that are not there. */
 static void missing_in(const struct sim *sim, const struct device *device, uint32_t block,
                        uint32_t first, uint32_t end, struct ff_mask *out) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
     const uint64_t *resident = there->resident.word, *remote = there->remote.word;
     ff_mask_clear(out);
@@ -246,7 +246,7 @@ static void use_page(struct sim *sim, struct device *device, uint64_t page, uint
  * one, since a piece never has more pages than bytes. */
 static void use_in_block(struct sim *sim, struct device *device, uint32_t block, uint32_t first,
                          uint32_t end, uint64_t bytes, bool write) {
-    const struct ff_tier_pages *there = &ff__facts(&sim->engine.space, block)->tier[device->tier];
+    const struct ff_tier_pages *there = &ff__facts(sim->space, block)->tier[device->tier];
     struct ff_mask pages;
     ff_mask_clear(&pages);
     FOR_EACH_WORD(i, word, first, end) {

@@ -27,7 +27,7 @@ static inline bool ff__word_absent(const struct ff_tier_pages *there, uint32_t w
 
 static inline bool ff__pages_in_place(const struct sim *sim, const struct device *device,
                                       uint32_t block, const struct words *words) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     const struct ff_tier_pages *there = &ff__facts(space, block)->tier[device->tier];
     if (ff__word_absent(there, words->first, words->head))
         return false;
@@ -39,30 +39,24 @@ static inline bool ff__pages_in_place(const struct sim *sim, const struct device
     return !ff__word_absent(there, words->last, words->tail);
 }
 
-static inline void ff__word_use(struct sim *sim, uint64_t *unused, uint64_t pages) {
-    if ((*unused & pages) == 0)
-        return;
-    sim->engine.space.stats.prefetch_used += (uint64_t)__builtin_popcountll(*unused & pages);
-    *unused &= ~pages;
+/* Whether using these pages changes nothing. */
+static inline bool ff__word_is_used(const struct ff__page_facts *facts, uint32_t word,
+                                    uint64_t pages, bool write) {
+    uint64_t news = facts->unused.word[word] | (write ? ~facts->dirty.word[word] : 0);
+    return (news & pages) == 0;
 }
 
-static inline void ff__pages_use(struct sim *sim, uint32_t block, const struct words *words,
-                                 bool write) {
-    struct ff__page_facts *facts = ff__page_facts(&sim->engine.space, block);
-    uint64_t *unused = facts->unused.word, *dirty = facts->dirty.word;
-    const uint32_t first = words->first, last = words->last;
-    ff__word_use(sim, &unused[first], words->head);
-    for (uint32_t i = first + 1; i < last; i++)
-        ff__word_use(sim, &unused[i], FF__WORD_ALL);
-    if (first < last)
-        ff__word_use(sim, &unused[last], words->tail);
-    if (!write)
-        return;
-    dirty[first] |= words->head;
-    for (uint32_t i = first + 1; i < last; i++)
-        dirty[i] = FF__WORD_ALL;
-    if (first < last)
-        dirty[last] |= words->tail;
+static inline bool ff__pages_are_used(const struct sim *sim, uint32_t block,
+                                      const struct words *words, bool write) {
+    const struct ff__page_facts *facts = ff__page_facts(sim->space, block);
+    if (!ff__word_is_used(facts, words->first, words->head, write))
+        return false;
+    if (words->first == words->last)
+        return true;
+    for (uint32_t i = words->first + 1; i < words->last; i++)
+        if (!ff__word_is_used(facts, i, FF__WORD_ALL, write))
+            return false;
+    return ff__word_is_used(facts, words->last, words->tail, write);
 }
 
 /* The end of a piece's pages from page `first` of a block on, in that block. */
@@ -80,7 +74,10 @@ static inline bool ff__pages_pass(struct sim *sim, struct device *device, const 
         struct words words = ff__words_of(first, end);
         if (!ff__pages_in_place(sim, device, block, &words))
             return false;
-        ff__pages_use(sim, block, &words, write);
+        if (!ff__pages_are_used(sim, block, &words, write)) {
+            const struct ff_mask pages = ff_mask_of_run(first, end);
+            ff__engine_used(sim->engine, block, &pages, write);
+        }
         page += end - first;
     }
     return true;

@@ -27,7 +27,7 @@ void ff__devices_set_times(struct sim *sim) {
 int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
     device->tier = tier;
     device->buffer.look_at = NEVER;
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     struct batch *batch = &device->batch;
     uint32_t limit = sim->model->batch_limit(sim->gpu);
     batch->faults = calloc(limit, sizeof *batch->faults);
@@ -47,7 +47,7 @@ int ff__device_init(struct sim *sim, struct device *device, uint32_t tier) {
 }
 
 void ff__device_fini(struct sim *sim, struct device *device) {
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     ff__sms_fini(sim, device);
     ff__queue_fini(&device->advice);
     ff__lazy_unmap(device->touched, blocks * sizeof *device->touched);

@@ -2,6 +2,8 @@
 #ifndef FF_BACKEND_SIM_DEVICE_H
 #define FF_BACKEND_SIM_DEVICE_H
 
+#include "base/queue.h"
+
 #include "backend/sim/bulk.h"
 #include "backend/sim/event.h"
 #include "backend/sim/launch.h"

@@ -30,7 +30,7 @@ static void expect_idle(struct sim *sim, const struct job *job, uint64_t time) {
 /* ---- a batch begins ---- */
 
 static void observe_fault(struct sim *sim, const struct device *device, const struct fault *fault) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t block = ff__fault_block(fault), range = space->blocks[block].range;
     uint64_t before = (uint64_t)(block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     for (uint64_t left = fault->pages; left; left &= left - 1) {
@@ -74,7 +74,7 @@ static uint64_t batch_cost(const struct sim *sim, const struct device *device) {
 
 /* Its execution ID has had a fault. */
 static void note_kernel(struct sim *sim, const struct device *device) {
-    uint32_t id = ff__running_latest(&sim->engine.running[device->tier]), slot = ff_launch_slot(id);
+    uint32_t id = ff__engine_latest_launch(sim->engine, device->tier), slot = ff_launch_slot(id);
     if (id == FF_NONE)
         return;
     if (slot >= sim->faulted_capacity) {
@@ -132,7 +132,7 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
 /* Pages that have to be copied to the host. A guest's that are there already need no copy, and an eviction without
  * any is none: their memory is reclaimed alone. */
 static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out) {
-    const struct ff_mask *dirty = &ff__page_facts(&sim->engine.space, out->block)->dirty;
+    const struct ff_mask *dirty = &ff__page_facts(sim->space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff_mask clean = ff_mask_minus(&out->held, dirty);
     if (out->guest)
@@ -141,8 +141,7 @@ static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out)
 }
 
 static uint64_t host_page_ns(const struct sim *sim, uint32_t pages) {
-    const struct ff_place_policy *place = sim->engine.place;
-    bool large = place->host && place->host->uses_large_pages(sim->engine.place_state);
+    bool large = ff__engine_has_large_host_pages(sim->engine);
     uint64_t ns = sim->config->machine ? sim->config->machine->host_page_ns : 0;
     return ns * (large && pages > 0 ? 1 : pages);
 }
@@ -186,19 +185,19 @@ static void show_batch(struct sim *sim, struct device *device, uint64_t time) {
     struct ff_advice items[BATCH_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = BATCH_MAX};
     uint32_t groups = device->batch.group_count, shown = groups < BATCH_MAX ? groups : BATCH_MAX;
-    ff__engine_batch(&sim->engine, ff__sim_ns(time), device->batch.groups, shown, &advice);
+    ff__engine_batch(sim->engine, ff__sim_ns(time), device->batch.groups, shown, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], time);
 }
 
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
-    if (device->batch.next == 0 && sim->engine.prefetch->on_batch)
+    if (device->batch.next == 0 && ff__engine_sees_batches(sim->engine))
         show_batch(sim, device, time);
     while (device->batch.next < device->batch.group_count) {
         uint32_t number = device->batch.next++;
         struct ff_fault_group *group = &device->batch.groups[number];
         struct transfer *transfer = ff__serve(sim, group, time);
-        ff__engine_pin(&sim->engine, group->block, true);
+        ff__engine_pin(sim->engine, group->block, true);
         if (!transfer) {
             time += sim->gpu->block_ns * PS_PER_NS;
             continue;
@@ -229,12 +228,11 @@ static void replay(struct sim *sim, struct device *device, uint64_t time) {
     const struct batch *batch = &device->batch;
     for (uint32_t number = 0; number < batch->group_count; number++) {
         uint32_t block = batch->groups[number].block;
-        const struct ff_tier_pages *there =
-            &ff__facts(&sim->engine.space, block)->tier[device->tier];
+        const struct ff_tier_pages *there = &ff__facts(sim->space, block)->tier[device->tier];
         struct ff_mask answered = ff_mask_or(&there->resident, &there->remote);
         for (uint32_t i = first_of_group(batch, number); i < batch->ends[number]; i++)
             answered.word[batch->faults[i].word % FF_MASK_WORDS] |= batch->faults[i].served;
-        ff__engine_pin(&sim->engine, block, false);
+        ff__engine_pin(sim->engine, block, false);
         ff__sms_wake(sim, device, block, &answered, time);
     }
     observe_batch(sim, device, false);

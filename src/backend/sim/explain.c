@@ -17,7 +17,7 @@ static bool make_room(struct sim *sim, uint32_t slot) {
 }
 
 void ff__explain_kernel(struct sim *sim, const struct device *device) {
-    uint32_t id = ff__running_latest(&sim->engine.running[device->tier]), slot = ff_launch_slot(id);
+    uint32_t id = ff__engine_latest_launch(sim->engine, device->tier), slot = ff_launch_slot(id);
     if (!sim->config->explain || id == FF_NONE)
         return;
     if (slot >= sim->kernel_name_count && !make_room(sim, slot))
@@ -43,7 +43,7 @@ static const char *array_name(const struct sim *sim, uint32_t range) {
 
 void ff__explain_findings(const struct sim *sim) {
     struct ff_finding finding;
-    for (uint32_t i = 0; sim->config->explain && ff__engine_finding(&sim->engine, i, &finding); i++)
+    for (uint32_t i = 0; sim->config->explain && ff__engine_finding(sim->engine, i, &finding); i++)
         sim->config->explain(sim->config->explain_self, kernel_name(sim, finding.launch),
                              array_name(sim, finding.range), &finding);
 }

@@ -42,13 +42,12 @@ static void allocate(struct sim *sim, struct job *job, uint32_t array) {
     struct ff__array *a = &job->workload->arrays[array];
     uint64_t pages = pages_of(sim, a->bytes);
     int status =
-        ff__engine_range_add(&sim->engine, pages, 0, 1 + job->first_device, &job->ranges[array]);
+        ff__engine_range_add(sim->engine, pages, 0, 1 + job->first_device, &job->ranges[array]);
     if (status) {
         ff__sim_fail(sim, status, "an allocation");
         return;
     }
-    a->first_page =
-        (uint64_t)sim->engine.space.ranges[job->ranges[array]].first_block * FF_BLOCK_PAGES;
+    a->first_page = (uint64_t)sim->space->ranges[job->ranges[array]].first_block * FF_BLOCK_PAGES;
     struct ff_trace_event event = {
         .kind = FF_TRACE_RANGE,
         .range = job->ranges[array],
@@ -59,8 +58,8 @@ static void allocate(struct sim *sim, struct job *job, uint32_t array) {
 /* Takes pages of a block off every device. The host waits for the copies, unless they are dead. */
 static void take_home(struct sim *sim, struct job *job, uint32_t block, const struct ff_mask *pages,
                       bool dead, uint64_t time) {
-    const struct ff_facts *facts = ff__facts(&sim->engine.space, block);
-    for (uint32_t tier = 1; tier < sim->engine.space.tier_count; tier++) {
+    const struct ff_facts *facts = ff__facts(sim->space, block);
+    for (uint32_t tier = 1; tier < sim->space->tier_count; tier++) {
         struct ff_mask there = ff_mask_and(&facts->tier[tier].resident, pages);
         if (facts->memory[tier] == 0 || (!dead && ff_mask_empty(&there)))
             continue;
@@ -70,7 +69,7 @@ static void take_home(struct sim *sim, struct job *job, uint32_t block, const st
         transfer->cause = TRANSFER_OF_HOST;
         transfer->device = tier - 1;
         transfer->job = job;
-        if (ff__engine_evict(&sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
+        if (ff__engine_evict(sim->engine, ff__sim_ns(time), block, tier, dead ? NULL : &there,
                              dead ? pages : NULL, &transfer->moves) != FF__JOB_RUN) {
             ff__transfer_free(sim, transfer);
             continue;
@@ -88,7 +87,6 @@ static void host_access(struct sim *sim, struct job *job, const struct ff__actio
         return;
     uint64_t page = array->first_page + action->offset / FF_PAGE_SIZE;
     uint64_t end = array->first_page + (action->offset + action->bytes - 1) / FF_PAGE_SIZE + 1;
-    struct ff__space *space = &sim->engine.space;
     struct ff_trace_event event = {
         .kind = action->kind == FF__ACTION_HOST_WRITE ? FF_TRACE_HOST_WRITE : FF_TRACE_HOST_READ,
         .range = job->ranges[action->array],
@@ -103,16 +101,14 @@ static void host_access(struct sim *sim, struct job *job, const struct ff__actio
         uint64_t last = end - first < FF_BLOCK_PAGES ? end - first : FF_BLOCK_PAGES;
         struct ff_mask pages = ff_mask_of_run((uint32_t)(page - first), (uint32_t)last);
         take_home(sim, job, block, &pages, false, time);
-        if (action->kind == FF__ACTION_HOST_WRITE) {
-            struct ff_mask *host = &ff__facts(space, block)->tier[FF_TIER_HOST].resident;
-            *host = ff_mask_or(host, &pages);
-        }
+        if (action->kind == FF__ACTION_HOST_WRITE)
+            ff__engine_host_holds(sim->engine, block, &pages);
     }
 }
 
 /* cudaDeviceSynchronize as UVMSmart has it. */
 static void write_back(struct sim *sim, struct job *job, uint64_t time) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     for (uint32_t range = 0; range < space->range_limit; range++) {
         if (space->ranges[range].home_tier != 1 + job->first_device)
             continue; /* another job's */
@@ -128,11 +124,11 @@ static void synchronize(struct sim *sim, struct job *job, uint64_t time) {
         return;
     write_back(sim, job, time);
     for (uint32_t i = 0; i < job->device_count; i++)
-        ff__engine_forget(&sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
+        ff__engine_forget(sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
 }
 
 static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_t time) {
-    const struct ff_range *range = &sim->engine.space.ranges[job->ranges[array]];
+    const struct ff_range *range = &sim->space->ranges[job->ranges[array]];
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     for (uint32_t i = 0; i < range->block_count; i++)
         take_home(sim, job, range->first_block + i, &all, true, time);
@@ -141,7 +137,7 @@ static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_
 static void end_free(struct sim *sim, struct job *job, uint32_t array) {
     struct ff_trace_event event = {.kind = FF_TRACE_FREE, .range = job->ranges[array]};
     ff__sim_observe(sim, &event);
-    ff__engine_range_remove(&sim->engine, job->ranges[array]);
+    ff__engine_range_remove(sim->engine, job->ranges[array]);
 }
 
 /* ---- actions ---- */
@@ -170,9 +166,9 @@ static void work(struct sim *sim, struct job *job, uint64_t ns, uint64_t time) {
 
 /* Whether blocks of the array move on devices of other jobs, which lend memory. */
 static bool moves_elsewhere(const struct sim *sim, const struct job *job, uint32_t array) {
-    const struct ff_range *range = &sim->engine.space.ranges[job->ranges[array]];
-    for (uint32_t i = 0; i < range->block_count && sim->engine.guests; i++)
-        if (!ff__engine_is_at_rest(&sim->engine, range->first_block + i))
+    const struct ff_range *range = &sim->space->ranges[job->ranges[array]];
+    for (uint32_t i = 0; i < range->block_count && ff__engine_lends(sim->engine); i++)
+        if (!ff__engine_is_at_rest(sim->engine, range->first_block + i))
             return true;
     return false;
 }

@@ -27,7 +27,8 @@ struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
     const struct fault_model *model;
-    struct ff__engine engine;
+    struct ff__engine *engine;
+    const struct ff__space *space; /* the engine's; NULL: there is no engine */
     struct job *jobs;
     uint32_t job_count;
     struct device *devices; /* [config->devices] */
@@ -153,7 +154,7 @@ static inline uint64_t ff__sim_out_end(const struct sim *sim, uint32_t tier) {
 /* What the device has of the block that the page is in. */
 static inline const struct ff_tier_pages *ff__sim_pages(const struct sim *sim, uint32_t tier,
                                                         uint64_t page) {
-    return &ff__facts(&sim->engine.space, (uint32_t)(page / FF_BLOCK_PAGES))->tier[tier];
+    return &ff__facts(sim->space, (uint32_t)(page / FF_BLOCK_PAGES))->tier[tier];
 }
 
 /* Whether a touch of the page by the device would find it, here or over a link. */
@@ -164,14 +165,12 @@ static inline bool ff__sim_resident(const struct sim *sim, uint32_t tier, uint64
 /* An access to a page that is there. */
 static inline void ff__sim_use(struct sim *sim, uint64_t page, bool write) {
     uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), index = page % FF_BLOCK_PAGES;
-    struct ff__space *space = &sim->engine.space;
-    struct ff__page_facts *facts = ff__page_facts(space, block);
-    if (space->stats.prefetched > 0 && ff_mask_test(&facts->unused, index)) {
-        ff_mask_unset(&facts->unused, index);
-        space->stats.prefetch_used++;
+    const struct ff__page_facts *facts = ff__page_facts(sim->space, block);
+    if ((sim->space->stats.prefetched > 0 && ff_mask_test(&facts->unused, index)) ||
+        (write && !ff_mask_test(&facts->dirty, index))) {
+        const struct ff_mask one = ff_mask_of_run(index, index + 1);
+        ff__engine_used(sim->engine, block, &one, write);
     }
-    if (write)
-        ff_mask_set(&facts->dirty, index);
 }
 
 static inline bool ff__sim_remote(const struct sim *sim, uint32_t tier, uint64_t page) {

@@ -47,7 +47,7 @@ static void take_note(struct sim *sim, const struct launch *note) {
         uint64_t left = end - page;
         uint32_t last = left < FF_BLOCK_PAGES - first ? first + (uint32_t)left : FF_BLOCK_PAGES;
         struct ff_mask pages = ff_mask_of_run(first, last);
-        ff__engine_set_inactive(&sim->engine, block, &pages, note->inactive);
+        ff__engine_set_inactive(sim->engine, block, &pages, note->inactive);
         page += last - first;
     }
 }
@@ -110,9 +110,9 @@ void ff__launch_tell(struct sim *sim, struct device *device, const struct ff__ke
                                       .identity = kernel->identity,
                                       .operands = count > 0 ? operands : NULL,
                                       .operand_count = count};
-    if (!ff__engine_can_tell(&sim->engine))
-        ff__engine_learn_all(&sim->engine);
-    int status = ff__engine_launch(&sim->engine, ff__sim_ns(time), &launch, &advice);
+    if (!ff__engine_can_tell(sim->engine))
+        ff__engine_learn_all(sim->engine);
+    int status = ff__engine_launch(sim->engine, ff__sim_ns(time), &launch, &advice);
     if (status)
         ff__sim_fail(sim, status, "a launch");
     for (uint32_t i = 0; i < advice.count; i++)

@@ -50,7 +50,7 @@ static void run_host(struct sim *sim, struct job *job, uint64_t time) {
 /* What is above the new capacity leaves while the device goes on. */
 static void change_capacity(struct sim *sim, const struct ff__sim_capacity *change, uint64_t time) {
     struct device *device = &sim->devices[change->device];
-    int status = ff__engine_set_memory(&sim->engine, device->tier, change->memory);
+    int status = ff__engine_set_memory(sim->engine, device->tier, change->memory);
     if (status)
         ff__sim_fail(sim, status, "a device cannot have that much or little memory");
     else

@@ -1,6 +1,5 @@
 /* Advice: prefetches and pre-evictions, when the driver has time for them. */
 #include "backend/sim/internal.h"
-#include "engine/internal.h"
 
 #define AHEAD 4u /* prefetches and pre-evictions at a time, at least; ours */
 
@@ -17,30 +16,30 @@ static void put_off(struct sim *sim, const struct ff_advice *advice) {
 
 /* Puts a piece of advice down for the device that it is for; NULL: none of these, or not yet. */
 static struct device *note_advice(struct sim *sim, const struct ff_advice *advice, uint64_t time) {
-    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->engine.space.tier_count)
+    if (advice->tier == FF_TIER_HOST || advice->tier >= sim->space->tier_count)
         return NULL;
     if (advice->ready_ns > ff__sim_ns(time) && sim->model->takes_time) {
         put_off(sim, advice);
         return NULL;
     }
     if (advice->action == FF_SAMPLE) {
-        ff__engine_sample(&sim->engine, advice); /* nothing has to be waited for */
+        ff__engine_sample(sim->engine, advice); /* nothing has to be waited for */
         return NULL;
     }
     struct device *device = &sim->devices[advice->tier - 1];
     if (!ff__queue_push(&device->advice, advice))
-        ff__engine_drop(&sim->engine, FF_DROP_QUEUE_FULL);
+        ff__engine_drop(sim->engine, FF_DROP_QUEUE_FULL);
     return device;
 }
 
 /* One turn of the correlator and one of the prefetching thread. */
 static void learn_and_plan(struct sim *sim, uint64_t time) {
     struct ff_advice items[64];
-    if (!sim->engine.events.items)
+    if (!ff__engine_learns(sim->engine))
         return;
-    ff__engine_learn_all(&sim->engine);
+    ff__engine_learn_all(sim->engine);
     struct ff_advice_list advice = {.items = items, .capacity = 64};
-    ff__engine_plan(&sim->engine, ff__sim_ns(time), &advice);
+    ff__engine_plan(sim->engine, ff__sim_ns(time), &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         note_advice(sim, &items[i], time);
 }
@@ -68,7 +67,7 @@ void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time)
 
 /* On a device that lends memory there is advice for blocks of other jobs, too. */
 static bool is_being_freed(const struct sim *sim, uint32_t block) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     if (block >= space->block_limit || space->blocks[block].page_count == 0)
         return false;
     uint32_t home = space->ranges[space->blocks[block].range].home_tier;
@@ -86,7 +85,7 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
     for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
         status = is_being_freed(sim, advice->block)
                      ? FF__JOB_DROPPED
-                     : ff__engine_advise(&sim->engine, ff__sim_ns(time), advice, &transfer->moves);
+                     : ff__engine_advise(sim->engine, ff__sim_ns(time), advice, &transfer->moves);
         ff__queue_drop(&device->advice);
     }
     if (status != FF__JOB_RUN) {
@@ -104,7 +103,7 @@ static bool follow_advice(struct sim *sim, struct device *device, uint64_t time)
  * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
  * Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
-    uint64_t reserve = ff__engine_reserved(&sim->engine, tier);
+    uint64_t reserve = ff__engine_reserved(sim->engine, tier);
     if (sim->gpu->movers)
         return sim->gpu->movers;
     if (reserve == 0)
@@ -117,21 +116,21 @@ static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
 static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
     if (follow_advice(sim, device, time))
         return true;
-    if (ff__engine_reserved(&sim->engine, device->tier) == 0)
+    if (ff__engine_reserved(sim->engine, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
     return follow_advice(sim, device, time);
 }
 
 static bool start_preeviction(struct sim *sim, struct device *device, uint64_t time) {
-    if (!sim->engine.pressed[device->tier])
+    if (!ff__engine_is_pressed(sim->engine, device->tier))
         return false;
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
         return false;
     transfer->cause = TRANSFER_OF_PREEVICTION;
     transfer->device = device->tier - 1;
-    if (ff__engine_preevict(&sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
+    if (ff__engine_preevict(sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
         FF__JOB_RUN) {
         /* One thread a device does it, as in HUVM's driver (its reserve thread). */
         uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;

@@ -37,7 +37,7 @@ static void keep(struct sim *sim, struct job *job, const struct ff_fault_group *
 static struct transfer *serve_with(struct sim *sim, struct ff_fault_group *group,
                                    struct transfer *transfer, uint64_t time) {
     struct device *device = &sim->devices[group->tier - 1];
-    int status = ff__engine_fault_again(&sim->engine, ff__sim_ns(time), group, &transfer->moves);
+    int status = ff__engine_fault_again(sim->engine, ff__sim_ns(time), group, &transfer->moves);
     transfer->cause = TRANSFER_OF_BATCH;
     transfer->device = group->tier - 1;
     if (!ff_mask_empty(&transfer->moves.remote))
@@ -98,7 +98,7 @@ void ff__serve_retry(struct sim *sim, struct transfer *transfer, uint64_t time) 
 
 void ff__serve_late(struct sim *sim, struct job *job, uint64_t time) {
     struct ff_fault_group group;
-    while (ff__engine_take_late(&sim->engine, &group))
+    while (ff__engine_take_late(sim->engine, &group))
         serve_at_once(sim, &group, time);
     struct transfer **retries = job->retries; /* those that still find no room begin a new list */
     uint32_t count = job->retry_count;

@@ -133,7 +133,10 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
     for (uint32_t tier = 1; tier <= config->devices; tier++)
         if (config->lenders == 0 || config->lenders >> (tier - 1) & 1)
             engine.lend[tier] = config->lend;
-    return ff__engine_init(&sim->engine, &engine, sim->error);
+    int status = ff__engine_open(&sim->engine, &engine, sim->error);
+    if (!status)
+        sim->space = ff__engine_space(sim->engine);
+    return status;
 }
 
 static int open_jobs(struct sim *sim, const struct ff__sim_job *jobs) {
@@ -169,7 +172,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     int status = open_engine(sim, address_space(jobs, sim->job_count), future);
     if (status)
         return status;
-    size_t blocks = sim->engine.space.block_limit, devices = sim->config->devices;
+    size_t blocks = sim->space->block_limit, devices = sim->config->devices;
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system, false);
     sim->shows_local = policy_watches(&sim->config->system, true);
@@ -188,7 +191,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
 }
 
 static void close_sim(struct sim *sim) {
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     struct event event;
     while (ff__events_pop(&sim->events, &event))
         if (event.kind != EVENT_ARRIVE && /* the transfer's end is in the queue, too */
@@ -211,7 +214,7 @@ static void close_sim(struct sim *sim) {
     free(sim->jobs);
     free(sim->counters);
     ff__lazy_unmap(sim->generation, blocks * sizeof *sim->generation);
-    ff__engine_fini(&sim->engine);
+    ff__engine_close(sim->engine);
 }
 
 /* ---- running ---- */
@@ -232,7 +235,7 @@ static int simulate(const struct ff__sim_config *config, struct ff__sim_job *job
         ff__explain_findings(&sim);
         status = sim.failure;
     }
-    if (sim.engine.space.block_limit)
+    if (sim.space)
         close_sim(&sim);
     return status;
 }

@@ -38,7 +38,7 @@ static size_t tlbs_size(const struct sim *sim) {
 }
 
 int ff__sms_init(struct sim *sim, struct device *device) {
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     device->sms = calloc(sim->gpu->sms, sizeof *device->sms);
     device->buffer.pending = ff__lazy_map(blocks * sizeof *device->buffer.pending);
     device->waiters = ff__lazy_map(blocks * sizeof *device->waiters);
@@ -55,7 +55,7 @@ int ff__sms_init(struct sim *sim, struct device *device) {
 }
 
 void ff__sms_fini(struct sim *sim, struct device *device) {
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     for (uint32_t i = 0; device->sms && i < sim->gpu->sms; i++) {
         free(device->sms[i].warps);
         free(device->sms[i].heap);

@@ -2,8 +2,6 @@
  * engine counts is charged to the job that it was done for. */
 #include "backend/sim/internal.h"
 
-#include "base/lazy.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +11,7 @@ static void charge(uint64_t *counter, uint64_t *charged, uint64_t now) {
 }
 
 void ff__sim_charge(struct sim *sim, struct ff__sim_result *counters) {
-    const struct ff_stats *now = &sim->engine.space.stats;
+    const struct ff_stats *now = &sim->space->stats;
     struct ff_stats *charged = &sim->charged;
     charge(&counters->faults, &charged->faults, now->faults);
     charge(&counters->pages_out, &charged->pages_out, now->pages_out);
@@ -37,7 +35,7 @@ void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time
     *out = job->own;
     for (uint32_t i = 0; i < sim->config->devices; i++)
         add(out, ff__sim_counters(sim, job, i));
-    out->stats = sim->engine.space.stats;
+    out->stats = sim->space->stats;
     if (!sim->model->takes_time) {
         out->demanded = out->accesses;
         out->demanded_hits = out->hits;
@@ -53,18 +51,12 @@ void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time
 
 /* ---- the end ---- */
 
-static uint64_t arena_used(const struct ff__engine *engine) {
-    const struct ff_policy *policy = engine->system.policy[FF__PREFETCH];
-    size_t size = policy->arena_size ? policy->arena_size(engine->system.params[FF__PREFETCH]) : 0;
-    return ff__lazy_used(engine->arena[FF__PREFETCH][0], size);
-}
-
 static void sum_up_job(const struct sim *sim, const struct job *job, struct ff__sim_result *out) {
     ff__job_counted(sim, job, (job->over ? job->end : sim->now) - job->start, out);
     add(out, &job->iterations.more);
     out->time_ns = ff__sim_ns(out->time_ps);
-    out->kernels = sim->engine.launches.given;
-    out->table_bytes = arena_used(&sim->engine);
+    out->kernels = ff__engine_launches_given(sim->engine);
+    out->table_bytes = ff__engine_arena_used(sim->engine);
     out->tracker_bytes = sim->samples ? job->device_count * ff__tracker_bytes(1) : 0;
 }
 

@@ -13,7 +13,7 @@
 /* ---- making ---- */
 
 int ff__tracker_open(struct sim *sim, struct tracker *tracker) {
-    size_t blocks = sim->engine.space.block_limit;
+    size_t blocks = sim->space->block_limit;
     tracker->block_limit = blocks;
     tracker->ranges =
         ff__lazy_map(blocks * sizeof *tracker->ranges); /* a range has a block at least */
@@ -50,7 +50,7 @@ static bool sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, b
 }
 
 static void forget_on(struct sim *sim, struct tracker *tracker, uint32_t range) {
-    const struct ff_range *r = &sim->engine.space.ranges[range];
+    const struct ff_range *r = &sim->space->ranges[range];
     if (tracker->ranges[range].timer > 0)
         memset(&tracker->page_used[(size_t)r->first_block * FF_BLOCK_PAGES], 0,
                (size_t)r->block_count * FF_BLOCK_PAGES * sizeof *tracker->page_used);
@@ -71,7 +71,7 @@ void ff__trackers_attach(struct sim *sim) {
         const struct tracker *tracker = sim->devices[i].tracker;
         sampler.last_uses[i + 1] = (struct ff_last_uses){tracker->range_used, tracker->page_used};
     }
-    ff__engine_set_sampler(&sim->engine, &sampler);
+    ff__engine_set_sampler(sim->engine, &sampler);
 }
 
 /* ---- the table ---- */
@@ -83,7 +83,7 @@ void ff__tracker_launch(struct tracker *tracker) {
 }
 
 static uint64_t pages_of(const struct sim *sim, uint32_t range) {
-    return sim->engine.space.ranges[range].page_count;
+    return sim->space->ranges[range].page_count;
 }
 
 static uint32_t smallest_row(const struct sim *sim, const struct tracker *tracker) {
@@ -118,7 +118,7 @@ static void ask_for_row(const struct sim *sim, const struct device *device, uint
 /* ---- uses ---- */
 
 static void halve(const struct sim *sim, struct tracker *tracker, uint32_t range) {
-    const struct ff_range *r = &sim->engine.space.ranges[range];
+    const struct ff_range *r = &sim->space->ranges[range];
     uint32_t *used = &tracker->page_used[(size_t)r->first_block * FF_BLOCK_PAGES];
     for (size_t i = 0; i < (size_t)r->block_count * FF_BLOCK_PAGES; i++)
         used[i] = (used[i] & FF_PAGE_UNUSED) | (used[i] & ~FF_PAGE_UNUSED) / 2;
@@ -180,7 +180,7 @@ bool ff__tracker_use_up(struct sim *sim, const struct device *device, uint64_t p
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
                          const struct ff_mask *pages, uint64_t time) {
     struct tracker *tracker = device->tracker;
-    uint32_t range = sim->engine.space.blocks[block].range;
+    uint32_t range = sim->space->blocks[block].range;
     uint32_t *used = &tracker->page_used[(size_t)block * FF_BLOCK_PAGES];
     uint32_t timer = ++tracker->ranges[range].timer;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
@@ -214,12 +214,12 @@ static bool make_room(struct tracker *tracker, uint64_t pages, uint32_t uses) {
 
 /* The pages that were used since `start`, with the numbers of their last uses since then as ranks. */
 static uint32_t read_counters(const struct sim *sim, struct tracker *tracker, uint32_t range) {
-    const struct ff_range *r = &sim->engine.space.ranges[range];
+    const struct ff_range *r = &sim->space->ranges[range];
     const uint32_t start = tracker->ranges[range].start;
     uint32_t count = 0;
     for (uint32_t block = r->first_block; block < r->first_block + r->block_count; block++) {
         const uint32_t *used = &tracker->page_used[(size_t)block * FF_BLOCK_PAGES];
-        for (uint32_t page = 0; page < sim->engine.space.blocks[block].page_count; page++) {
+        for (uint32_t page = 0; page < sim->space->blocks[block].page_count; page++) {
             if (used[page] <= start || (used[page] & FF_PAGE_UNUSED))
                 continue;
             uint32_t number = used[page] - start;
@@ -267,7 +267,7 @@ void ff__tracker_round(struct sim *sim, struct device *device, uint32_t range, u
     if (++tracked->read == FF__TRACKER_ROUNDS)
         tracked->armed = 0;
     device->counters->sample_rounds++;
-    ff__engine_samples(&sim->engine, ff__sim_ns(time), &round, &advice);
+    ff__engine_samples(sim->engine, ff__sim_ns(time), &round, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], time);
 }

@@ -5,7 +5,7 @@
 #include "backend/sim/internal.h"
 
 static inline uint32_t ff__tracker_range(const struct sim *sim, uint64_t page) {
-    return sim->engine.space.blocks[page / FF_BLOCK_PAGES].range;
+    return sim->space->blocks[page / FF_BLOCK_PAGES].range;
 }
 
 static inline void ff__tracker_count(struct tracked *tracked, uint32_t *used, uint32_t pages,

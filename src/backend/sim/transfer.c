@@ -84,7 +84,6 @@ static uint64_t send_home(struct sim *sim, uint32_t tier, const struct ff_mask *
 
 /* A victim goes to another device, or what stays is copied. */
 static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t time) {
-    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
     struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     uint64_t bytes = (uint64_t)ff_mask_count(&live) * FF_PAGE_SIZE;
@@ -94,7 +93,7 @@ static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t ti
         return send_pages(sim, out->from.tier, out->to.tier, &live, time);
     }
     out->copied = live;
-    *written = ff_mask_minus(written, &live); /* what is written from now on is dirty again */
+    ff__engine_take_dirty(sim->engine, out->block, &live); /* written from now on: dirty again */
     counters->bytes_out += bytes;
     return send_home(sim, out->from.tier, &live, time);
 }
@@ -105,20 +104,19 @@ static uint64_t schedule_out(struct sim *sim, struct transfer *transfer, uint32_
     if (out->lends || out->keep)
         return schedule_copy(sim, out, time);
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);
-    struct ff_mask *written = &ff__page_facts(&sim->engine.space, out->block)->dirty;
-    struct ff_mask dirty = ff_mask_and(&live, written);
+    struct ff_mask written = ff__engine_take_dirty(sim->engine, out->block, &out->pages);
+    struct ff_mask dirty = ff_mask_and(&live, &written);
     struct ff_mask *copied = &out->copied;
     uint32_t dirty_count = ff_mask_count(&dirty);
     struct ff__sim_result *counters = counters_at(sim, out->from.tier);
     *copied = sim->gpu->write_back_clean ? live : dirty;
     if (out->guest) { /* what has been copied since it came there */
-        struct ff_mask clean = ff_mask_minus(&out->held, written);
+        struct ff_mask clean = ff_mask_minus(&out->held, &written);
         *copied = ff_mask_minus(&live, &clean);
     }
     counters->evicted_dirty += dirty_count;
     counters->evicted_clean += ff_mask_count(&live) - dirty_count;
     counters->bytes_out += (uint64_t)ff_mask_count(copied) * FF_PAGE_SIZE;
-    *written = ff_mask_minus(written, &out->pages);
     ff__sim_left(sim, out->from.tier, out->block);
     return send_home(sim, out->from.tier, copied, time);
 }
@@ -137,8 +135,7 @@ static uint64_t schedule_fetch(struct sim *sim, struct transfer *transfer, uint3
 
 static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t time) {
     const struct ff__move *in = &transfer->moves.in;
-    struct ff_mask back =
-        ff_mask_and(&in->pages, &ff__facts(&sim->engine.space, in->block)->evicted);
+    struct ff_mask back = ff_mask_and(&in->pages, &ff__facts(sim->space, in->block)->evicted);
     struct ff_mask left = copied_in(sim, transfer);
     uint32_t count = ff_mask_count(&left);
     struct ff__sim_result *counters = counters_at(sim, in->to.tier);
@@ -198,7 +195,7 @@ static bool is_of_guests(const struct transfer *transfer) {
 void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t time) {
     ff_mask_clear(&transfer->fetched);
     if (transfer->moves.has_in &&
-        sim->engine.uses_remote) /* what was used over the link is on its way */
+        ff__engine_uses_remote(sim->engine)) /* what was used over the link is on its way */
         ff__sim_left(sim, transfer->moves.in.to.tier, transfer->moves.in.block);
     uint64_t end = make_room(sim, transfer, time);
     if (transfer->moves.has_in)
@@ -227,7 +224,7 @@ void ff__transfer_end_now(struct sim *sim, struct transfer *transfer, uint64_t s
 /* ---- the end ---- */
 
 static void observe_move(struct sim *sim, const struct ff__move *move, enum ff_trace_kind kind) {
-    const struct ff__space *space = &sim->engine.space;
+    const struct ff__space *space = sim->space;
     uint32_t range = space->blocks[move->block].range;
     uint64_t before = (uint64_t)(move->block - space->ranges[range].first_block) * FF_BLOCK_PAGES;
     FF_MASK_FOR_EACH_RUN(&move->pages, run) {
@@ -261,7 +258,7 @@ void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t ti
     struct ff_mask pages = next_piece(sim, transfer);
     const struct ff__move piece = {
         .block = transfer->moves.in.block, .to = transfer->moves.in.to, .pages = pages};
-    ff__engine_arrive(&sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
+    ff__engine_arrive(sim->engine, ff__sim_ns(time), &transfer->moves, &pages);
     note_arrival(sim, transfer, &pages, time);
     ff__bulk_changed(sim, &sim->devices[transfer->device], piece.block);
     if (sim->config->observe)
@@ -274,9 +271,9 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     enum transfer_cause cause = transfer->cause;
     struct job *job = transfer->job;
     job->transfers -= transfer->waited_for;
-    ff__engine_finish(&sim->engine, ff__sim_ns(time), &transfer->moves);
-    if (sim->engine.failure.message[0])
-        ff__sim_fail(sim, -EUCLEAN, sim->engine.failure.message);
+    ff__engine_finish(sim->engine, ff__sim_ns(time), &transfer->moves);
+    if (ff__engine_failure(sim->engine))
+        ff__sim_fail(sim, -EUCLEAN, ff__engine_failure(sim->engine));
     for (uint32_t i = 0; i < transfer->moves.out_count; i++)
         if (!transfer->moves.out[i].keep)
             ff__sim_left(sim, transfer->moves.out[i].from.tier, transfer->moves.out[i].block);
@@ -291,7 +288,7 @@ void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t ti
     ff__transfer_free(sim, transfer);
     ff__sim_charge(sim, device->counters);
     ff__serve_late(sim, job, time);
-    for (uint32_t i = 0; i < sim->job_count && sim->engine.guests; i++)
+    for (uint32_t i = 0; i < sim->job_count && ff__engine_lends(sim->engine); i++)
         if (sim->jobs[i].retry_count > 0) /* devices give each other memory */
             ff__serve_late(sim, &sim->jobs[i], time);
     sim->model->ended(sim, device, cause, time);

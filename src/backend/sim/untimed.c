@@ -26,7 +26,7 @@ static bool serve(struct sim *sim, const struct device *device, struct ff_fault_
         return true;
     transfer->cause = TRANSFER_OF_FAULT;
     transfer->device = device->tier - 1;
-    int status = ff__engine_fault(&sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
+    int status = ff__engine_fault(sim->engine, ff__sim_ns(sim->now), group, &transfer->moves);
     bool waits = status == FF__JOB_WAIT;
     device->counters->batches += status == FF__JOB_RUN;
     if (waits && transfer->moves.retry_ns * PS_PER_NS > sim->now)
@@ -70,7 +70,7 @@ static void show(struct turn *turn, uint32_t end) {
     struct ff_access_batch batch = {.items = &device->accesses[first],
                                     .count = end - first,
                                     .instructions = ff__sim_instructions(sim)};
-    ff__engine_access(&sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
+    ff__engine_access(sim->engine, ff__sim_ns(sim->now), device->tier, &batch, &advice);
     for (uint32_t i = 0; i < advice.count; i++)
         ff__prefetch_advise(sim, &items[i], sim->now);
 }
@@ -94,7 +94,7 @@ static void touch_absent(struct turn *turn, uint32_t index) {
 
 /* Passes over accesses to pages that are there; returns where it ended. */
 static uint32_t touch_present(const struct turn *turn, uint32_t index) {
-    const struct ff__space *space = &turn->sim->engine.space;
+    const struct ff__space *space = turn->sim->space;
     const struct ff_access *accesses = turn->device->accesses;
     uint32_t count = turn->device->access_count, tier = turn->device->tier;
     for (; index < count; index++) {
@@ -102,7 +102,7 @@ static uint32_t touch_present(const struct turn *turn, uint32_t index) {
         if (!ff_mask_test(&ff__facts(space, block)->tier[tier].resident, accesses[index].page))
             break;
         if (accesses[index].flags & FF_ACCESS_WRITE)
-            ff_mask_set(&ff__page_facts(space, block)->dirty, accesses[index].page);
+            ff__sim_use(turn->sim, (uint64_t)block * FF_BLOCK_PAGES + accesses[index].page, true);
     }
     return index;
 }
@@ -130,7 +130,7 @@ static void touch_all(struct turn *turn) {
     turn->shown = 0;
     for (uint32_t i = 0, absent; i < count && !sim->failure; i = absent + 1) {
         absent = touch_present(turn, i);
-        if (sim->engine.space.stats.prefetched > 0)
+        if (sim->space->stats.prefetched > 0)
             use_present(turn, i, absent);
         device->counters->hits += absent - i;
         sim->now += (absent - i + (absent < count)) * PS_PER_NS;
@@ -155,7 +155,7 @@ static bool gather(void *self, uint32_t slot, const struct ff__step *step) {
     turn->device->counters->instructions += step->instructions;
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint32_t block = (uint32_t)(step->page[i] / FF_BLOCK_PAGES);
-        const struct ff__space *space = &turn->sim->engine.space;
+        const struct ff__space *space = turn->sim->space;
         __builtin_prefetch(&ff__facts(space, block)->tier[device->tier].resident, 1);
         if (step->write)
             __builtin_prefetch(&ff__page_facts(space, block)->dirty, 1);

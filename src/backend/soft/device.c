@@ -165,7 +165,7 @@ static int soft_open(const struct ff_config *config, const struct ff__neighbours
 static int soft_attach(void *self, struct ff__pipeline *pipeline, struct ff_error *error) {
     struct ff__soft *soft = self;
     soft->pipeline = pipeline;
-    soft->space = &pipeline->engine->space;
+    soft->space = ff__engine_space(pipeline->engine);
     int status = ff__page_tables_start(&soft->page_tables);
     if (status)
         return ff__fail(error, status, "cannot start a thread: %s", strerror(-status));

@@ -77,7 +77,8 @@ static void lose(struct ff__soft *soft, const struct ff_mask *pages) {
     kill(getpid(), SIGBUS);
 }
 
-static struct ff_mask *resident_of(const struct ff__soft *soft, uint32_t block, uint32_t tier) {
+static const struct ff_mask *resident_of(const struct ff__soft *soft, uint32_t block,
+                                         uint32_t tier) {
     return &ff__facts(soft->space, block)->tier[tier].resident;
 }
 
