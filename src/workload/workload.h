@@ -143,9 +143,11 @@ struct ff__workload {
     uint64_t
         peak_by; /* actions: those behind them never have more allocated than these; 0: not known */
     void *data;  /* the model's own */
+    struct ff__network *own; /* the network of the user's that it is; NULL: a built-in workload */
 };
 
-/* "NAME[:key=value,...]". Every model has a size parameter in its own terms and takes `size=BYTES`
+/* "NAME[:key=value,...]", where a name with a slash, or that ends in .txt, is the path of a
+ * network's text (docs/dnn.md). Every model has a size parameter in its own terms and takes `size=BYTES`
  * for its whole footprint; but networks, whose size is a batch. -ENOENT: unknown workload (the message names the nearest or all); -EINVAL:
  * unknown key or bad value, with what is valid; -ENOMEM; errors of reading a file. */
 int ff__workload_open(const char *spec, uint64_t seed, struct ff__workload **out,

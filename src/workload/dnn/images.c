@@ -3,8 +3,9 @@
 
 #include "workload/dnn/nest.h"
 
-#define NONE     FF__NO_TENSOR
-#define SIDE_MAX (UINT64_C(1) << 32) /* far more than any has */
+#define NONE       FF__NO_TENSOR
+#define SIDE_MAX   (UINT64_C(1) << 32) /* far more than any has */
+#define IMAGES_MAX 0x1p60              /* elements, whose bytes are still counted */
 
 static uint64_t count_of(const struct ff__images *x) {
     return x->n * x->c * x->h * x->w;
@@ -13,13 +14,18 @@ static uint64_t count_of(const struct ff__images *x) {
 /* A side that a layer leaves nothing of wraps around. */
 static uint64_t check_side(struct ff__tape *tape, uint64_t side) {
     bool vanishes = side == 0 || side > SIDE_MAX;
-    tape->vanished = tape->vanished || vanishes;
+    tape->wrong =
+        vanishes ? "it leaves nothing of such images; larger ones are right" : tape->wrong;
     return vanishes ? 1 : side;
 }
 
 static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t c, uint64_t h,
                                     uint64_t w) {
     struct ff__images images = {NONE, n, c, check_side(tape, h), check_side(tape, w)};
+    if ((double)n * (double)c * (double)images.h * (double)images.w > IMAGES_MAX) {
+        tape->wrong = "images of more than 2^60 elements";
+        images = (struct ff__images){NONE, 1, 1, 1, 1};
+    }
     images.tensor = ff__tensor_new(tape, count_of(&images));
     return images;
 }

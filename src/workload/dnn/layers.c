@@ -211,12 +211,15 @@ static void split_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__kernel_begin(tape, "cat", 0);
     ff__kernel_uses(tape, tape->grad, false, 1);
     for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++)
-        ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
+        if (tape->tensors[node->size[i]].grad != NONE)
+            ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
     ff__kernel_uses(tape, dx, true, 1);
     ff__kernel_end(tape);
     for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++) {
-        ff__tensor_drop(tape, tape->tensors[node->size[i]].grad);
-        tape->tensors[node->size[i]].grad = NONE;
+        uint32_t *part = &tape->tensors[node->size[i]].grad;
+        if (*part != NONE)
+            ff__tensor_drop(tape, *part);
+        *part = NONE;
     }
     ff__grad_give(tape, node->in[0], dx);
 }
@@ -359,6 +362,8 @@ static void use_part(struct ff__tape *tape, uint32_t tensor, uint64_t part, uint
 static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
     ff__kernel_map(tape, "index_select", tape->grad, node->saved[BAG_OF_ROW], NONE, values);
+    if (!tape->failed)
+        tape->tensors[values].rows = node->size[1];
     ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
 }
 
@@ -384,7 +389,7 @@ uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t
         .in = {NONE, NONE, NONE},
         .out = y,
         .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row, NONE, NONE},
-        .size = {table}};
+        .size = {table, rows}};
     ff__tape_node(tape, &node);
     ff__tensor_drop(tape, sizes);
     ff__tensor_drop(tape, bag_of_row);

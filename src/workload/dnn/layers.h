@@ -43,7 +43,8 @@ uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x);
 uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count);
 
 #define FF__PARTS 3
-/* Copies of the parts of x, one next to the other in each row. Their gradients must all be asked for. */
+/* Copies of the parts of x, one next to the other in each row. x gets the gradients that there are
+ * when the first part's is taken. */
 void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]);
 
 /* ---- normalisation and losses ---- */
@@ -98,7 +99,7 @@ struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x
 void ff__adam(struct ff__tape *tape, uint32_t *states);
 void ff__zero_grad(struct ff__tape *tape);
 void ff__grad_norm(struct ff__tape *tape);
-/* All that a classifier's training does with the logits of `rows` samples: loss, backward pass, SGD. Drops the logits. */
-void ff__sgd_train(struct ff__tape *tape, uint32_t logits, uint64_t rows, uint32_t *states);
+/* With momentum and weight decay; `states` NULL: with neither, and sparse gradients are dropped. */
+void ff__sgd(struct ff__tape *tape, uint32_t *states);
 
 #endif

@@ -1,6 +1,8 @@
 /* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels. */
 #include "workload/dnn/layers.h"
 
+#include "workload/dnn/nest.h"
+
 #define NONE FF__NO_TENSOR
 
 /* States are made at the first step, zeroed. */
@@ -39,15 +41,46 @@ static void sgd_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
     ff__tensor_drop(tape, step);
 }
 
+/* A table's gradient is sorted and summed up by row, into a copy, and added to these rows. */
+static void add_rows(struct ff__tape *tape, uint32_t param, uint32_t grad) {
+    uint64_t rows = tape->tensors[grad].rows, width = tape->tensors[grad].bytes / rows / FF__FLOAT;
+    uint32_t sums = ff__tensor_bytes(tape, tape->tensors[grad].bytes);
+    struct ff__operand some =
+        ff__nest_gather(tape->tensors[param].bytes / FF__FLOAT / width, width, rows);
+    ff__kernel_map(tape, "coalesce", grad, NONE, NONE, sums);
+    ff__kernel_begin(tape, "index_add", 0);
+    ff__kernel_uses(tape, sums, false, 1);
+    ff__kernel_nest(tape, param, true, 2, &some);
+    ff__kernel_end(tape);
+    ff__tensor_drop(tape, sums);
+    ff__tensor_drop(tape, grad);
+    tape->tensors[param].grad = NONE;
+}
+
+/* torch.optim.SGD without momentum. */
+static void plain_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
+    uint32_t grad = tape->tensors[param].grad;
+    (void)state;
+    if (tape->tensors[grad].rows)
+        add_rows(tape, param, grad);
+    else
+        ff__kernel_map(tape, "add_", param, grad, NONE, param);
+}
+
+/* `states`: two for each parameter; NULL: none. */
 static void each_param(struct ff__tape *tape, uint32_t *states,
                        void (*step)(struct ff__tape *, uint32_t, uint32_t *)) {
-    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++)
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed && !tape->wrong; i++)
         if (tape->tensors[tape->params[i]].grad != NONE)
-            step(tape, tape->params[i], &states[2 * (size_t)i]);
+            step(tape, tape->params[i], states ? &states[2 * (size_t)i] : NULL);
 }
 
 void ff__adam(struct ff__tape *tape, uint32_t *states) {
     each_param(tape, states, adam_step);
+}
+
+void ff__sgd(struct ff__tape *tape, uint32_t *states) {
+    each_param(tape, states, states ? sgd_step : plain_step);
 }
 
 /* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all gradients, and
@@ -70,13 +103,4 @@ void ff__zero_grad(struct ff__tape *tape) {
         if (grad != NONE)
             ff__kernel_map(tape, "zero_", NONE, NONE, NONE, grad);
     }
-}
-
-void ff__sgd_train(struct ff__tape *tape, uint32_t logits, uint64_t rows, uint32_t *states) {
-    uint32_t loss = ff__layer_cross_entropy(tape, logits, rows);
-    ff__zero_grad(tape);
-    ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits);
-    ff__tensor_drop(tape, loss);
-    each_param(tape, states, sgd_step);
 }

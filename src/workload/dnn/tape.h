@@ -5,9 +5,11 @@
 
 #include "workload/workload.h"
 
-#define FF__NO_TENSOR UINT32_MAX
-#define FF__FLOAT     4 /* bytes */
-#define FF__INDEX     8 /* bytes: torch.long */
+#define FF__NO_TENSOR  UINT32_MAX
+#define FF__FLOAT      4 /* bytes */
+#define FF__INDEX      8 /* bytes: torch.long */
+
+#define FF__PARAMS_MAX 4096 /* parameter tensors of a network */
 
 /* Efficiencies, as shares of a device's peak rates; for every network and device the same. */
 #define FF__GEMM_SHARE                                                                             \
@@ -31,6 +33,8 @@ struct ff__tensor {
     uint64_t bytes;
     uint32_t holders;
     uint32_t grad; /* the tensor of its gradient, or FF__NO_TENSOR */
+    uint64_t rows; /* of a sparse gradient: it has so many of the table's; 0: all */
+    bool param;
 };
 
 /* As struct ff__operand, with a tensor for the place. */
@@ -72,12 +76,12 @@ struct ff__tape {
     uint32_t *params; /* in the order in which they were made */
     uint32_t tensor_count, op_count, kernel_count, use_count, unread_count, node_count, param_count;
     uint32_t param_next; /* of the iteration that is being written down */
-    uint32_t first_node; /* where backward passes end */
+    uint32_t first_node; /* where backward passes end: nodes before it are detached */
     uint64_t weights;    /* elements of all parameters */
     uint32_t grad;       /* of the output of the node whose backward pass runs */
     bool infers;         /* nothing is kept for a backward pass */
     bool failed;         /* out of memory: everything after it is void */
-    bool vanished;       /* an image has no pixels left: so is that */
+    const char *wrong;   /* what a layer cannot be: so is that; NULL: nothing */
 };
 
 void ff__tape_free(struct ff__tape *tape);
@@ -122,8 +126,7 @@ void ff__grad_give(struct ff__tape *tape, uint32_t tensor, uint32_t grad);
 /* From the loss, the last node's output, back, to the first node or to where the tape is detached. */
 void ff__tape_backward(struct ff__tape *tape, uint32_t loss);
 
-/* Nodes so far take no part in ways back until they are attached again. */
-uint32_t ff__tape_detach(struct ff__tape *tape);
-void ff__tape_attach(struct ff__tape *tape, uint32_t before);
+/* Ends an iteration: what nodes of no backward pass still hold is dropped. */
+void ff__tape_forget(struct ff__tape *tape);
 
 #endif
