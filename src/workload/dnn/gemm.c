@@ -48,13 +48,12 @@ static uint32_t linear(struct ff__tape *tape, uint32_t x, uint32_t weight, uint3
                        const uint64_t size[3], bool data) {
     uint32_t y = ff__tensor_new(tape, size[ROWS] * size[OUT]);
     multiply(tape, "gemm", &(struct product){x, weight, y, 1, size[ROWS], size[IN], size[OUT]});
-    const struct ff__node node = {
-        .backward = linear_back,
-        .in = {data ? FF__NO_TENSOR : x, FF__NO_TENSOR, FF__NO_TENSOR},
-        .out = y,
-        .saved = {x, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR},
-        .size = {size[ROWS], size[IN], size[OUT], weight, bias}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape,
+                  &(struct ff__node){.backward = linear_back,
+                                     .in = {data ? FF__NO_TENSOR : x},
+                                     .out = y,
+                                     .saved = {x},
+                                     .size = {size[ROWS], size[IN], size[OUT], weight, bias}});
     return y;
 }
 
@@ -89,12 +88,10 @@ uint32_t ff__layer_bmm(struct ff__tape *tape, uint32_t a, uint32_t b, uint64_t b
                        uint64_t k, uint64_t n) {
     uint32_t c = ff__tensor_new(tape, batch * m * n);
     multiply(tape, "bmm", &(struct product){a, b, c, batch, m, k, n});
-    const struct ff__node node = {
-        .backward = bmm_back,
-        .in = {a, b, FF__NO_TENSOR},
-        .out = c,
-        .saved = {a, b, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR},
-        .size = {batch, m, k, n}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = bmm_back,
+                                           .in = {a, b},
+                                           .out = c,
+                                           .saved = {a, b},
+                                           .size = {batch, m, k, n}});
     return c;
 }

@@ -113,9 +113,9 @@ struct ff__images ff__layer_conv(struct ff__tape *tape, struct ff__images x,
     uint32_t bias = conv->bias ? ff__tape_param(tape, conv->out) : NONE;
     struct ff__images y = new_images(tape, x.n, conv->out, side_of(x.h, conv), side_of(x.w, conv));
     const struct ff__node node = {.backward = conv_back,
-                                  .in = {conv->data ? NONE : x.tensor, NONE, NONE},
+                                  .in = {conv->data ? NONE : x.tensor},
                                   .out = y.tensor,
-                                  .saved = {x.tensor, NONE, NONE, NONE, NONE, NONE},
+                                  .saved = {x.tensor},
                                   .size = {weight, bias, x.n, x.c, x.h * x.w, y.c, y.h * y.w,
                                            kernel, conv->groups, conv->transposed}};
     convolve(tape, "conv", x.tensor, y.tensor, node.size, false);
@@ -159,12 +159,11 @@ struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images 
     ff__kernel_uses(tape, mean, true, 1);
     ff__kernel_uses(tape, var, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = batch_norm_back,
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {x.tensor, mean, var, NONE, NONE, NONE},
-                                  .size = {gain, shift, x.n, x.c, x.h * x.w}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = batch_norm_back,
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .saved = {x.tensor, mean, var},
+                                           .size = {gain, shift, x.n, x.c, x.h * x.w}});
     ff__tensor_drop(tape, mean);
     ff__tensor_drop(tape, var);
     return y;
@@ -192,13 +191,12 @@ struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x,
     ff__kernel_uses(tape, y.tensor, true, 1);
     ff__kernel_uses(tape, which, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = pool_back,
-                                  .name = "max_pool_backward",
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {which, x.tensor, NONE, NONE, NONE, NONE},
-                                  .size = {count_of(&x)}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pool_back,
+                                           .name = "max_pool_backward",
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .saved = {which, x.tensor},
+                                           .size = {count_of(&x)}});
     ff__tensor_drop(tape, which);
     return y;
 }
@@ -206,12 +204,10 @@ struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x,
 struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x) {
     struct ff__images y = new_images(tape, x.n, x.c, 1, 1);
     ff__kernel_map(tape, "mean", x.tensor, NONE, NONE, y.tensor);
-    const struct ff__node node = {.backward = pool_back,
-                                  .name = "mean_backward",
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
-                                  .size = {count_of(&x)}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pool_back,
+                                           .name = "mean_backward",
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .size = {count_of(&x)}});
     return y;
 }

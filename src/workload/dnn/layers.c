@@ -28,12 +28,9 @@ static void map_back(struct ff__tape *tape, const struct ff__node *node) {
 /* The backward pass reads `kept`. PyTorch also keeps `also`, which no kernel reads. */
 static void add_map(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y, uint32_t kept,
                     uint32_t also) {
-    const struct ff__node node = {.backward = map_back,
-                                  .name = name,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {kept, also, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){
+                  .backward = map_back, .name = name, .in = {x}, .out = y, .saved = {kept, also}});
 }
 
 uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum ff__keeps keeps,
@@ -60,11 +57,7 @@ static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
 uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
     ff__kernel_map(tape, name, x, NONE, NONE, y);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pass_back, .in = {x}, .out = y});
     return y;
 }
 
@@ -82,11 +75,7 @@ static void where_back(struct ff__tape *tape, const struct ff__node *node) {
 uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
     ff__kernel_map(tape, "where", x, NONE, NONE, y);
-    const struct ff__node node = {.backward = where_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = where_back, .in = {x}, .out = y});
     return y;
 }
 
@@ -117,12 +106,9 @@ static void in_place_back(struct ff__tape *tape, const struct ff__node *node) {
 
 void ff__layer_relu(struct ff__tape *tape, uint32_t x) {
     ff__kernel_map(tape, "relu_", x, NONE, NONE, x);
-    const struct ff__node node = {.backward = in_place_back,
-                                  .name = "threshold_backward",
-                                  .in = {NONE, NONE, NONE},
-                                  .out = x,
-                                  .saved = {x, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){
+                  .backward = in_place_back, .name = "threshold_backward", .out = x, .saved = {x}});
 }
 
 /* ---- several inputs ---- */
@@ -130,21 +116,13 @@ void ff__layer_relu(struct ff__tape *tape, uint32_t x) {
 uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
     ff__kernel_map(tape, "add", a, b, NONE, y);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {a, b, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pass_back, .in = {a, b}, .out = y});
     return y;
 }
 
 void ff__layer_add_to(struct ff__tape *tape, uint32_t a, uint32_t b) {
     ff__kernel_map(tape, "add_", a, b, NONE, a);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {a, b, NONE},
-                                  .out = a,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pass_back, .in = {a, b}, .out = a});
 }
 
 static void mul_back(struct ff__tape *tape, const struct ff__node *node) {
@@ -159,11 +137,8 @@ static void mul_back(struct ff__tape *tape, const struct ff__node *node) {
 uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b) {
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
     ff__kernel_map(tape, "mul", a, b, NONE, y);
-    const struct ff__node node = {.backward = mul_back,
-                                  .in = {a, b, NONE},
-                                  .out = y,
-                                  .saved = {a, b, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){.backward = mul_back, .in = {a, b}, .out = y, .saved = {a, b}});
     return y;
 }
 
@@ -194,11 +169,8 @@ uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count)
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
     for (uint32_t i = 0; i < count; i++) {
-        const struct ff__node node = {.backward = cat_back,
-                                      .in = {x[i], NONE, NONE},
-                                      .out = y,
-                                      .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
-                                      .size = {offset, i > 0}};
+        const struct ff__node node = {
+            .backward = cat_back, .in = {x[i]}, .out = y, .size = {offset, i > 0}};
         ff__tape_node(tape, &node);
         offset += bytes_of(tape, x[i]);
     }
@@ -226,9 +198,7 @@ static void split_back(struct ff__tape *tape, const struct ff__node *node) {
 
 void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]) {
     uint64_t bytes = bytes_of(tape, x) / FF__PARTS;
-    struct ff__node node = {.backward = split_back,
-                            .in = {x, NONE, NONE},
-                            .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    struct ff__node node = {.backward = split_back, .in = {x}};
     for (uint64_t i = 0; i < FF__PARTS; i++) {
         struct ff__operand part = ff__operand_of(i * bytes, bytes);
         parts[i] = ff__tensor_bytes(tape, bytes);
@@ -266,12 +236,11 @@ uint32_t ff__layer_norm(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64
     ff__kernel_map(tape, "layer_norm_moments", x, NONE, NONE, mean);
     ff__kernel_map(tape, "layer_norm", x, mean, rstd, y);
     ff__kernel_goes_on(tape);
-    const struct ff__node node = {.backward = norm_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {x, mean, rstd, NONE, NONE, NONE},
-                                  .size = {gain, shift, width}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = norm_back,
+                                           .in = {x},
+                                           .out = y,
+                                           .saved = {x, mean, rstd},
+                                           .size = {gain, shift, width}});
     ff__tensor_drop(tape, mean);
     ff__tensor_drop(tape, rstd);
     return y;
@@ -301,11 +270,10 @@ uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_
     ff__kernel_nest(tape, likely, false, 1, &one);
     ff__kernel_uses(tape, loss, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = cross_entropy_back,
-                                  .in = {logits, NONE, NONE},
-                                  .out = loss,
-                                  .saved = {likely, logits, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = cross_entropy_back,
+                                           .in = {logits},
+                                           .out = loss,
+                                           .saved = {likely, logits}});
     ff__tensor_drop(tape, likely);
     return loss;
 }
@@ -340,12 +308,10 @@ uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t ind
         ff__kernel_uses(tape, indices, false, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = embedding_back,
-                                  .in = {NONE, NONE, NONE},
-                                  .out = y,
-                                  .saved = {indices, NONE, NONE, NONE, NONE, NONE},
-                                  .size = {table, entries, width, rows}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = embedding_back,
+                                           .out = y,
+                                           .saved = {indices},
+                                           .size = {table, entries, width, rows}});
     return y;
 }
 
@@ -384,13 +350,11 @@ uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t
     ff__kernel_uses(tape, bag_of_row, true, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {
-        .backward = bag_back,
-        .in = {NONE, NONE, NONE},
-        .out = y,
-        .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row, NONE, NONE},
-        .size = {table, rows}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){.backward = bag_back,
+                                 .out = y,
+                                 .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row},
+                                 .size = {table, rows}});
     ff__tensor_drop(tape, sizes);
     ff__tensor_drop(tape, bag_of_row);
     return y;

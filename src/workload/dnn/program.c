@@ -10,14 +10,11 @@
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
                      struct ff__program *out, struct ff_error *error) {
-    const size_t bytes = 2 * FF__PARAMS_MAX * sizeof(uint32_t);
     struct ff__tape *tape = &out->tape;
-    uint32_t *states = malloc(bytes);
+    uint32_t *states = calloc(2 * FF__PARAMS_MAX, sizeof *states); /* FF__NO_TENSOR */
     int status = states ? 0 : ff__fail(error, -ENOMEM, "no memory for a network");
     memset(out, 0, sizeof *out);
     tape->infers = network->infers;
-    if (states)
-        memset(states, 0xFF, bytes); /* FF__NO_TENSOR */
     const struct ff__iteration iteration = {batch, length, states};
     for (int i = 0; i < 2 && !status; i++) {
         status = ff__network_run(network, &iteration, tape, error);

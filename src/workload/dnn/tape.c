@@ -31,6 +31,8 @@ static bool has_room(struct ff__tape *tape, void *array, uint32_t count, size_t 
 /* ---- tensors ---- */
 
 uint32_t ff__tensor_bytes(struct ff__tape *tape, uint64_t bytes) {
+    if (tape->tensor_count == FF__NO_TENSOR)
+        APPEND(tape, tensors, tensor_count, (struct ff__tensor){.param = true});
     uint32_t tensor = tape->tensor_count;
     APPEND(tape, tensors, tensor_count,
            (struct ff__tensor){bytes ? bytes : 1, 1, .grad = FF__NO_TENSOR});

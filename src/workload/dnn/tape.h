@@ -5,7 +5,7 @@
 
 #include "workload/workload.h"
 
-#define FF__NO_TENSOR  UINT32_MAX
+#define FF__NO_TENSOR  0 /* the first tensor stands for none */
 #define FF__FLOAT      4 /* bytes */
 #define FF__INDEX      8 /* bytes: torch.long */
 
