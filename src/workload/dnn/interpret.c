@@ -38,6 +38,17 @@ struct machine {
     struct ff_error *error;
 };
 
+static const struct ff__operation operations[] = {
+#define FF_OPERATION(name, outs, least, most, numbers, flags, usage)                               \
+    {#name, outs, least, most, numbers, flags, usage, ff__op_##name},
+#define FF_NAMING(name, outs, least, most, numbers, flags, usage)                                  \
+    {#name, outs, least, most, numbers, flags, usage, NULL},
+#include "workload/dnn/operations.def"
+#undef FF_OPERATION
+#undef FF_NAMING
+};
+#define OPERATIONS           (sizeof operations / sizeof operations[0])
+
 #define REFUSE(machine, ...) ff__network_refuse((machine)->line, (machine)->error, __VA_ARGS__)
 
 /* ---- words and numbers ---- */
@@ -180,9 +191,10 @@ static int take_option(struct machine *machine, struct statement *statement, int
 
 static int take_tensor(struct machine *machine, struct statement *statement, const char *word) {
     struct variable *variable = find_variable(machine, word);
-    if (!variable || statement->operation->place != (variable->value.is.tensor == FF__NO_TENSOR))
-        return REFUSE(machine, "there is no %s '%s' here",
-                      statement->operation->place ? "place of weights" : "tensor", word);
+    bool place = statement->operation->flags & FF__TAKES_PLACE;
+    if (!variable || place != (variable->value.is.tensor == FF__NO_TENSOR))
+        return REFUSE(machine, "there is no %s '%s' here", place ? "place of weights" : "tensor",
+                      word);
     statement->call.in[statement->call.in_count++] = &variable->value;
     return 0;
 }
@@ -191,7 +203,7 @@ static int take_word(struct machine *machine, struct statement *statement, uint3
     const char *word = statement->words[at];
     struct ff__call *call = &statement->call;
     int option = find_option(statement->operation->usage, word);
-    if (statement->operation->named && !call->name) {
+    if (statement->operation->flags & FF__TAKES_NAME && !call->name) {
         call->name = word;
         return word == machine->line->words[at] ? 0 /* it lies in the text, and stays */
                                                 : REFUSE(machine, "the name of a kernel has no $");
@@ -220,7 +232,7 @@ static int call(struct machine *machine, struct statement *statement) {
         return status;
     if (statement->outs != operation->outs || call->in_count < operation->least ||
         call->in_count > operation->most || call->number_count != operation->numbers ||
-        (operation->named && !call->name))
+        (operation->flags & FF__TAKES_NAME && !call->name))
         return misuse(machine, statement);
     operation->run(call);
     if (machine->tape->failed)
@@ -312,12 +324,18 @@ static int run_repeat(struct machine *machine, uint32_t index) {
     return status;
 }
 
+static const struct ff__operation *find_operation(const char *name) {
+    for (size_t i = 0; i < OPERATIONS; i++)
+        if (strcmp(operations[i].name, name) == 0)
+            return &operations[i];
+    return NULL;
+}
+
 static int unknown(struct machine *machine, const char *name) {
     char text[FF__NEAREST_TEXT];
     struct ff__nearest nearest = {.word = name};
-    const struct ff__operation *operation;
-    for (unsigned i = 0; (operation = ff__operation_at(i)); i++)
-        ff__nearest_offer(&nearest, operation->name);
+    for (size_t i = 0; i < OPERATIONS; i++)
+        ff__nearest_offer(&nearest, operations[i].name);
     ff__nearest_text(&nearest, "", text);
     return REFUSE(machine, "there is no operation or block '%s'%s%s", name, *text ? "; " : "",
                   text);
@@ -335,7 +353,7 @@ static int run_statement(struct machine *machine) {
     }
     uint32_t at = statement.outs ? statement.outs + 1 : 0;
     const char *name = at < line->count ? statement.words[at] : "";
-    statement.operation = ff__operation_find(name);
+    statement.operation = find_operation(name);
     if (!statement.operation) {
         const struct ff__network_line *block = find_block(machine, name);
         return block ? run_block(machine, &statement, block) : unknown(machine, name);

@@ -3,9 +3,8 @@
 #ifndef FF_WORKLOAD_DNN_NETWORK_H
 #define FF_WORKLOAD_DNN_NETWORK_H
 
-#include "workload/dnn/layers.h"
+#include "workload/dnn/operation.h"
 
-#define FF__NETWORK_WORDS 40 /* of a line */
 #define FF__NETWORK_WORD  64 /* characters of a word and its end */
 #define FF__NETWORK_TEXTS 8  /* the network's own, and those that it includes */
 
@@ -29,11 +28,6 @@ struct ff__network {
     char *texts[FF__NETWORK_TEXTS]; /* what words of lines lie in */
 };
 
-struct ff__iteration {
-    uint64_t batch, length; /* length: tokens of a sample, or the side of an image */
-    uint32_t *states;       /* the optimizer's */
-};
-
 /* The built-in ones; NULL past the end. */
 const struct ff__network *ff__network_at(unsigned index);
 
@@ -51,39 +45,5 @@ int ff__network_run(const struct ff__network *network, const struct ff__iteratio
 __attribute__((format(printf, 3, 4))) int ff__network_refuse(const struct ff__network_line *line,
                                                              struct ff_error *error,
                                                              const char *format, ...);
-
-/* ---- what statements do ---- */
-
-/* A tensor and its shape: rows are n, and c x h x w elements each. Or, without a tensor, a place
- * in the list of parameters, which is n. */
-struct ff__value {
-    struct ff__images is;
-    bool data; /* needs no gradient */
-};
-
-struct ff__call {
-    struct ff__tape *tape;
-    const struct ff__iteration *iteration;
-    const char *name; /* a kernel's */
-    struct ff__value *in[FF__NETWORK_WORDS];
-    uint64_t number[4], option[8];
-    uint32_t given; /* options, as bits */
-    unsigned in_count, number_count;
-    struct ff__value out[3];
-};
-
-struct ff__operation {
-    const char *name;
-    uint8_t outs, least, most; /* tensors that it makes, and takes */
-    uint8_t numbers;
-    bool named; /* a kernel's name comes first */
-    bool place; /* takes a place in the list of parameters */
-    void (*run)(struct ff__call *call);
-    const char *usage; /* has the options, in the order of their bits */
-};
-
-/* NULL: there is none of this name. */
-const struct ff__operation *ff__operation_find(const char *name);
-const struct ff__operation *ff__operation_at(unsigned index); /* NULL past the end */
 
 #endif

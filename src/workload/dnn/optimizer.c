@@ -1,5 +1,6 @@
-/* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels. */
-#include "workload/dnn/layers.h"
+/* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels.
+ */
+#include "workload/dnn/operation.h"
 
 #include "workload/dnn/nest.h"
 
@@ -67,25 +68,25 @@ static void plain_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
         ff__kernel_map(tape, "add_", param, grad, NONE, param);
 }
 
-/* `states`: two for each parameter; NULL: none. */
 static void each_param(struct ff__tape *tape, uint32_t *states,
                        void (*step)(struct ff__tape *, uint32_t, uint32_t *)) {
     for (uint32_t i = 0; i < tape->param_count && !tape->failed && !tape->wrong; i++)
         if (tape->tensors[tape->params[i]].grad != NONE)
-            step(tape, tape->params[i], states ? &states[2 * (size_t)i] : NULL);
+            step(tape, tape->params[i], &states[2 * (size_t)i]);
 }
 
-void ff__adam(struct ff__tape *tape, uint32_t *states) {
-    each_param(tape, states, adam_step);
+void ff__op_adam(struct ff__call *call) {
+    each_param(call->tape, call->iteration->states, adam_step);
 }
 
-void ff__sgd(struct ff__tape *tape, uint32_t *states) {
-    each_param(tape, states, states ? sgd_step : plain_step);
+void ff__op_sgd(struct ff__call *call) {
+    each_param(call->tape, call->iteration->states, ff__has(call, 0) ? sgd_step : plain_step);
 }
 
-/* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all gradients, and
- * writes them if they are large, which is left out. */
-void ff__grad_norm(struct ff__tape *tape) {
+/* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all
+ * gradients, and writes them if they are large, which is left out. */
+void ff__op_grad_norm(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad, norm;
         if (grad == NONE)
@@ -97,10 +98,26 @@ void ff__grad_norm(struct ff__tape *tape) {
 }
 
 /* zero_grad(): in place, the gradients stay. */
-void ff__zero_grad(struct ff__tape *tape) {
+void ff__op_zero_grad(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad;
         if (grad != NONE)
             ff__kernel_map(tape, "zero_", NONE, NONE, NONE, grad);
     }
+}
+
+void ff__op_backward(struct ff__call *call) {
+    ff__tape_backward(call->tape, ff__in(call, 0));
+}
+
+/* Until it is attached, what was made so far gets no gradient. */
+void ff__op_detach(struct ff__call *call) {
+    call->in[0]->data = true;
+    call->tape->first_node = call->tape->node_count;
+}
+
+void ff__op_attach(struct ff__call *call) {
+    call->in[0]->data = false;
+    call->tape->first_node = 0;
 }

@@ -1,5 +1,6 @@
-/* A training program as tensors and kernels: what PyTorch's eager mode allocates, launches and frees,
- * in order, without any address. Layers write it down as they would run, forward and backward. */
+/* A training program as tensors and kernels: what PyTorch's eager mode allocates, launches and
+ * frees, in order, without any address. Layers write it down as they would run, forward and
+ * backward. */
 #ifndef FF_WORKLOAD_DNN_TAPE_H
 #define FF_WORKLOAD_DNN_TAPE_H
 
@@ -111,7 +112,8 @@ void ff__kernel_goes_on(struct ff__tape *tape);
 
 void ff__tape_work(struct ff__tape *tape, uint64_t ns);
 
-/* An elementwise kernel of up to three inputs; FF__NO_TENSOR: fewer. The output may be one of them. */
+/* An elementwise kernel of up to three inputs; FF__NO_TENSOR: fewer. The output may be one of them.
+ */
 void ff__kernel_map(struct ff__tape *tape, const char *name, uint32_t a, uint32_t b, uint32_t c,
                     uint32_t out);
 
@@ -123,7 +125,8 @@ void ff__tape_node(struct ff__tape *tape, const struct ff__node *node);
 /* Hands a gradient on, and gives up hold of it: the tensor's first, or added to what it has. */
 void ff__grad_give(struct ff__tape *tape, uint32_t tensor, uint32_t grad);
 
-/* From the loss, the last node's output, back, to the first node or to where the tape is detached. */
+/* From the loss, the last node's output, back, to the first node or to where the tape is detached.
+ */
 void ff__tape_backward(struct ff__tape *tape, uint32_t loss);
 
 /* Ends an iteration: what nodes of no backward pass still hold is dropped. */
