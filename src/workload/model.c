@@ -30,7 +30,8 @@ int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec 
         struct ff__array *array = &workload->arrays[i];
         snprintf(array->name, sizeof array->name, "%s", specs[i].name);
         array->bytes = specs[i].bytes;
-        /* Apart from one another, as allocations are, until the runner of the workload places them. */
+        /* Apart from one another, as allocations are, until the runner of the workload places them.
+         */
         array->first_page = page;
         page += ff__ceil_div(array->bytes, UINT64_C(2) << 20) * 512;
     }

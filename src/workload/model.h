@@ -12,7 +12,8 @@
 #define FF__PAGE_BYTES   4096
 #define FF__SECTOR_BYTES 32 /* what a GPU's caches and memory move at least */
 #define FF__WARP         32 /* lanes */
-/* Bytes of a program at most; ours: the simulator takes up to 1 % of it for what it knows of each block. */
+/* Bytes of a program at most; ours: the simulator takes up to 1 % of it for what it knows of each
+ * block. */
 #define FF__SIZE_MAX (INT64_C(1) << 40)
 
 /* The first parameter of every model. */
@@ -35,13 +36,14 @@ int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec 
 typedef uint64_t (*ff__model_bytes)(uint64_t n, const int64_t *params);
 
 /* The native size: `n` (whole units of it, at least one) or, if params[0] asks for a footprint, the
- * largest one that fits in it. -EINVAL: not even one unit fits, or more than `most` is asked for. */
+ * largest one that fits in it. -EINVAL: not even one unit fits, or more than `most` is asked for.
+ */
 int ff__model_size(const struct ff__workload *workload, const int64_t *params,
                    ff__model_bytes bytes, uint64_t n, uint64_t unit, uint64_t most, uint64_t *out,
                    struct ff_error *error);
 
-/* Opens a model of `count` vectors of equally many elements of 4 bytes: params[1] of them, or as many as
- * fit in params[0]. `bytes`: of all vectors. Errors of the two above. */
+/* Opens a model of `count` vectors of equally many elements of 4 bytes: params[1] of them, or as
+ * many as fit in params[0]. `bytes`: of all vectors. Errors of the two above. */
 int ff__model_vectors(struct ff__workload *workload, const int64_t *params, ff__model_bytes bytes,
                       const char *const *names, uint32_t count, struct ff_error *error);
 
@@ -104,7 +106,8 @@ void ff__script_write(struct ff__script *script, uint32_t array, uint64_t offset
 void ff__script_read_all(struct ff__script *script, uint32_t array);
 void ff__script_write_all(struct ff__script *script, uint32_t array);
 
-/* A launch with a thread for each of `n` elements, in CTAs of FF__ELEMENT_CTA; argument 0 is `n`. */
+/* A launch with a thread for each of `n` elements, in CTAs of FF__ELEMENT_CTA; argument 0 is `n`.
+ */
 #define FF__ELEMENT_CTA 256u
 void ff__script_elements(struct ff__script *script, const char *name, uint64_t n,
                          bool (*step)(const struct ff__workload *, const struct ff__kernel *,
@@ -112,8 +115,8 @@ void ff__script_elements(struct ff__script *script, const char *name, uint64_t n
 
 /* ---- steps ---- */
 
-/* A load ahead is one whose value the warp needs no sooner than that of the next FF__LOAD; steps that
- * need it come after that. */
+/* A load ahead is one whose value the warp needs no sooner than that of the next FF__LOAD; steps
+ * that need it come after that. */
 enum ff__direction { FF__LOAD, FF__STORE, FF__LOAD_AHEAD };
 
 /* `instructions` of which the last is the memory instruction at `pc`; no page yet. */
@@ -150,8 +153,8 @@ static inline void ff__step_span(struct ff__step *out, const struct ff__array *a
         (uint16_t)(out->sectors + end / FF__SECTOR_BYTES - offset / FF__SECTOR_BYTES + 1);
 }
 
-/* One lane's element, anywhere: compared with every page so far. `sector` remembers that of the lane
- * before and starts as UINT64_MAX. */
+/* One lane's element, anywhere: compared with every page so far. `sector` remembers that of the
+ * lane before and starts as UINT64_MAX. */
 static inline void ff__step_lane(struct ff__step *out, const struct ff__array *array,
                                  uint64_t offset, uint64_t *sector) {
     uint64_t page = array->first_page + offset / FF__PAGE_BYTES;

@@ -4,6 +4,8 @@
 #include "base/nearest.h"
 #include "base/param.h"
 
+#include "workload/dnn/network.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +25,17 @@ static const struct ff__workload_type *const types[] = {
 struct spec {
     char text[4096]; /* a copy, cut at its separators; long enough for a path */
     const struct ff__workload_type *type;
+    struct ff__network *own; /* the type's, if it is the user's */
     int64_t params[FF_PARAMS_MAX];
     const char *file;
 };
 
 const struct ff__workload_type *ff__workload_at(unsigned index) {
-    return index < sizeof types / sizeof types[0] ? types[index] : NULL;
+    const unsigned models = sizeof types / sizeof types[0];
+    if (index < models)
+        return types[index];
+    const struct ff__network *network = ff__network_at(index - models);
+    return network ? &network->type : NULL;
 }
 
 static const struct ff__workload_type *find_type(const char *name, struct ff_error *error) {
@@ -41,6 +48,21 @@ static const struct ff__workload_type *find_type(const char *name, struct ff_err
     }
     ff__nearest_fail(&nearest, "workload", "farfault list workloads", error);
     return NULL;
+}
+
+static bool is_path(const char *name) {
+    size_t length = strlen(name);
+    return strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".txt") == 0);
+}
+
+static int set_type(struct spec *spec, struct ff_error *error) {
+    if (!is_path(spec->text)) {
+        spec->type = find_type(spec->text, error);
+        return spec->type ? 0 : -ENOENT;
+    }
+    int status = ff__network_read(spec->text, &spec->own, error);
+    spec->type = status ? NULL : &spec->own->type;
+    return status;
 }
 
 static int unknown_key(const struct spec *spec, const char *key, struct ff_error *error) {
@@ -96,9 +118,9 @@ static int parse_spec(const char *text, struct spec *spec, struct ff_error *erro
     char *keys = strchr(spec->text, ':');
     if (keys)
         *keys++ = '\0';
-    spec->type = find_type(spec->text, error);
-    if (!spec->type)
-        return -ENOENT;
+    int status = set_type(spec, error);
+    if (status)
+        return status;
     for (unsigned i = 0; spec->type->params && spec->type->params[i].name; i++)
         spec->params[i] = spec->type->params[i].initial;
     return keys ? set_keys(spec, keys, error) : 0;
@@ -109,12 +131,15 @@ int ff__workload_open(const char *text, uint64_t seed, struct ff__workload **out
     *out = NULL;
     struct spec spec;
     int status = parse_spec(text, &spec, error);
-    if (status)
+    struct ff__workload *workload = status ? NULL : calloc(1, sizeof *workload);
+    if (!status && !workload)
+        status = ff__fail(error, -ENOMEM, "no memory for workload %s", spec.type->name);
+    if (status) {
+        ff__network_free(spec.own);
         return status;
-    struct ff__workload *workload = calloc(1, sizeof *workload);
-    if (!workload)
-        return ff__fail(error, -ENOMEM, "no memory for workload %s", spec.type->name);
+    }
     workload->type = spec.type;
+    workload->own = spec.own;
     workload->seed = seed;
     snprintf(workload->name, sizeof workload->name, "%s", text);
     status = spec.type->open(workload, spec.params, spec.file, error);
@@ -133,6 +158,7 @@ void ff__workload_close(struct ff__workload *workload) {
         workload->type->close(workload);
     free(workload->data);
     free(workload->arrays);
+    ff__network_free(workload->own);
     free(workload);
 }
 

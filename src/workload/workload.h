@@ -1,11 +1,9 @@
 /* Models of programs for the simulator: what the host does in turn, and what each warp of a kernel
- * does, step by step.
- *
- * A model is a description, not a run: everything is a pure function of a position (the index of an
- * action, the index of a step of a warp), so that a workload needs no memory for what it has already
- * said, may be asked in any order, and says the same to every simulation. Data that the program itself
- * would depend on (a graph and its frontiers, a network's tensors and where they are) is made when the
- * workload is opened. */
+ * does, step by step.  A model is a description, not a run: everything is a pure function of a
+ * position (the index of an action, the index of a step of a warp), so that a workload needs no
+ * memory for what it has already said, may be asked in any order, and says the same to every
+ * simulation. Data that the program itself would depend on (a graph and its frontiers, a network's
+ * tensors and where they are) is made when the workload is opened. */
 #ifndef FF_WORKLOAD_WORKLOAD_H
 #define FF_WORKLOAD_WORKLOAD_H
 
@@ -28,8 +26,8 @@ struct ff__step {
     uint32_t pc;           /* of the memory instruction: the same for the same code */
     uint16_t sectors;      /* 32-byte pieces of memory it touches */
     bool write;
-    /* The warp does not wait for its data: a store, or a load whose value is not needed yet; the next load that it
-     * does wait for, it waits for with all those before */
+    /* The warp does not wait for its data: a store, or a load whose value is not needed yet; the
+     * next load that it does wait for, it waits for with all those before */
     bool goes_on;
     uint8_t page_count;            /* 0: no memory instruction */
     uint64_t page[FF__STEP_PAGES]; /* distinct page numbers, in the order of lanes */
@@ -39,8 +37,8 @@ struct ff__workload;
 
 #define FF__LOOPS 4
 
-/* What a kernel in bulk reads or writes, as an affine nest: runs of consecutive bytes, at `offset` plus
- * the sum of index times stride over the loops, the first of which is the outermost. Nobody
+/* What a kernel in bulk reads or writes, as an affine nest: runs of consecutive bytes, at `offset`
+ * plus the sum of index times stride over the loops, the first of which is the outermost. Nobody
  * enumerates what is in place already. */
 struct ff__operand {
     uint32_t array;
@@ -72,16 +70,17 @@ static inline uint64_t ff__operand_runs(const struct ff__operand *operand) {
     return runs;
 }
 
-/* What a compiler can tell of the arrays of a kernel, as bits by array; all zero: nothing is said. */
+/* What a compiler can tell of the arrays of a kernel, as bits by array; all zero: nothing is said.
+ */
 struct ff__kernel_known {
     uint64_t uses;    /* it has no other arrays */
     uint64_t strided; /* of these: their index has a fixed stride */
     uint64_t alike;   /* of these: they are indexed by one variable, whose stride is not fixed */
 };
 
-/* Two kinds. Warp by warp: `step` says what each does. Or in bulk, `step` NULL, for kernels of which
- * only the data and the time matter: all operands are gone through together, each in its order and at
- * its share of the time, which is that of the work at the device's peak rates. */
+/* Two kinds. Warp by warp: `step` says what each does. Or in bulk, `step` NULL, for kernels of
+ * which only the data and the time matter: all operands are gone through together, each in its
+ * order and at its share of the time, which is that of the work at the device's peak rates. */
 struct ff__kernel {
     const char *name;
     uint64_t identity;    /* the same for the same name and arguments: DeepUM's execution ID */
@@ -104,8 +103,8 @@ enum ff__action_kind {
     FF__ACTION_HOST_WRITE, /* the same */
     FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
     FF__ACTION_PREFETCH, /* array, offset, bytes, device: an explicit hint of the program */
-    /* array, offset, bytes, device: an allocator in the program has taken the memory back, or handed it
-     * out again; takes effect between the launches before and after it */
+    /* array, offset, bytes, device: an allocator in the program has taken the memory back, or
+     * handed it out again; takes effect between the launches before and after it */
     FF__ACTION_INACTIVE,
     FF__ACTION_ACTIVE,
     FF__ACTION_WORK, /* the host itself is at work for work_ns, and then the device goes on */
@@ -129,9 +128,10 @@ struct ff__workload_type {
     int (*open)(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error);
     void (*close)(struct ff__workload *workload); /* NULL: nothing to release */
-    /* Action `index` of the program. False: it has ended before it. Allocations of arrays come first;
-     * an array may be allocated and freed several times. */
+    /* Action `index` of the program. False: it has ended before it. Allocations of arrays come
+     * first; an array may be allocated and freed several times. */
     bool (*action)(const struct ff__workload *workload, uint64_t index, struct ff__action *out);
+    const void *description; /* the model's own, for several types by one model */
 };
 
 struct ff__workload {
@@ -143,11 +143,14 @@ struct ff__workload {
     uint64_t
         peak_by; /* actions: those behind them never have more allocated than these; 0: not known */
     void *data;  /* the model's own */
+    struct ff__network *own; /* the network of the user's that it is; NULL: a built-in workload */
 };
 
-/* "NAME[:key=value,...]". Every model has a size parameter in its own terms and takes `size=BYTES`
- * for its whole footprint; but networks, whose size is a batch. -ENOENT: unknown workload (the message names the nearest or all); -EINVAL:
- * unknown key or bad value, with what is valid; -ENOMEM; errors of reading a file. */
+/* "NAME[:key=value,...]", where a name with a slash, or that ends in .txt, is the path of a
+ * network's text (docs/dnn.md). Every model has a size parameter in its own terms and takes
+ * `size=BYTES` for its whole footprint; but networks, whose size is a batch. -ENOENT: unknown
+ * workload (the message names the nearest or all); -EINVAL: unknown key or bad value, with what is
+ * valid; -ENOMEM; errors of reading a file. */
 int ff__workload_open(const char *spec, uint64_t seed, struct ff__workload **out,
                       struct ff_error *error);
 void ff__workload_close(struct ff__workload *workload);

@@ -184,11 +184,108 @@ static void test_operands(void **state) {
     }
 }
 
+/* ---- networks of one's own ---- */
+
+/* What is wrong with the text, or "". */
+static const char *fault_of(const char *text, struct ff_error *error) {
+    struct ff__network *network;
+    struct ff__program program;
+    error->message[0] = '\0';
+    if (ff__network_parse("my.txt", text, strlen(text), &network, error) == 0 &&
+        ff__program_make(network, 2, 8, &program, error) == 0)
+        ff__program_free(&program);
+    ff__network_free(network);
+    return error->message;
+}
+
+/* Each kind of mistake, and a part of the line that it is told with. */
+static const struct {
+    const char *text, *says;
+} mistakes[] = {
+    {"", "my.txt: has no statements"},
+    {"# nothing\n", "my.txt: has no statements"},
+    {"x = pictures\n\001", "my.txt:2: the character 1 is none of a text"},
+    {"batch many\nzero_grad", "my.txt:1: batch=many: must be 1 to"},
+    {"length 5000 pixels", "my.txt:1: length=5000: must be 1 to 4096"},
+    {"include", "my.txt:1: must be: include NAME.blocks"},
+    {"include none.blocks", "my.txt:1: there is no 'none.blocks' to include"},
+    {"include vgg16.txt\ninclude vgg16.txt\ninclude vgg16.txt\ninclude vgg16.txt",
+     "more than 8 texts"},
+    {"block", "my.txt:1: must be: block NAME"},
+    {"repeat i", "my.txt:1: must be: repeat NAME TIMES"},
+    {"x = pictures\nend", "my.txt:2: this end ends nothing"},
+    {"block b\nx = pictures", "my.txt:1: this block has no end"},
+    {"block b\nb\nend\nb", "my.txt:2: more than 16 blocks in one another"},
+    {"block b x\nend\nb", "my.txt:3: block b takes 1 words"},
+    {"repeat i 99999999\nzero_grad\nend", "more than 1048576 statements"},
+    {"repeat i 99999999\nend", "more than 1048576 statements"},
+    {"x = conw x", "my.txt:1: there is no operation or block 'conw'; the nearest is conv"},
+    {"x =", "my.txt:1: there is no operation or block ''"},
+    {"x = pictures\ny = conv x", "my.txt:2: must be: Y = conv X CHANNELS [kernel=N]"},
+    {"x = pictures\nconv x 3", "my.txt:2: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 3 3", "my.txt:2: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 0", "my.txt:2: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 3 kernal=3", "my.txt:2: there is no tensor 'kernal=3' here"},
+    {"x = pictures\ny = conv x 3 kernel=0", "my.txt:2: conv: kernel and stride must be"},
+    {"x = pictures\ny = conv x 3 kernel=9", "my.txt:2: conv: it leaves nothing of such images"},
+    {"x = pictures\ny = conv x 4 groups=2", "my.txt:2: conv: groups must divide"},
+    {"x = pictures\ny = max_pool x kernel=3 stride=99999", "my.txt:2: max_pool: kernel and stride"},
+    {"relu x", "my.txt:1: there is no tensor 'x' here"},
+    {"x = pictures\ndrop x\nrelu x", "my.txt:3: there is no tensor 'x' here"},
+    {"x = data 3 4*five", "my.txt:1: '4*five' must be a number"},
+    {"x = data 3 4/0", "my.txt:1: '4/0' must be a number"},
+    {"x = data 3 9999999999999999", "must be a number up to 2^40"},
+    {"x = data 3 $width", "my.txt:1: there is no $width here"},
+    {"x = data 1099511627776 2", "my.txt:1: data: a tensor of more than 2^40 elements"},
+    {"3 = pictures", "my.txt:1: '3' must be a name"},
+    {"p = weights\nrelu p", "my.txt:2: there is no tensor 'p' here"},
+    {"x = pictures\nagain x", "my.txt:2: there is no place of weights 'x' here"},
+    {"p = weights\nx = data 4 4\ny = linear x 4\nagain p\ny = linear x 5",
+     "my.txt:5: linear: its weights have another size"},
+    {"x = data 4 4\ny = linear x 9\nbackward y", "my.txt:3: backward: sizes do not fit together"},
+    {"x = data 4 4\ny = bmm x x 1 4 4 5", "my.txt:2: bmm: sizes do not fit together"},
+    {"x = data 4 4\nq k v = split x", "my.txt:2: split: three must divide the width"},
+    {"repeat i 5000\nw = param 1 1\nend", "my.txt:2: param: more than 4096 tensors of weights"},
+    {"block b name\nx = map $name x\nend\nx = pictures\nb tanh",
+     "my.txt:2: the name of a kernel has no $"},
+};
+
+static void test_mistakes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        struct ff_error error;
+        if (!strstr(fault_of(mistakes[i].text, &error), mistakes[i].says) ||
+            strchr(error.message, '\n'))
+            fail_msg("'%s' gives '%s'", mistakes[i].text, error.message);
+    }
+}
+
+/* What a text forgets to drop, and what gradients nobody takes hold, goes at the end of an iteration. */
+static void test_own(void **state) {
+    static const char text[] = "x = data 4 6\nq k v = split x\ny = bmm q k 1 4 2 4\n"
+                               "z = linear y 1\nloss = map sum z rows=1\nbackward loss\nsgd\n"
+                               "w = mul x x\n";
+    struct ff__network *network;
+    struct ff__program program;
+    int64_t live = 0;
+    (void)state;
+    assert_int_equal(ff__network_parse("my.txt", text, strlen(text), &network, NULL), 0);
+    assert_int_equal(ff__program_make(network, 1, 1, &program, NULL), 0);
+    for (uint32_t i = program.first_end; i < program.tape.op_count; i++)
+        live +=
+            (program.tape.ops[i].kind == FF__OP_NEW) - (program.tape.ops[i].kind == FF__OP_FREE);
+    assert_int_equal(live, 0);
+    assert_int_equal(program.tape.weights, 4 + 1);
+    ff__program_free(&program);
+    ff__network_free(network);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_work),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* PyTorch's caching allocator (1.8.0, c10/cuda/CUDACachingAllocator.cpp), on one stream: a small and a
- * large pool of blocks, cut from segments that come from cudaMalloc. Addresses are made up and never
- * used twice. */
+/* PyTorch's caching allocator (1.8.0, c10/cuda/CUDACachingAllocator.cpp), on one stream: a small
+ * and a large pool of blocks, cut from segments that come from cudaMalloc. Addresses are made up
+ * and never used twice. */
 #ifndef FF_WORKLOAD_DNN_ALLOCATOR_H
 #define FF_WORKLOAD_DNN_ALLOCATOR_H
 
@@ -47,7 +47,8 @@ struct ff__caching {
 void ff__caching_init(struct ff__caching *pool, uint64_t limit);
 void ff__caching_fini(struct ff__caching *pool);
 
-/* A block of at least `bytes` > 0. -ENOSPC: not even after giving back all cached segments; -ENOMEM. */
+/* A block of at least `bytes` > 0. -ENOSPC: not even after giving back all cached segments;
+ * -ENOMEM. */
 int ff__caching_allocate(struct ff__caching *pool, uint64_t bytes, uint32_t *block);
 /* The same out of what is cached only, and from a new segment only. */
 int ff__caching_reuse(struct ff__caching *pool, uint64_t bytes, uint32_t *block);

@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-enum { BATCH, LENGTH, ITERATIONS };
-
 struct model {
     struct ff__program program;
     struct ff__placement placement;
@@ -31,14 +29,16 @@ static int make_arrays(struct ff__workload *workload, struct ff_error *error) {
     return status;
 }
 
-static int open_model(struct ff__workload *workload, const struct ff__network *network,
-                      const int64_t *params, struct ff_error *error) {
+static int open_model(struct ff__workload *workload, const int64_t *params, const char *file,
+                      struct ff_error *error) {
+    const struct ff__network *network = (const struct ff__network *)workload->type;
     struct model *model = workload->data = calloc(1, sizeof *model);
+    (void)file;
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
-    model->iterations = (uint64_t)params[ITERATIONS];
-    int status = ff__program_make(network, (uint64_t)params[BATCH], (uint64_t)params[LENGTH],
-                                  &model->program, error);
+    model->iterations = (uint64_t)params[FF__NETWORK_ITERATIONS];
+    int status = ff__program_make(network, (uint64_t)params[FF__NETWORK_BATCH],
+                                  (uint64_t)params[FF__NETWORK_LENGTH], &model->program, error);
     if (!status)
         status = ff__placement_make(&model->program, model->iterations, &model->placement, error);
     if (status)
@@ -104,55 +104,17 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return true;
 }
 
-/* ---- the workloads ---- */
-
-#define NETWORK(id, text, batch, length, length_help, says)                                        \
-    static const struct ff_param id##_params[] = {                                                 \
-        {"batch", FF_PARAM_INT, batch, 1, 1 << 20, "samples per iteration"},                       \
-        {"length", FF_PARAM_INT, length, 1, 4096, length_help},                                    \
-        {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "iterations"},                                 \
-        {NULL, FF_PARAM_INT, 0, 0, 0, NULL},                                                       \
-    };                                                                                             \
-    static int open_##id(struct ff__workload *workload, const int64_t *params, const char *file,   \
-                         struct ff_error *error) {                                                 \
-        (void)file;                                                                                \
-        return open_model(workload, &ff__##id, params, error);                                     \
-    }                                                                                              \
-    const struct ff__workload_type ff__workload_##id = {                                           \
-        .name = text,                                                                              \
-        .summary = says,                                                                           \
-        .params = id##_params,                                                                     \
-        .open = open_##id,                                                                         \
-        .close = close_model,                                                                      \
-        .action = action,                                                                          \
-    };
-
-#define TOKENS "tokens of a sample"
-#define SIDE   "side of an image in pixels"
-
-NETWORK(gpt2_xl, "gpt2-xl", 3, 1024, TOKENS, "training GPT-2 XL, 1.5 billion parameters")
-NETWORK(gpt2_l, "gpt2-l", 3, 1024, TOKENS, "training GPT-2 Large, 774 million parameters")
-NETWORK(bert_large, "bert-large", 14, 512, TOKENS, "training BERT Large, 335 million parameters")
-NETWORK(bert_base, "bert-base", 29, 512, TOKENS, "training BERT Base, 110 million parameters")
-NETWORK(dlrm, "dlrm", 98304, 1, "unused", "training DLRM with the tables of Criteo Kaggle")
-NETWORK(resnet152, "resnet152", 1280, 224, SIDE, "training ResNet-152, 60 million parameters")
-NETWORK(resnet200, "resnet200", 1024, 224, SIDE, "training ResNet-200, 65 million parameters")
-NETWORK(resnet50, "resnet50", 64, 224, SIDE, "training ResNet-50, 26 million parameters")
-NETWORK(resnet101, "resnet101", 64, 224, SIDE, "training ResNet-101, 45 million parameters")
-NETWORK(vgg16, "vgg16", 128, 224, SIDE, "training VGG16, 138 million parameters")
-NETWORK(mobilenet_v3, "mobilenet-v3", 256, 224, SIDE,
-        "training MobileNetV3-Large, 5.5 million parameters")
-NETWORK(dcgan, "dcgan", 2048, 64, SIDE, "training DCGAN, 6.3 million parameters")
-NETWORK(mobilenet, "mobilenet", 3072, 32, SIDE, "training MobileNet, 3.3 million parameters")
-NETWORK(alexnet, "alexnet", 32, 224, SIDE, "AlexNet, inference, 61 million parameters")
-NETWORK(cifarnet, "cifarnet", 128, 32, SIDE, "CifarNet, inference, 146 thousand parameters")
-NETWORK(squeezenet, "squeezenet", 8, 224, SIDE, "SqueezeNet, inference, 1.2 million parameters")
-NETWORK(resnet50_inference, "resnet50-inference", 16, 224, SIDE,
-        "ResNet-50, inference, 26 million parameters")
-NETWORK(bert_inference, "bert-inference", 8, 384, TOKENS,
-        "BERT Base, inference, 110 million parameters")
-NETWORK(whisper, "whisper", 1, 16, "tokens that are decoded",
-        "Whisper Base, inference, 73 million parameters")
+const struct ff__workload_type ff__dnn_type = {
+    .summary = "a network of the user's",
+    .params =
+        (const struct ff_param[]){{"batch", FF_PARAM_INT, 1, 1, 1 << 20, "samples per iteration"},
+                                  {"length", FF_PARAM_INT, 1, 1, 4096, "unused"},
+                                  {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "iterations"},
+                                  {NULL, FF_PARAM_INT, 0, 0, 0, NULL}},
+    .open = open_model,
+    .close = close_model,
+    .action = action,
+};
 
 /* ---- for others ---- */
 

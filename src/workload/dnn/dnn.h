@@ -4,6 +4,9 @@
 
 #include "workload/dnn/program.h"
 
+/* What all networks have in common; the first member of each. */
+extern const struct ff__workload_type ff__dnn_type;
+
 /* NULL: it is another workload. */
 const struct ff__program *ff__dnn_program(const struct ff__workload *workload);
 const struct ff__placement *ff__dnn_placement(const struct ff__workload *workload);

@@ -1,5 +1,5 @@
 /* Matrix products, and what is made of them. */
-#include "workload/dnn/layers.h"
+#include "workload/dnn/operation.h"
 
 #include "workload/dnn/nest.h"
 
@@ -44,30 +44,36 @@ static void linear_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, bias, db);
 }
 
-static uint32_t linear(struct ff__tape *tape, uint32_t x, uint32_t weight, uint32_t bias,
-                       const uint64_t size[3], bool data) {
-    uint32_t y = ff__tensor_new(tape, size[ROWS] * size[OUT]);
-    multiply(tape, "gemm", &(struct product){x, weight, y, 1, size[ROWS], size[IN], size[OUT]});
-    const struct ff__node node = {
-        .backward = linear_back,
-        .in = {data ? FF__NO_TENSOR : x, FF__NO_TENSOR, FF__NO_TENSOR},
-        .out = y,
-        .saved = {x, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR},
-        .size = {size[ROWS], size[IN], size[OUT], weight, bias}};
-    ff__tape_node(tape, &node);
-    return y;
+static void linear(struct ff__call *call, uint32_t weight, uint32_t bias, uint64_t rows,
+                   uint64_t in, uint64_t out) {
+    uint32_t x = ff__in(call, 0), y = ff__tensor_new(call->tape, rows * out);
+    multiply(call->tape, "gemm", &(struct product){x, weight, y, 1, rows, in, out});
+    ff__tape_node(call->tape, &(struct ff__node){.backward = linear_back,
+                                                 .in = {call->in[0]->data ? FF__NO_TENSOR : x},
+                                                 .out = y,
+                                                 .saved = {x},
+                                                 .size = {rows, in, out, weight, bias}});
+    ff__give(call, y, rows, out);
 }
 
-uint32_t ff__layer_linear(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64_t in,
-                          uint64_t out, bool bias, bool data) {
-    uint32_t w = ff__tape_param(tape, in * out);
-    uint32_t b = bias ? ff__tape_param(tape, out) : FF__NO_TENSOR;
-    return linear(tape, x, w, b, (const uint64_t[]){rows, in, out}, data);
+enum { O_IN, O_NO_BIAS };
+
+/* rows x in times in x out, and a bias. */
+void ff__op_linear(struct ff__call *call) {
+    uint64_t width = ff__width(call->in[0]), in = ff__option(call, O_IN, width);
+    uint64_t rows = in ? call->in[0]->is.n * width / in : 0, out = call->number[0];
+    if (!ff__fits(call->tape, rows, out) || !ff__fits(call->tape, in, out))
+        return;
+    uint32_t weight = ff__tape_param(call->tape, in * out);
+    uint32_t bias = ff__has(call, O_NO_BIAS) ? FF__NO_TENSOR : ff__tape_param(call->tape, out);
+    linear(call, weight, bias, rows, in, out);
 }
 
-uint32_t ff__layer_tied(struct ff__tape *tape, uint32_t x, uint32_t weight, uint64_t rows,
-                        uint64_t in, uint64_t out) {
-    return linear(tape, x, weight, FF__NO_TENSOR, (const uint64_t[]){rows, in, out}, false);
+/* The same with a parameter that another layer owns (tied weights), without a bias. */
+void ff__op_tied(struct ff__call *call) {
+    uint64_t rows = call->in[0]->is.n, in = ff__width(call->in[0]), out = call->in[1]->is.n;
+    if (ff__fits(call->tape, rows, out) && ff__fits(call->tape, in, out))
+        linear(call, ff__in(call, 1), FF__NO_TENSOR, rows, in, out);
 }
 
 /* ---- products of activations ---- */
@@ -85,16 +91,21 @@ static void bmm_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->in[1], db);
 }
 
-uint32_t ff__layer_bmm(struct ff__tape *tape, uint32_t a, uint32_t b, uint64_t batch, uint64_t m,
-                       uint64_t k, uint64_t n) {
+/* `batch` products m x k times k x n of two activations. */
+void ff__op_bmm(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint64_t batch = call->number[0], m = call->number[1], k = call->number[2];
+    uint64_t n = call->number[3];
+    uint32_t a = ff__in(call, 0), b = ff__in(call, 1);
+    if (!ff__fits(tape, batch, m) || !ff__fits(tape, batch * m, k) ||
+        !ff__fits(tape, batch * m, n) || !ff__fits(tape, batch, k) || !ff__fits(tape, batch * k, n))
+        return;
     uint32_t c = ff__tensor_new(tape, batch * m * n);
     multiply(tape, "bmm", &(struct product){a, b, c, batch, m, k, n});
-    const struct ff__node node = {
-        .backward = bmm_back,
-        .in = {a, b, FF__NO_TENSOR},
-        .out = c,
-        .saved = {a, b, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR, FF__NO_TENSOR},
-        .size = {batch, m, k, n}};
-    ff__tape_node(tape, &node);
-    return c;
+    ff__tape_node(tape, &(struct ff__node){.backward = bmm_back,
+                                           .in = {a, b},
+                                           .out = c,
+                                           .saved = {a, b},
+                                           .size = {batch, m, k, n}});
+    ff__give(call, c, batch * m, n);
 }

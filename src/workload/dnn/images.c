@@ -1,10 +1,12 @@
 /* Layers of images. */
-#include "workload/dnn/layers.h"
+#include "workload/dnn/operation.h"
 
 #include "workload/dnn/nest.h"
 
-#define NONE     FF__NO_TENSOR
-#define SIDE_MAX (UINT64_C(1) << 32) /* far more than any has */
+#define NONE       FF__NO_TENSOR
+#define WINDOW_MAX (UINT64_C(1) << 16)
+#define SIDE_MAX   (UINT64_C(1) << 32) /* far more than any has */
+#define IMAGES_MAX 0x1p60              /* elements, whose bytes are still counted */
 
 static uint64_t count_of(const struct ff__images *x) {
     return x->n * x->c * x->h * x->w;
@@ -13,21 +15,29 @@ static uint64_t count_of(const struct ff__images *x) {
 /* A side that a layer leaves nothing of wraps around. */
 static uint64_t check_side(struct ff__tape *tape, uint64_t side) {
     bool vanishes = side == 0 || side > SIDE_MAX;
-    tape->vanished = tape->vanished || vanishes;
+    tape->wrong =
+        vanishes ? "it leaves nothing of such images; larger ones are right" : tape->wrong;
     return vanishes ? 1 : side;
 }
 
 static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t c, uint64_t h,
                                     uint64_t w) {
     struct ff__images images = {NONE, n, c, check_side(tape, h), check_side(tape, w)};
+    if ((double)n * (double)c * (double)images.h * (double)images.w > IMAGES_MAX) {
+        tape->wrong = "images of more than 2^60 elements";
+        images = (struct ff__images){NONE, 1, 1, 1, 1};
+    }
     images.tensor = ff__tensor_new(tape, count_of(&images));
     return images;
 }
 
-struct ff__images ff__layer_pictures(struct ff__tape *tape, uint64_t count, uint64_t side) {
-    struct ff__images x = new_images(tape, count, 3, side, side);
-    ff__kernel_map(tape, "copy", NONE, NONE, NONE, x.tensor);
-    return x;
+/* A batch of square pictures of three colours, which comes from the host each time. */
+void ff__op_pictures(struct ff__call *call) {
+    const struct ff__iteration *iteration = call->iteration;
+    struct ff__images x =
+        new_images(call->tape, iteration->batch, 3, iteration->length, iteration->length);
+    ff__kernel_map(call->tape, "copy", NONE, NONE, NONE, x.tensor);
+    call->out[0] = (struct ff__value){x, .data = true};
 }
 
 /* ---- convolution ---- */
@@ -95,26 +105,44 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, bias, db);
 }
 
-static uint64_t side_of(uint64_t side, const struct ff__conv *conv) {
-    return conv->transposed ? (side - 1) * conv->stride + conv->kernel - 2 * conv->pad
-                            : (side + 2 * conv->pad - conv->kernel) / conv->stride + 1;
+/* Options of convolutions and pools. */
+enum { O_KERNEL, O_STRIDE, O_PAD, O_GROUPS, O_BIAS, O_TRANSPOSED };
+
+/* A side of what a window makes of a side; one of zero or less wraps around. */
+static uint64_t side_of(const struct ff__call *call, uint64_t side) {
+    uint64_t kernel = ff__option(call, O_KERNEL, 1), stride = ff__option(call, O_STRIDE, 1);
+    uint64_t pad = ff__option(call, O_PAD, 0);
+    if (kernel - 1 >= WINDOW_MAX || stride - 1 >= WINDOW_MAX || pad > WINDOW_MAX) {
+        call->tape->wrong = "kernel and stride must be 1 to 65536, pad up to 65536";
+        return 1;
+    }
+    return ff__has(call, O_TRANSPOSED) ? (side - 1) * stride + kernel - 2 * pad
+                                       : (side + 2 * pad - kernel) / stride + 1;
 }
 
-struct ff__images ff__layer_conv(struct ff__tape *tape, struct ff__images x,
-                                 const struct ff__conv *conv) {
-    uint64_t kernel = conv->kernel * conv->kernel;
-    uint32_t weight = ff__tape_param(tape, conv->out * (x.c / conv->groups) * kernel);
-    uint32_t bias = conv->bias ? ff__tape_param(tape, conv->out) : NONE;
-    struct ff__images y = new_images(tape, x.n, conv->out, side_of(x.h, conv), side_of(x.w, conv));
+void ff__op_conv(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    const struct ff__images x = call->in[0]->is;
+    uint64_t h = side_of(call, x.h), w = side_of(call, x.w), out = call->number[0];
+    uint64_t groups = ff__option(call, O_GROUPS, 1), kernel = ff__option(call, O_KERNEL, 1);
+    if (!tape->wrong && (groups == 0 || x.c % groups || out % groups))
+        tape->wrong = "groups must divide the channels before and after";
+    if (tape->wrong || !ff__fits(tape, out, x.c / groups) ||
+        !ff__fits(tape, out * (x.c / groups), kernel * kernel))
+        return;
+    kernel *= kernel;
+    uint32_t weight = ff__tape_param(tape, out * (x.c / groups) * kernel);
+    uint32_t bias = ff__has(call, O_BIAS) ? ff__tape_param(tape, out) : NONE;
+    struct ff__images y = new_images(tape, x.n, out, h, w);
     const struct ff__node node = {.backward = conv_back,
-                                  .in = {conv->data ? NONE : x.tensor, NONE, NONE},
+                                  .in = {call->in[0]->data ? NONE : x.tensor},
                                   .out = y.tensor,
-                                  .saved = {x.tensor, NONE, NONE, NONE, NONE, NONE},
+                                  .saved = {x.tensor},
                                   .size = {weight, bias, x.n, x.c, x.h * x.w, y.c, y.h * y.w,
-                                           kernel, conv->groups, conv->transposed}};
+                                           kernel, groups, ff__has(call, O_TRANSPOSED)}};
     convolve(tape, "conv", x.tensor, y.tensor, node.size, false);
     ff__tape_node(tape, &node);
-    return y;
+    call->out[0].is = y;
 }
 
 /* ---- batch normalisation: cuDNN's ---- */
@@ -138,12 +166,16 @@ static void batch_norm_back(struct ff__tape *tape, const struct ff__node *node) 
     ff__grad_give(tape, (uint32_t)size[SHIFT], dshift);
 }
 
-struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images x) {
+/* In evaluation mode its moments are constants, which are left out. */
+void ff__op_batch_norm(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    const struct ff__images x = call->in[0]->is;
     uint32_t gain = ff__tape_param(tape, x.c), shift = ff__tape_param(tape, x.c);
     struct ff__images y = new_images(tape, x.n, x.c, x.h, x.w);
+    call->out[0].is = y;
     if (tape->infers) {
         ff__kernel_map(tape, "batch_norm", x.tensor, gain, shift, y.tensor);
-        return y;
+        return;
     }
     uint32_t mean = ff__tensor_new(tape, x.c), var = ff__tensor_new(tape, x.c);
     struct ff__operand nest = ff__nest_channels(x.n, x.c, x.h * x.w);
@@ -153,15 +185,13 @@ struct ff__images ff__layer_batch_norm(struct ff__tape *tape, struct ff__images 
     ff__kernel_uses(tape, mean, true, 1);
     ff__kernel_uses(tape, var, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = batch_norm_back,
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {x.tensor, mean, var, NONE, NONE, NONE},
-                                  .size = {gain, shift, x.n, x.c, x.h * x.w}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = batch_norm_back,
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .saved = {x.tensor, mean, var},
+                                           .size = {gain, shift, x.n, x.c, x.h * x.w}});
     ff__tensor_drop(tape, mean);
     ff__tensor_drop(tape, var);
-    return y;
 }
 
 /* ---- pools ---- */
@@ -174,38 +204,37 @@ static void pool_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->in[0], dx);
 }
 
-/* Keeps eight bytes an output that say which input it was, and the input, of which only the shape is
- * asked for. */
-struct ff__images ff__layer_max_pool(struct ff__tape *tape, struct ff__images x, uint64_t kernel,
-                                     uint64_t stride, uint64_t pad) {
-    uint64_t h = (x.h + 2 * pad - kernel) / stride + 1, w = (x.w + 2 * pad - kernel) / stride + 1;
-    struct ff__images y = new_images(tape, x.n, x.c, h, w);
+/* Keeps eight bytes an output that say which input it was, and the input, of which only the shape
+ * is asked for. */
+void ff__op_max_pool(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    const struct ff__images x = call->in[0]->is;
+    struct ff__images y = new_images(tape, x.n, x.c, side_of(call, x.h), side_of(call, x.w));
     uint32_t which = ff__tensor_bytes(tape, count_of(&y) * 8);
     ff__kernel_begin(tape, "max_pool", 0);
     ff__kernel_uses(tape, x.tensor, false, 1);
     ff__kernel_uses(tape, y.tensor, true, 1);
     ff__kernel_uses(tape, which, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = pool_back,
-                                  .name = "max_pool_backward",
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {which, x.tensor, NONE, NONE, NONE, NONE},
-                                  .size = {count_of(&x)}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = pool_back,
+                                           .name = "max_pool_backward",
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .saved = {which, x.tensor},
+                                           .size = {count_of(&x)}});
     ff__tensor_drop(tape, which);
-    return y;
+    call->out[0].is = y;
 }
 
-struct ff__images ff__layer_mean_pool(struct ff__tape *tape, struct ff__images x) {
+void ff__op_mean_pool(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    const struct ff__images x = call->in[0]->is;
     struct ff__images y = new_images(tape, x.n, x.c, 1, 1);
     ff__kernel_map(tape, "mean", x.tensor, NONE, NONE, y.tensor);
-    const struct ff__node node = {.backward = pool_back,
-                                  .name = "mean_backward",
-                                  .in = {x.tensor, NONE, NONE},
-                                  .out = y.tensor,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
-                                  .size = {count_of(&x)}};
-    ff__tape_node(tape, &node);
-    return y;
+    ff__tape_node(tape, &(struct ff__node){.backward = pool_back,
+                                           .name = "mean_backward",
+                                           .in = {x.tensor},
+                                           .out = y.tensor,
+                                           .size = {count_of(&x)}});
+    call->out[0].is = y;
 }

@@ -1,5 +1,5 @@
 /* Elementwise layers, normalisation, losses and tables. */
-#include "workload/dnn/layers.h"
+#include "workload/dnn/operation.h"
 
 #include "workload/dnn/nest.h"
 
@@ -9,10 +9,55 @@ static uint64_t bytes_of(const struct ff__tape *tape, uint32_t tensor) {
     return tape->failed ? 1 : tape->tensors[tensor].bytes;
 }
 
-uint32_t ff__layer_data(struct ff__tape *tape, uint64_t bytes) {
-    uint32_t tensor = ff__tensor_bytes(tape, bytes);
-    ff__kernel_map(tape, "copy", NONE, NONE, NONE, tensor);
-    return tensor;
+/* ---- from the host, and from nothing ---- */
+
+static void copy_in(struct ff__call *call, uint64_t rows, uint64_t width, uint64_t bytes) {
+    uint32_t tensor = ff__tensor_bytes(call->tape, rows * width * bytes);
+    ff__kernel_map(call->tape, "copy", NONE, NONE, NONE, tensor);
+    ff__give(call, tensor, rows, width);
+    call->out[0].data = true;
+}
+
+void ff__op_data(struct ff__call *call) {
+    if (ff__fits(call->tape, call->number[0], call->number[1]))
+        copy_in(call, call->number[0], call->number[1], FF__FLOAT);
+}
+
+void ff__op_indices(struct ff__call *call) {
+    copy_in(call, call->number[0], 1, FF__INDEX);
+}
+
+void ff__op_new(struct ff__call *call) {
+    uint64_t rows = call->number[0], width = call->number[1];
+    if (ff__fits(call->tape, rows, width))
+        ff__give(call, ff__tensor_new(call->tape, rows * width), rows, width);
+    call->out[0].data = true;
+}
+
+/* The tape holds it, too. */
+void ff__op_param(struct ff__call *call) {
+    uint64_t rows = call->number[0], width = call->number[1];
+    if (!ff__fits(call->tape, rows, width))
+        return;
+    ff__give(call, ff__tape_param(call->tape, rows * width), rows, width);
+    ff__tensor_hold(call->tape, call->out[0].is.tensor);
+}
+
+void ff__op_weights(struct ff__call *call) {
+    ff__give(call, NONE, call->tape->param_next, 1);
+}
+
+void ff__op_again(struct ff__call *call) {
+    call->tape->param_next = (uint32_t)call->in[0]->is.n;
+}
+
+void ff__op_kernel(struct ff__call *call) {
+    ff__kernel_map(call->tape, call->name, ff__in(call, 1), ff__in(call, 2), ff__in(call, 3),
+                   ff__in(call, 0));
+}
+
+void ff__op_work(struct ff__call *call) {
+    ff__tape_work(call->tape, call->number[0]);
 }
 
 /* ---- one input ---- */
@@ -28,22 +73,41 @@ static void map_back(struct ff__tape *tape, const struct ff__node *node) {
 /* The backward pass reads `kept`. PyTorch also keeps `also`, which no kernel reads. */
 static void add_map(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y, uint32_t kept,
                     uint32_t also) {
-    const struct ff__node node = {.backward = map_back,
-                                  .name = name,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {kept, also, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){
+                  .backward = map_back, .name = name, .in = {x}, .out = y, .saved = {kept, also}});
 }
 
-uint32_t ff__layer_map(struct ff__tape *tape, const char *name, uint32_t x, enum ff__keeps keeps,
-                       uint64_t n) {
-    uint32_t y = n ? ff__tensor_new(tape, n) : ff__tensor_bytes(tape, bytes_of(tape, x));
-    ff__kernel_map(tape, name, x, NONE, NONE, y);
-    bool in = keeps == FF__KEEPS_IN || keeps == FF__KEEPS_BOTH;
-    bool out = keeps == FF__KEEPS_OUT || keeps == FF__KEEPS_BOTH;
-    add_map(tape, name, x, y, out ? y : in ? x : NONE, in && out ? x : NONE);
-    return y;
+enum { KEEPS_IN, KEEPS_OUT, MAP_ROWS, MAP_WIDTH };
+
+void ff__op_map(struct ff__call *call) {
+    uint64_t rows = ff__option(call, MAP_ROWS, call->in[0]->is.n);
+    uint64_t width = ff__option(call, MAP_WIDTH, ff__width(call->in[0]));
+    bool shaped = ff__has(call, MAP_ROWS) || ff__has(call, MAP_WIDTH);
+    bool in = ff__has(call, KEEPS_IN), out = ff__has(call, KEEPS_OUT);
+    uint32_t x = ff__in(call, 0);
+    if (shaped && !ff__fits(call->tape, rows, width))
+        return;
+    uint32_t y =
+        ff__tensor_bytes(call->tape, shaped ? rows * width * FF__FLOAT : bytes_of(call->tape, x));
+    ff__kernel_map(call->tape, call->name, x, NONE, NONE, y);
+    add_map(call->tape, call->name, x, y, out ? y : in ? x : NONE, in && out ? x : NONE);
+    ff__give_alike(call, y);
+    if (shaped)
+        ff__give(call, y, rows, width);
+}
+
+/* A kernel over one tensor or two, into a new one as large as the first. */
+static void elementwise(struct ff__call *call, const char *name, ff__backward backward,
+                        bool keeps) {
+    uint32_t a = ff__in(call, 0), b = ff__in(call, 1);
+    struct ff__node node = {.backward = backward, .in = {a, b}};
+    if (keeps)
+        memcpy(node.saved, node.in, sizeof node.in);
+    node.out = ff__tensor_bytes(call->tape, bytes_of(call->tape, a));
+    ff__kernel_map(call->tape, name, a, b, NONE, node.out);
+    ff__tape_node(call->tape, &node);
+    ff__give_alike(call, node.out);
 }
 
 /* The gradient of each operand of a sum is the gradient of the sum. */
@@ -57,15 +121,9 @@ static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
     }
 }
 
-uint32_t ff__layer_shift(struct ff__tape *tape, const char *name, uint32_t x) {
-    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
-    ff__kernel_map(tape, name, x, NONE, NONE, y);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
-    return y;
+/* Plus something without a gradient. */
+void ff__op_shift(struct ff__call *call) {
+    elementwise(call, call->name, pass_back, false);
 }
 
 /* Zeros for what was masked, of which there is a tensor. */
@@ -79,22 +137,19 @@ static void where_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->in[0], dx);
 }
 
-uint32_t ff__layer_where(struct ff__tape *tape, uint32_t x) {
-    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
-    ff__kernel_map(tape, "where", x, NONE, NONE, y);
-    const struct ff__node node = {.backward = where_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
-    return y;
+/* Some elements, and a constant for the others. */
+void ff__op_where(struct ff__call *call) {
+    elementwise(call, "where", where_back, false);
 }
 
-/* fused_dropout: a byte an element says what was kept. */
-uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x) {
+/* fused_dropout: a byte an element says what was kept. The input itself in evaluation mode. */
+void ff__op_dropout(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint32_t x = ff__in(call, 0);
     if (tape->infers) {
         ff__tensor_hold(tape, x);
-        return x;
+        ff__give_alike(call, x);
+        return;
     }
     uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, x));
     uint32_t mask = ff__tensor_bytes(tape, bytes_of(tape, x) / FF__FLOAT);
@@ -105,7 +160,7 @@ uint32_t ff__layer_dropout(struct ff__tape *tape, uint32_t x) {
     ff__kernel_end(tape);
     add_map(tape, "masked_scale", x, y, mask, NONE);
     ff__tensor_drop(tape, mask);
-    return y;
+    ff__give_alike(call, y);
 }
 
 /* The tensor has one gradient as it is now, and another one as it was before. */
@@ -115,36 +170,26 @@ static void in_place_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->out, dx);
 }
 
-void ff__layer_relu(struct ff__tape *tape, uint32_t x) {
+void ff__op_relu(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint32_t x = ff__in(call, 0);
     ff__kernel_map(tape, "relu_", x, NONE, NONE, x);
-    const struct ff__node node = {.backward = in_place_back,
-                                  .name = "threshold_backward",
-                                  .in = {NONE, NONE, NONE},
-                                  .out = x,
-                                  .saved = {x, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(
+        tape, &(struct ff__node){
+                  .backward = in_place_back, .name = "threshold_backward", .out = x, .saved = {x}});
 }
 
 /* ---- several inputs ---- */
 
-uint32_t ff__layer_add(struct ff__tape *tape, uint32_t a, uint32_t b) {
-    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
-    ff__kernel_map(tape, "add", a, b, NONE, y);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {a, b, NONE},
-                                  .out = y,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
-    return y;
+void ff__op_add(struct ff__call *call) {
+    elementwise(call, "add", pass_back, false);
 }
 
-void ff__layer_add_to(struct ff__tape *tape, uint32_t a, uint32_t b) {
-    ff__kernel_map(tape, "add_", a, b, NONE, a);
-    const struct ff__node node = {.backward = pass_back,
-                                  .in = {a, b, NONE},
-                                  .out = a,
-                                  .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+/* a += b: the sum is a. */
+void ff__op_add_to(struct ff__call *call) {
+    uint32_t a = ff__in(call, 0), b = ff__in(call, 1);
+    ff__kernel_map(call->tape, "add_", a, b, NONE, a);
+    ff__tape_node(call->tape, &(struct ff__node){.backward = pass_back, .in = {a, b}, .out = a});
 }
 
 static void mul_back(struct ff__tape *tape, const struct ff__node *node) {
@@ -156,15 +201,8 @@ static void mul_back(struct ff__tape *tape, const struct ff__node *node) {
     }
 }
 
-uint32_t ff__layer_mul(struct ff__tape *tape, uint32_t a, uint32_t b) {
-    uint32_t y = ff__tensor_bytes(tape, bytes_of(tape, a));
-    ff__kernel_map(tape, "mul", a, b, NONE, y);
-    const struct ff__node node = {.backward = mul_back,
-                                  .in = {a, b, NONE},
-                                  .out = y,
-                                  .saved = {a, b, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
-    return y;
+void ff__op_mul(struct ff__call *call) {
+    elementwise(call, "mul", mul_back, true);
 }
 
 static void cat_back(struct ff__tape *tape, const struct ff__node *node) {
@@ -183,59 +221,78 @@ static void cat_back(struct ff__tape *tape, const struct ff__node *node) {
     }
 }
 
-uint32_t ff__layer_cat(struct ff__tape *tape, const uint32_t *x, uint32_t count) {
-    uint64_t bytes = 0, offset = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += bytes_of(tape, x[i]);
+/* Side by side along the channels; the gradients are copies out of the result's. */
+void ff__op_cat(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    const struct ff__images *first = &call->in[0]->is;
+    uint64_t bytes = 0, offset = 0, width = 0;
+    for (unsigned i = 0; i < call->in_count; i++) {
+        bytes += bytes_of(tape, ff__in(call, i));
+        width += call->in[i]->is.c;
+    }
+    if (!ff__fits(tape, first->n * first->h * first->w, width))
+        return;
     uint32_t y = ff__tensor_bytes(tape, bytes);
     ff__kernel_begin(tape, "cat", 0);
-    for (uint32_t i = 0; i < count; i++)
-        ff__kernel_uses(tape, x[i], false, 1);
+    for (unsigned i = 0; i < call->in_count; i++)
+        ff__kernel_uses(tape, ff__in(call, i), false, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ff__node node = {.backward = cat_back,
-                                      .in = {x[i], NONE, NONE},
-                                      .out = y,
-                                      .saved = {NONE, NONE, NONE, NONE, NONE, NONE},
-                                      .size = {offset, i > 0}};
-        ff__tape_node(tape, &node);
-        offset += bytes_of(tape, x[i]);
+    for (unsigned i = 0; i < call->in_count; i++) {
+        uint32_t x = ff__in(call, i);
+        ff__tape_node(
+            tape,
+            &(struct ff__node){.backward = cat_back, .in = {x}, .out = y, .size = {offset, i > 0}});
+        offset += bytes_of(tape, x);
     }
-    return y;
+    ff__give_alike(call, y);
+    call->out[0].is.c = width;
 }
 
-/* The views' gradients are put together when the first one's is there: the others were used later. */
+#define FF__PARTS 3
+
+/* The views' gradients are put together when the first one's is there: the others were used later.
+ */
 static void split_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t dx = ff__tensor_bytes(tape, bytes_of(tape, node->in[0]));
     ff__kernel_begin(tape, "cat", 0);
     ff__kernel_uses(tape, tape->grad, false, 1);
     for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++)
-        ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
+        if (tape->tensors[node->size[i]].grad != NONE)
+            ff__kernel_uses(tape, tape->tensors[node->size[i]].grad, false, 1);
     ff__kernel_uses(tape, dx, true, 1);
     ff__kernel_end(tape);
     for (uint64_t i = 1; i < FF__PARTS && !tape->failed; i++) {
-        ff__tensor_drop(tape, tape->tensors[node->size[i]].grad);
-        tape->tensors[node->size[i]].grad = NONE;
+        uint32_t *part = &tape->tensors[node->size[i]].grad;
+        if (*part != NONE)
+            ff__tensor_drop(tape, *part);
+        *part = NONE;
     }
     ff__grad_give(tape, node->in[0], dx);
 }
 
-void ff__layer_split(struct ff__tape *tape, uint32_t x, uint32_t parts[FF__PARTS]) {
+/* Copies of the parts of x, one next to the other in each row. x gets the gradients that there are
+ * when the first part's is taken. */
+void ff__op_split(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint32_t x = ff__in(call, 0);
     uint64_t bytes = bytes_of(tape, x) / FF__PARTS;
-    struct ff__node node = {.backward = split_back,
-                            .in = {x, NONE, NONE},
-                            .saved = {NONE, NONE, NONE, NONE, NONE, NONE}};
+    struct ff__node node = {.backward = split_back, .in = {x}};
+    if (call->in[0]->is.c % FF__PARTS)
+        tape->wrong = "three must divide the width";
     for (uint64_t i = 0; i < FF__PARTS; i++) {
         struct ff__operand part = ff__operand_of(i * bytes, bytes);
-        parts[i] = ff__tensor_bytes(tape, bytes);
+        uint32_t y = ff__tensor_bytes(tape, bytes);
         ff__kernel_begin(tape, "contiguous", 0);
         ff__kernel_nest(tape, x, false, 1, &part);
-        ff__kernel_uses(tape, parts[i], true, 1);
+        ff__kernel_uses(tape, y, true, 1);
         ff__kernel_end(tape);
-        node.size[i] = parts[i];
+        call->out[i].is = call->in[0]->is;
+        call->out[i].is.c /= FF__PARTS;
+        call->out[i].is.tensor = y;
+        node.size[i] = y;
     }
-    node.out = parts[0];
+    node.out = call->out[0].is.tensor;
     ff__tape_node(tape, &node);
 }
 
@@ -256,22 +313,24 @@ static void norm_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, (uint32_t)node->size[SHIFT], dshift);
 }
 
-uint32_t ff__layer_norm(struct ff__tape *tape, uint32_t x, uint64_t rows, uint64_t width) {
+void ff__op_norm(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint64_t rows = call->in[0]->is.n, width = ff__width(call->in[0]);
+    uint32_t x = ff__in(call, 0);
     uint32_t gain = ff__tape_param(tape, width), shift = ff__tape_param(tape, width);
     uint32_t y = ff__tensor_new(tape, rows * width);
     uint32_t mean = ff__tensor_new(tape, rows), rstd = ff__tensor_new(tape, rows);
     ff__kernel_map(tape, "layer_norm_moments", x, NONE, NONE, mean);
     ff__kernel_map(tape, "layer_norm", x, mean, rstd, y);
     ff__kernel_goes_on(tape);
-    const struct ff__node node = {.backward = norm_back,
-                                  .in = {x, NONE, NONE},
-                                  .out = y,
-                                  .saved = {x, mean, rstd, NONE, NONE, NONE},
-                                  .size = {gain, shift, width}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = norm_back,
+                                           .in = {x},
+                                           .out = y,
+                                           .saved = {x, mean, rstd},
+                                           .size = {gain, shift, width}});
     ff__tensor_drop(tape, mean);
     ff__tensor_drop(tape, rstd);
-    return y;
+    ff__give_alike(call, y);
 }
 
 /* nll_loss hands zeros but for one element a row to log_softmax. */
@@ -287,24 +346,26 @@ static void cross_entropy_back(struct ff__tape *tape, const struct ff__node *nod
     ff__grad_give(tape, node->in[0], dx);
 }
 
-/* Keeps the logits, too, as softmax does its input: derivatives.yaml of 1.8 hands `self` to both ways
- * back (only later versions hand its type). */
-uint32_t ff__layer_cross_entropy(struct ff__tape *tape, uint32_t logits, uint64_t rows) {
+/* Keeps the logits, too, as softmax does its input: derivatives.yaml of 1.8 hands `self` to both
+ * ways back (only later versions hand its type). */
+void ff__op_cross_entropy(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint32_t logits = ff__in(call, 0);
     uint32_t likely = ff__tensor_bytes(tape, bytes_of(tape, logits));
     ff__kernel_map(tape, "log_softmax", logits, NONE, NONE, likely);
     uint32_t loss = ff__tensor_new(tape, 1);
-    struct ff__operand one = ff__nest_gather(bytes_of(tape, logits) / FF__FLOAT, 1, rows);
+    struct ff__operand one =
+        ff__nest_gather(bytes_of(tape, logits) / FF__FLOAT, 1, call->in[0]->is.n);
     ff__kernel_begin(tape, "nll_loss", 0);
     ff__kernel_nest(tape, likely, false, 1, &one);
     ff__kernel_uses(tape, loss, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = cross_entropy_back,
-                                  .in = {logits, NONE, NONE},
-                                  .out = loss,
-                                  .saved = {likely, logits, NONE, NONE, NONE, NONE}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = cross_entropy_back,
+                                           .in = {logits},
+                                           .out = loss,
+                                           .saved = {likely, logits}});
     ff__tensor_drop(tape, likely);
-    return loss;
+    ff__give(call, loss, 1, 1);
 }
 
 /* ---- tables ---- */
@@ -327,8 +388,14 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, table, dense);
 }
 
-uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t indices,
-                             uint64_t entries, uint64_t width, uint64_t rows) {
+/* Rows of a table, whose gradient is as large as the table. Without indices: all the same few, of
+ * no account. */
+void ff__op_embedding(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint64_t entries = call->in[0]->is.n, width = ff__width(call->in[0]), rows = call->number[0];
+    uint32_t table = ff__in(call, 0), indices = ff__in(call, 1);
+    if (!ff__fits(tape, rows, width))
+        return;
     uint32_t y = ff__tensor_new(tape, rows * width);
     struct ff__operand some = ff__nest_gather(entries, width, rows);
     ff__kernel_begin(tape, "embedding", 0);
@@ -337,13 +404,11 @@ uint32_t ff__layer_embedding(struct ff__tape *tape, uint32_t table, uint32_t ind
         ff__kernel_uses(tape, indices, false, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {.backward = embedding_back,
-                                  .in = {NONE, NONE, NONE},
-                                  .out = y,
-                                  .saved = {indices, NONE, NONE, NONE, NONE, NONE},
-                                  .size = {table, entries, width, rows}};
-    ff__tape_node(tape, &node);
-    return y;
+    ff__tape_node(tape, &(struct ff__node){.backward = embedding_back,
+                                           .out = y,
+                                           .saved = {indices},
+                                           .size = {table, entries, width, rows}});
+    ff__give(call, y, rows, width);
 }
 
 /* ---- bags: sums of rows ---- */
@@ -359,34 +424,39 @@ static void use_part(struct ff__tape *tape, uint32_t tensor, uint64_t part, uint
 static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
     uint32_t values = ff__tensor_bytes(tape, bytes_of(tape, tape->grad));
     ff__kernel_map(tape, "index_select", tape->grad, node->saved[BAG_OF_ROW], NONE, values);
+    if (!tape->failed)
+        tape->tensors[values].rows = node->size[1];
     ff__grad_give(tape, (uint32_t)node->size[TABLE], values);
 }
 
-/* _embedding_bag_cuda(): beside the sums it makes the size of each bag and the bag of each row, which only
- * the backward pass uses. */
-uint32_t ff__layer_embedding_bag(struct ff__tape *tape, uint32_t table, uint64_t entries,
-                                 uint64_t width, const struct ff__lookups *lookups) {
-    uint64_t rows = lookups->rows;
+/* Sums of rows of a table, one row each: the `part`th `rows` indices, and offsets of bags, of two
+ * tensors with those of all tables. The gradient is sparse: it has these rows only, and its tensor
+ * is smaller than the table. _embedding_bag_cuda() makes beside the sums the size of each bag and
+ * the bag of each row, which only the backward pass uses. */
+void ff__op_embedding_bag(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
+    uint64_t entries = call->in[0]->is.n, width = ff__width(call->in[0]), rows = call->number[0];
+    uint64_t part = ff__option(call, 0, 0);
+    uint32_t table = ff__in(call, 0), indices = ff__in(call, 1), offsets = ff__in(call, 2);
+    if (!ff__fits(tape, rows, width) || !ff__fits(tape, part + 1, rows))
+        return;
     uint32_t sizes = ff__tensor_bytes(tape, rows * FF__INDEX);
     uint32_t bag_of_row = ff__tensor_bytes(tape, rows * FF__INDEX);
     uint32_t y = ff__tensor_new(tape, rows * width);
     struct ff__operand some = ff__nest_gather(entries, width, rows);
     ff__kernel_begin(tape, "embedding_bag", 0);
     ff__kernel_nest(tape, table, false, 1, &some);
-    use_part(tape, lookups->indices, lookups->part, rows);
-    use_part(tape, lookups->offsets, lookups->part, rows);
+    use_part(tape, indices, part, rows);
+    use_part(tape, offsets, part, rows);
     ff__kernel_uses(tape, sizes, true, 1);
     ff__kernel_uses(tape, bag_of_row, true, 1);
     ff__kernel_uses(tape, y, true, 1);
     ff__kernel_end(tape);
-    const struct ff__node node = {
-        .backward = bag_back,
-        .in = {NONE, NONE, NONE},
-        .out = y,
-        .saved = {lookups->indices, lookups->offsets, sizes, bag_of_row, NONE, NONE},
-        .size = {table}};
-    ff__tape_node(tape, &node);
+    ff__tape_node(tape, &(struct ff__node){.backward = bag_back,
+                                           .out = y,
+                                           .saved = {indices, offsets, sizes, bag_of_row},
+                                           .size = {table, rows}});
     ff__tensor_drop(tape, sizes);
     ff__tensor_drop(tape, bag_of_row);
-    return y;
+    ff__give(call, y, rows, width);
 }

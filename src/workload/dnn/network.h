@@ -1,27 +1,49 @@
-/* A network: one iteration of its training, or of inference, written down on a tape. */
+/* A network as a text: one iteration of its training, or of inference. docs/dnn.md describes the
+ * language; data/networks has the built-in ones, which are compiled in. */
 #ifndef FF_WORKLOAD_DNN_NETWORK_H
 #define FF_WORKLOAD_DNN_NETWORK_H
 
-#include "workload/dnn/layers.h"
+#include "workload/dnn/operation.h"
 
-struct ff__iteration {
-    uint64_t batch, length; /* length: tokens of a sample, or the side of an image */
-    uint32_t *states;       /* the optimizer's */
+#define FF__NETWORK_WORD  64 /* characters of a word and its end */
+#define FF__NETWORK_TEXTS 8  /* the network's own, and those that it includes */
+
+struct ff__network_line {
+    const char *file;
+    uint32_t number, count;
+    uint32_t end; /* block and repeat: index of the line that ends it; 0: another line */
+    const char *words[FF__NETWORK_WORDS];
 };
+
+/* Parameters of each network, in this order. */
+enum ff__network_param { FF__NETWORK_BATCH, FF__NETWORK_LENGTH, FF__NETWORK_ITERATIONS };
 
 struct ff__network {
-    uint64_t shape[8]; /* the network's own */
-    /* Forward, backward and the optimizer's step; forward alone if it infers. */
-    void (*run)(struct ff__tape *tape, const struct ff__network *network,
-                const struct ff__iteration *iteration);
+    struct ff__workload_type type; /* the first: a workload's type leads to its network */
+    struct ff_param params[4];
+    char name[FF__NETWORK_WORD];
     bool infers; /* in evaluation mode, under torch.no_grad() */
+    struct ff__network_line *lines;
+    uint32_t line_count, text_count;
+    char *texts[FF__NETWORK_TEXTS]; /* what words of lines lie in */
 };
 
-extern const struct ff__network ff__gpt2_xl, ff__gpt2_l, ff__bert_large, ff__bert_base, ff__dlrm,
-    ff__resnet50, ff__resnet101, ff__resnet152, ff__resnet200, ff__dcgan, ff__mobilenet,
-    ff__mobilenet_v3, ff__vgg16, ff__alexnet, ff__cifarnet, ff__squeezenet, ff__resnet50_inference,
-    ff__bert_inference, ff__whisper;
+/* The built-in ones; NULL past the end. */
+const struct ff__network *ff__network_at(unsigned index);
 
-#define FF__WEIGHTS_MAX 4096 /* parameter tensors of a network */
+/* A network of the user's: *out is NULL on error. ff__network_free() takes NULL. */
+int ff__network_read(const char *path, struct ff__network **out, struct ff_error *error);
+int ff__network_parse(const char *file, const char *text, size_t length, struct ff__network **out,
+                      struct ff_error *error);
+void ff__network_free(struct ff__network *network);
+
+/* Writes one iteration on the tape. -EINVAL: the line, and what is wrong with it; -ENOMEM. */
+int ff__network_run(const struct ff__network *network, const struct ff__iteration *iteration,
+                    struct ff__tape *tape, struct ff_error *error);
+
+/* Says where in the text something is wrong. Returns -EINVAL. */
+__attribute__((format(printf, 3, 4))) int ff__network_refuse(const struct ff__network_line *line,
+                                                             struct ff_error *error,
+                                                             const char *format, ...);
 
 #endif

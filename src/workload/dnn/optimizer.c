@@ -1,5 +1,8 @@
-/* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels. */
-#include "workload/dnn/layers.h"
+/* Optimizers, parameter by parameter, as PyTorch 1.8 and Hugging Face run them: no fused kernels.
+ */
+#include "workload/dnn/operation.h"
+
+#include "workload/dnn/nest.h"
 
 #define NONE FF__NO_TENSOR
 
@@ -39,20 +42,51 @@ static void sgd_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
     ff__tensor_drop(tape, step);
 }
 
+/* A table's gradient is sorted and summed up by row, into a copy, and added to these rows. */
+static void add_rows(struct ff__tape *tape, uint32_t param, uint32_t grad) {
+    uint64_t rows = tape->tensors[grad].rows, width = tape->tensors[grad].bytes / rows / FF__FLOAT;
+    uint32_t sums = ff__tensor_bytes(tape, tape->tensors[grad].bytes);
+    struct ff__operand some =
+        ff__nest_gather(tape->tensors[param].bytes / FF__FLOAT / width, width, rows);
+    ff__kernel_map(tape, "coalesce", grad, NONE, NONE, sums);
+    ff__kernel_begin(tape, "index_add", 0);
+    ff__kernel_uses(tape, sums, false, 1);
+    ff__kernel_nest(tape, param, true, 2, &some);
+    ff__kernel_end(tape);
+    ff__tensor_drop(tape, sums);
+    ff__tensor_drop(tape, grad);
+    tape->tensors[param].grad = NONE;
+}
+
+/* torch.optim.SGD without momentum. */
+static void plain_step(struct ff__tape *tape, uint32_t param, uint32_t *state) {
+    uint32_t grad = tape->tensors[param].grad;
+    (void)state;
+    if (tape->tensors[grad].rows)
+        add_rows(tape, param, grad);
+    else
+        ff__kernel_map(tape, "add_", param, grad, NONE, param);
+}
+
 static void each_param(struct ff__tape *tape, uint32_t *states,
                        void (*step)(struct ff__tape *, uint32_t, uint32_t *)) {
-    for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++)
+    for (uint32_t i = 0; i < tape->param_count && !tape->failed && !tape->wrong; i++)
         if (tape->tensors[tape->params[i]].grad != NONE)
             step(tape, tape->params[i], &states[2 * (size_t)i]);
 }
 
-void ff__adam(struct ff__tape *tape, uint32_t *states) {
-    each_param(tape, states, adam_step);
+void ff__op_adam(struct ff__call *call) {
+    each_param(call->tape, call->iteration->states, adam_step);
 }
 
-/* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all gradients, and
- * writes them if they are large, which is left out. */
-void ff__grad_norm(struct ff__tape *tape) {
+void ff__op_sgd(struct ff__call *call) {
+    each_param(call->tape, call->iteration->states, ff__has(call, 0) ? sgd_step : plain_step);
+}
+
+/* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all
+ * gradients, and writes them if they are large, which is left out. */
+void ff__op_grad_norm(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad, norm;
         if (grad == NONE)
@@ -64,7 +98,8 @@ void ff__grad_norm(struct ff__tape *tape) {
 }
 
 /* zero_grad(): in place, the gradients stay. */
-void ff__zero_grad(struct ff__tape *tape) {
+void ff__op_zero_grad(struct ff__call *call) {
+    struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad;
         if (grad != NONE)
@@ -72,11 +107,17 @@ void ff__zero_grad(struct ff__tape *tape) {
     }
 }
 
-void ff__sgd_train(struct ff__tape *tape, uint32_t logits, uint64_t rows, uint32_t *states) {
-    uint32_t loss = ff__layer_cross_entropy(tape, logits, rows);
-    ff__zero_grad(tape);
-    ff__tape_backward(tape, loss);
-    ff__tensor_drop(tape, logits);
-    ff__tensor_drop(tape, loss);
-    each_param(tape, states, sgd_step);
+void ff__op_backward(struct ff__call *call) {
+    ff__tape_backward(call->tape, ff__in(call, 0));
+}
+
+/* Until it is attached, what was made so far gets no gradient. */
+void ff__op_detach(struct ff__call *call) {
+    call->in[0]->data = true;
+    call->tape->first_node = call->tape->node_count;
+}
+
+void ff__op_attach(struct ff__call *call) {
+    call->in[0]->data = false;
+    call->tape->first_node = 0;
 }

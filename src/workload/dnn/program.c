@@ -11,28 +11,19 @@
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
                      struct ff__program *out, struct ff_error *error) {
     struct ff__tape *tape = &out->tape;
-    uint32_t *states = malloc(2 * FF__WEIGHTS_MAX * sizeof *states);
+    uint32_t *states = calloc(2 * FF__PARAMS_MAX, sizeof *states); /* FF__NO_TENSOR */
+    int status = states ? 0 : ff__fail(error, -ENOMEM, "no memory for a network");
     memset(out, 0, sizeof *out);
-    if (!states)
-        return ff__fail(error, -ENOMEM, "no memory for a network");
     tape->infers = network->infers;
-    memset(states, 0xFF, 2 * FF__WEIGHTS_MAX * sizeof *states); /* FF__NO_TENSOR */
     const struct ff__iteration iteration = {batch, length, states};
-    for (int i = 0; i < 2; i++) {
-        tape->param_next = 0;
-        network->run(tape, network, &iteration);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = ff__network_run(network, &iteration, tape, error);
         out->first_end = i == 0 ? tape->op_count : out->first_end;
     }
     free(states);
-    if (!tape->failed && !tape->vanished)
-        return 0;
-    bool vanished = !tape->failed;
-    ff__program_free(out);
-    if (vanished)
-        return ff__fail(error, -EINVAL,
-                        "length=%llu: a layer leaves nothing of such images; larger ones are right",
-                        (unsigned long long)length);
-    return ff__fail(error, -ENOMEM, "no memory for a network");
+    if (status)
+        ff__program_free(out);
+    return status;
 }
 
 void ff__program_free(struct ff__program *program) {

@@ -5,8 +5,8 @@
 #include "workload/dnn/allocator.h"
 #include "workload/dnn/network.h"
 
-/* The tape has the first iteration, in which parameters, gradients and the optimizer's states are made, and
- * one of all later iterations. */
+/* The tape has the first iteration, in which parameters, gradients and the optimizer's states are
+ * made, and one of all later iterations. */
 struct ff__program {
     struct ff__tape tape;
     uint32_t first_end; /* ops of the first iteration; the others are those of a later one */
@@ -26,8 +26,8 @@ struct ff__placed {
     uint64_t identity;
 };
 
-/* Iterations differ until the allocator's state is the same at the end of one as at its beginning. All further
- * iterations equal that one. */
+/* Iterations differ until the allocator's state is the same at the end of one as at its beginning.
+ * All further iterations equal that one. */
 struct ff__placement {
     struct ff__placed *steps;
     struct ff__operand *operands;

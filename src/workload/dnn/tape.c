@@ -31,8 +31,11 @@ static bool has_room(struct ff__tape *tape, void *array, uint32_t count, size_t 
 /* ---- tensors ---- */
 
 uint32_t ff__tensor_bytes(struct ff__tape *tape, uint64_t bytes) {
+    if (tape->tensor_count == FF__NO_TENSOR)
+        APPEND(tape, tensors, tensor_count, (struct ff__tensor){.param = true});
     uint32_t tensor = tape->tensor_count;
-    APPEND(tape, tensors, tensor_count, (struct ff__tensor){bytes ? bytes : 1, 1, FF__NO_TENSOR});
+    APPEND(tape, tensors, tensor_count,
+           (struct ff__tensor){bytes ? bytes : 1, 1, .grad = FF__NO_TENSOR});
     APPEND(tape, ops, op_count, (struct ff__op){FF__OP_NEW, tensor, 0});
     return tape->failed ? 0 : tensor;
 }
@@ -53,9 +56,17 @@ void ff__tensor_drop(struct ff__tape *tape, uint32_t tensor) {
 }
 
 uint32_t ff__tape_param(struct ff__tape *tape, uint64_t elements) {
-    if (tape->param_next < tape->param_count)
-        return tape->params[tape->param_next++];
+    if (tape->param_next < tape->param_count) {
+        uint32_t param = tape->params[tape->param_next++];
+        if (tape->tensors[param].bytes != elements * FF__FLOAT)
+            tape->wrong = "its weights have another size here than before";
+        return param;
+    }
+    if (tape->param_count == FF__PARAMS_MAX)
+        tape->wrong = "more than 4096 tensors of weights";
     uint32_t tensor = ff__tensor_new(tape, elements);
+    if (!tape->failed)
+        tape->tensors[tensor].param = true;
     APPEND(tape, params, param_count, tensor);
     tape->param_next = tape->param_count;
     tape->weights += elements;
@@ -77,6 +88,11 @@ static uint64_t nest_bytes(const struct ff__operand *nest) {
 
 void ff__kernel_nest(struct ff__tape *tape, uint32_t tensor, bool write, double times,
                      const struct ff__operand *nest) {
+    uint64_t end = nest->offset + nest->run;
+    for (int i = 0; i < FF__LOOPS; i++)
+        end += (nest->loop[i].count - 1) * nest->loop[i].stride;
+    if (!tape->failed && !tape->wrong && end > tape->tensors[tensor].bytes)
+        tape->wrong = "sizes do not fit together: it would look beyond a tensor";
     struct ff__use use = {tensor, *nest};
     use.nest.write = write;
     APPEND(tape, uses, use_count, use);
@@ -184,12 +200,15 @@ void ff__tape_backward(struct ff__tape *tape, uint32_t loss) {
     }
 }
 
-uint32_t ff__tape_detach(struct ff__tape *tape) {
-    uint32_t before = tape->first_node;
-    tape->first_node = tape->node_count;
-    return before;
-}
-
-void ff__tape_attach(struct ff__tape *tape, uint32_t before) {
-    tape->first_node = before;
+void ff__tape_forget(struct ff__tape *tape) {
+    while (tape->node_count > 0)
+        drop_saved(tape, &tape->nodes[--tape->node_count]);
+    for (uint32_t i = 0; i < tape->tensor_count; i++) {
+        struct ff__tensor *tensor = &tape->tensors[i];
+        if (tensor->param || tensor->grad == FF__NO_TENSOR)
+            continue;
+        ff__tensor_drop(tape, tensor->grad);
+        tensor->grad = FF__NO_TENSOR;
+    }
+    tape->first_node = 0;
 }

@@ -1,13 +1,16 @@
-/* A training program as tensors and kernels: what PyTorch's eager mode allocates, launches and frees,
- * in order, without any address. Layers write it down as they would run, forward and backward. */
+/* A training program as tensors and kernels: what PyTorch's eager mode allocates, launches and
+ * frees, in order, without any address. Layers write it down as they would run, forward and
+ * backward. */
 #ifndef FF_WORKLOAD_DNN_TAPE_H
 #define FF_WORKLOAD_DNN_TAPE_H
 
 #include "workload/workload.h"
 
-#define FF__NO_TENSOR UINT32_MAX
-#define FF__FLOAT     4 /* bytes */
-#define FF__INDEX     8 /* bytes: torch.long */
+#define FF__NO_TENSOR  0 /* the first tensor stands for none */
+#define FF__FLOAT      4 /* bytes */
+#define FF__INDEX      8 /* bytes: torch.long */
+
+#define FF__PARAMS_MAX 4096 /* parameter tensors of a network */
 
 /* Efficiencies, as shares of a device's peak rates; for every network and device the same. */
 #define FF__GEMM_SHARE                                                                             \
@@ -31,6 +34,8 @@ struct ff__tensor {
     uint64_t bytes;
     uint32_t holders;
     uint32_t grad; /* the tensor of its gradient, or FF__NO_TENSOR */
+    uint64_t rows; /* of a sparse gradient: it has so many of the table's; 0: all */
+    bool param;
 };
 
 /* As struct ff__operand, with a tensor for the place. */
@@ -72,12 +77,12 @@ struct ff__tape {
     uint32_t *params; /* in the order in which they were made */
     uint32_t tensor_count, op_count, kernel_count, use_count, unread_count, node_count, param_count;
     uint32_t param_next; /* of the iteration that is being written down */
-    uint32_t first_node; /* where backward passes end */
+    uint32_t first_node; /* where backward passes end: nodes before it are detached */
     uint64_t weights;    /* elements of all parameters */
     uint32_t grad;       /* of the output of the node whose backward pass runs */
     bool infers;         /* nothing is kept for a backward pass */
     bool failed;         /* out of memory: everything after it is void */
-    bool vanished;       /* an image has no pixels left: so is that */
+    const char *wrong;   /* what a layer cannot be: so is that; NULL: nothing */
 };
 
 void ff__tape_free(struct ff__tape *tape);
@@ -107,7 +112,8 @@ void ff__kernel_goes_on(struct ff__tape *tape);
 
 void ff__tape_work(struct ff__tape *tape, uint64_t ns);
 
-/* An elementwise kernel of up to three inputs; FF__NO_TENSOR: fewer. The output may be one of them. */
+/* An elementwise kernel of up to three inputs; FF__NO_TENSOR: fewer. The output may be one of them.
+ */
 void ff__kernel_map(struct ff__tape *tape, const char *name, uint32_t a, uint32_t b, uint32_t c,
                     uint32_t out);
 
@@ -119,11 +125,11 @@ void ff__tape_node(struct ff__tape *tape, const struct ff__node *node);
 /* Hands a gradient on, and gives up hold of it: the tensor's first, or added to what it has. */
 void ff__grad_give(struct ff__tape *tape, uint32_t tensor, uint32_t grad);
 
-/* From the loss, the last node's output, back, to the first node or to where the tape is detached. */
+/* From the loss, the last node's output, back, to the first node or to where the tape is detached.
+ */
 void ff__tape_backward(struct ff__tape *tape, uint32_t loss);
 
-/* Nodes so far take no part in ways back until they are attached again. */
-uint32_t ff__tape_detach(struct ff__tape *tape);
-void ff__tape_attach(struct ff__tape *tape, uint32_t before);
+/* Ends an iteration: what nodes of no backward pass still hold is dropped. */
+void ff__tape_forget(struct ff__tape *tape);
 
 #endif

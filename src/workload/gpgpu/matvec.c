@@ -1,8 +1,26 @@
-#include "workload/gpgpu/matvec.h"
+/* PolyBench/GPU's products of an n x n matrix and vectors, two kernels each. UVMSmart ran ATAX
+ * (benchmarks/Managed/ATAX); it does not ship BICG and MVT, which are as large here. */
+#include "workload/model.h"
 
 #define CTA_THREADS 256
+#define N_MAX       (1 << 20)
+#define VECTORS_MAX 4
 
 enum { N, TRANSPOSED, IN, OUT };
+
+/* Array 0 is the matrix A, the others are vectors. */
+struct description {
+    const char *arrays[1 + VECTORS_MAX];
+    uint32_t count;
+    /* out += A * in, a thread for each row: at any moment, the lanes of a warp are a row apart. Or its
+     * transpose, a thread for each column: the lanes are neighbours. */
+    struct product {
+        const char *name; /* of the kernel */
+        bool transposed;
+        uint8_t in, out;
+    } products[2];
+    uint8_t written[1 + VECTORS_MAX], written_count, read[2], read_count; /* by the host */
+};
 
 /* A[row][column] for the lanes from `first` on, in round `round` of the loop. */
 static bool load_matrix(struct ff__step *out, const struct ff__array *matrix, uint64_t n,
@@ -51,29 +69,29 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
     return n * (n + (uint64_t)params[2]) * 4;
 }
 
-int ff__matvec_open(struct ff__workload *workload, const int64_t *params, const char *const *names,
-                    uint32_t count, struct ff_error *error) {
-    const int64_t with_vectors[] = {params[0], params[1], count - 1};
-    struct ff__array_spec specs[8];
+static int open(struct ff__workload *workload, const int64_t *params, const char *file,
+                struct ff_error *error) {
+    const struct description *description = workload->type->description;
+    const int64_t with_vectors[] = {params[0], params[1], description->count - 1};
+    struct ff__array_spec specs[1 + VECTORS_MAX];
     uint64_t n;
-    int status = ff__model_size(workload, with_vectors, bytes, (uint64_t)params[1], 1,
-                                FF__MATVEC_N_MAX, &n, error);
+    (void)file;
+    int status =
+        ff__model_size(workload, with_vectors, bytes, (uint64_t)params[1], 1, N_MAX, &n, error);
     if (!status)
         status = ff__model_keep(workload, &n, sizeof n, error);
     if (status)
         return status;
-    for (uint32_t i = 0; i < count; i++)
-        specs[i] = (struct ff__array_spec){names[i], (i == 0 ? n * n : n) * 4};
-    return ff__model_arrays(workload, specs, count, error);
+    for (uint32_t i = 0; i < description->count; i++)
+        specs[i] = (struct ff__array_spec){description->arrays[i], (i == 0 ? n * n : n) * 4};
+    return ff__model_arrays(workload, specs, description->count, error);
 }
 
-void ff__matvec_launch(const struct ff__workload *workload, const struct ff__matvec *product,
-                       struct ff__action *out) {
-    const uint64_t *n = workload->data;
+static void launch(uint64_t n, const struct product *product, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
-    ff__kernel_set(&out->kernel, product->name, ff__ceil_div(*n, CTA_THREADS),
+    ff__kernel_set(&out->kernel, product->name, ff__ceil_div(n, CTA_THREADS),
                    CTA_THREADS / FF__WARP, step);
-    out->kernel.argument[N] = *n;
+    out->kernel.argument[N] = n;
     out->kernel.argument[TRANSPOSED] = product->transposed;
     out->kernel.argument[IN] = product->in;
     out->kernel.argument[OUT] = product->out;
@@ -83,3 +101,65 @@ void ff__matvec_launch(const struct ff__workload *workload, const struct ff__mat
         out->kernel.known.strided |= FF__ARRAY(0);
     ff__kernel_seal(&out->kernel);
 }
+
+static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
+    const struct description *description = workload->type->description;
+    struct ff__script script = ff__script_begin(workload, index, out);
+    uint64_t which;
+    ff__script_allocate_all(&script);
+    for (uint32_t i = 0; i < description->written_count; i++)
+        ff__script_write_all(&script, description->written[i]);
+    if (ff__script_turn(&script, 2, &which))
+        launch(*(const uint64_t *)workload->data, &description->products[which], out);
+    ff__script_synchronize(&script);
+    for (uint32_t i = 0; i < description->read_count; i++)
+        ff__script_read_all(&script, description->read[i]);
+    ff__script_free_all(&script);
+    return script.found;
+}
+
+static const struct ff_param params[] = {
+    FF__PARAM_SIZE,
+    {"n", FF_PARAM_INT, 1200, 1, N_MAX, "rows and columns"},
+    {NULL, FF_PARAM_INT, 0, 0, 0, NULL},
+};
+
+#define MATVEC(id, text, ...)                                                                      \
+    const struct ff__workload_type ff__workload_##id = {                                           \
+        .name = #id,                                                                               \
+        .summary = text,                                                                           \
+        .params = params,                                                                          \
+        .open = open,                                                                              \
+        .action = action,                                                                          \
+        .description = &(const struct description)__VA_ARGS__,                                     \
+    };
+
+/* tmp = A x, y = A^T tmp */
+MATVEC(atax, "matrix times vector, and transposed (PolyBench): one page per lane, then regular",
+       {.arrays = {"A", "x", "y", "tmp"},
+        .count = 4,
+        .products = {{"atax_kernel1", false, 1, 3}, {"atax_kernel2", true, 3, 2}},
+        .written = {1, 0},
+        .written_count = 2,
+        .read = {2},
+        .read_count = 1})
+
+/* s = A^T r, q = A p */
+MATVEC(bicg, "two products of BiCGStab (PolyBench): regular, then one page per lane",
+       {.arrays = {"A", "r", "s", "p", "q"},
+        .count = 5,
+        .products = {{"bicg_kernel1", true, 1, 2}, {"bicg_kernel2", false, 3, 4}},
+        .written = {0, 1, 3},
+        .written_count = 3,
+        .read = {2, 4},
+        .read_count = 2})
+
+/* x1 += A y1, x2 += A^T y2 */
+MATVEC(mvt, "matrix times vector, and transposed (PolyBench)",
+       {.arrays = {"A", "x1", "x2", "y1", "y2"},
+        .count = 5,
+        .products = {{"mvt_kernel1", false, 3, 1}, {"mvt_kernel2", true, 4, 2}},
+        .written = {0, 1, 2, 3, 4},
+        .written_count = 5,
+        .read = {1, 2},
+        .read_count = 2})
