@@ -29,6 +29,8 @@ FNR == 1 {
 }
 /^[ \t]*#[ \t]*include "/ {
     split($0, quoted, "\"")
+    if (quoted[2] !~ /\//) # a generated file
+        next
     included = folder_of(quoted[2])
     if (included == folder)
         next

@@ -16,6 +16,13 @@
  * block. */
 #define FF__SIZE_MAX (INT64_C(1) << 40)
 
+/* Networks are texts that are read when they are asked for, by workload/dnn: a built-in one, NULL
+ * past the end; one of the user's, *out is NULL on error. ff__network_free() takes NULL. */
+const struct ff__network *ff__network_at(unsigned index);
+int ff__network_read(const char *path, struct ff__network **out, struct ff_error *error);
+void ff__network_free(struct ff__network *network);
+const struct ff__workload_type *ff__network_type(const struct ff__network *network);
+
 /* The first parameter of every model. */
 #define FF__PARAM_SIZE                                                                             \
     {                                                                                              \

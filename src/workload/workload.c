@@ -4,7 +4,7 @@
 #include "base/nearest.h"
 #include "base/param.h"
 
-#include "workload/dnn/network.h"
+#include "workload/model.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ const struct ff__workload_type *ff__workload_at(unsigned index) {
     if (index < models)
         return types[index];
     const struct ff__network *network = ff__network_at(index - models);
-    return network ? &network->type : NULL;
+    return network ? ff__network_type(network) : NULL;
 }
 
 static const struct ff__workload_type *find_type(const char *name, struct ff_error *error) {
@@ -61,7 +61,7 @@ static int set_type(struct spec *spec, struct ff_error *error) {
         return spec->type ? 0 : -ENOENT;
     }
     int status = ff__network_read(spec->text, &spec->own, error);
-    spec->type = status ? NULL : &spec->own->type;
+    spec->type = status ? NULL : ff__network_type(spec->own);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* Any text is a network or refused with a reason, and no network has a kernel that looks beyond its tensors. */
+/* Any text is a network or refused with a reason, and no network has a kernel that looks beyond its
+ * tensors. */
 #include "fuzz/fuzz.h"
 
 #include "workload/dnn/network.h"

@@ -4,8 +4,6 @@
 #include "base/grow.h"
 #include "base/nearest.h"
 
-#include "workload/model.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

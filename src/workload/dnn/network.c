@@ -2,11 +2,9 @@
 #include "workload/dnn/network.h"
 
 #include "base/grow.h"
-
-#include "policy/param.h"
+#include "base/param.h"
 
 #include "workload/dnn/dnn.h"
-#include "workload/model.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -241,6 +239,10 @@ int ff__network_read(const char *path, struct ff__network **out, struct ff_error
     if (file)
         fclose(file);
     return status;
+}
+
+const struct ff__workload_type *ff__network_type(const struct ff__network *network) {
+    return &network->type;
 }
 
 /* ---- built-in ones ---- */

@@ -4,6 +4,7 @@
 #define FF_WORKLOAD_DNN_NETWORK_H
 
 #include "workload/dnn/operation.h"
+#include "workload/model.h"
 
 #define FF__NETWORK_WORD  64 /* characters of a word and its end */
 #define FF__NETWORK_TEXTS 8  /* the network's own, and those that it includes */
@@ -28,14 +29,9 @@ struct ff__network {
     char *texts[FF__NETWORK_TEXTS]; /* what words of lines lie in */
 };
 
-/* The built-in ones; NULL past the end. */
-const struct ff__network *ff__network_at(unsigned index);
-
-/* A network of the user's: *out is NULL on error. ff__network_free() takes NULL. */
-int ff__network_read(const char *path, struct ff__network **out, struct ff_error *error);
+/* As ff__network_read(), of a text in memory. */
 int ff__network_parse(const char *file, const char *text, size_t length, struct ff__network **out,
                       struct ff_error *error);
-void ff__network_free(struct ff__network *network);
 
 /* Writes one iteration on the tape. -EINVAL: the line, and what is wrong with it; -ENOMEM. */
 int ff__network_run(const struct ff__network *network, const struct ff__iteration *iteration,
