@@ -6,7 +6,7 @@
  * them. */
 #include "bench.h"
 
-#include "backend/sim/curve.h"
+#include "backend/sim/curve/curve.h"
 #include "backend/sim/sim.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* farfault sim --curve: misses by the size of memory, of every workload on every device. */
-#include "backend/sim/curve.h"
+#include "backend/sim/curve/curve.h"
 #include "cli/cli.h"
 #include "cli/pool.h"
 #include "cli/sweep.h"

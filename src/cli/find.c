@@ -1,6 +1,6 @@
 #include "cli/find.h"
 
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine/gpu.h"
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* farfault list: what there is to choose from. */
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine/gpu.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/find.h"

@@ -2,7 +2,7 @@
  * training; the seconds of 100 are those of the few, and of as many more as the last one. */
 #include "cli/repro_deepum.h"
 
-#include "backend/sim/lms.h"
+#include "backend/sim/lms/lms.h"
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro_runs.h"

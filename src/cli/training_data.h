@@ -3,7 +3,7 @@
 #ifndef FF_CLI_TRAINING_DATA_H
 #define FF_CLI_TRAINING_DATA_H
 
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine/gpu.h"
 #include "learn/model.h"
 #include "report/text.h"
 

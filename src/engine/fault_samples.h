@@ -7,7 +7,7 @@
  * came. Witness leaves, write protection and PAGEMAP_SCAN would show more and were measured:
  * docs/forest.md, "Live".
  *
- * Armed samples are a row of a table of each device, as in Forest's tracker (backend/sim/tracker.h): the range's arrivals by
+ * Armed samples are a row of a table of each device, as in Forest's tracker (backend/sim/device/tracker.h): the range's arrivals by
  * faults since then, in order. A round is shown whenever as many leaves have come as a share of the range has, so that intensity
  * means something; a launch that brings less is not learned from. Beside the rows, the last uses of all ranges and pages are
  * kept for the view: a range is used when pages of it come, and as long as a launch runs that has it as an operand.

@@ -1,5 +1,5 @@
 /* Device presets: those we ship, what is wrong with others, and how long transfers take. */
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine/gpu.h"
 
 #include <errno.h>
 #include <jansson.h>

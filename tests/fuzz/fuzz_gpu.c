@@ -2,7 +2,7 @@
  * could stumble over. */
 #include "fuzz/fuzz.h"
 
-#include "backend/sim/gpu.h"
+#include "backend/sim/machine/gpu.h"
 
 static void check_link(const struct ff__link_model *link) {
     uint64_t before = 0;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "policy/common/density.h"
+#include "policy/adaptive/density.h"
 
 #define TIER   1u
 #define BLOCKS 48u

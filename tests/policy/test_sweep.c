@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "policy/common/sweep.h"
+#include "policy/adaptive/sweep.h"
 
 #define TIER   1u
 #define BLOCKS 48u

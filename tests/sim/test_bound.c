@@ -2,7 +2,7 @@
  * to be MIN misses exactly as often, on hundreds of random programs. */
 #include "sim/touch.h"
 
-#include "backend/sim/future.h"
+#include "backend/sim/host/future.h"
 
 #include <errno.h>
 #include <stdlib.h>

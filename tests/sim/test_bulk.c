@@ -1,7 +1,7 @@
 /* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, iterations, notes. */
 #include "base/cases.h"
 
-#include "backend/sim/lms.h"
+#include "backend/sim/lms/lms.h"
 
 #include <errno.h>
 

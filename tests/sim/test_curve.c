@@ -1,8 +1,8 @@
 /* Miss-ratio curves: a naive twin of each size of memory misses the same accesses, under LRU and
  * under belady, on random programs with several kernels, host accesses and arrays that are freed;
  * runs of the engine miss as often. */
-#include "backend/sim/curve.h"
-#include "backend/sim/stack_distance.h"
+#include "backend/sim/curve/curve.h"
+#include "backend/sim/curve/stack_distance.h"
 #include "base/random.h"
 #include "sim/little.h"
 #include "trace/model/least.h"

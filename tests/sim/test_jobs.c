@@ -2,7 +2,7 @@
  * both. Links: which transfers wait for which. */
 #include "sim/little.h"
 
-#include "backend/sim/links.h"
+#include "backend/sim/machine/links.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* Machines: their files, their links, and jobs that lend memory to each other on them. */
 #include "sim/little.h"
 
-#include "backend/sim/links.h"
+#include "backend/sim/machine/links.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
  * out ahead of need. Sequences are what the rules of its source give by hand. */
 #include "base/cases.h"
 
-#include "backend/sim/lms.h"
-#include "backend/sim/paging_history.h"
-#include "backend/sim/reclaim.h"
+#include "backend/sim/lms/lms.h"
+#include "backend/sim/lms/paging_history.h"
+#include "backend/sim/lms/reclaim.h"
 
 #include <errno.h>
 

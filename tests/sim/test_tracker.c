@@ -2,9 +2,9 @@
  * warp by warp. A policy of its own arms samples and keeps what it is shown. */
 #include "base/cases.h"
 
-#include "backend/sim/bulk.h"
+#include "backend/sim/device/bulk.h"
+#include "backend/sim/device/tracker.h"
 #include "backend/sim/sim.h"
-#include "backend/sim/tracker.h"
 #include "policy/forest/classify.h"
 
 #define MIB      (UINT64_C(1) << 20)

@@ -1,5 +1,5 @@
 /* What policies have found, by the names of kernels and arrays. */
-#include "backend/sim/internal.h"
+#include "backend/sim/simulation.h"
 
 #include <errno.h>
 #include <stdlib.h>

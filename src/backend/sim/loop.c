@@ -1,5 +1,5 @@
 /* The loop that lets virtual time pass. */
-#include "backend/sim/internal.h"
+#include "backend/sim/simulation.h"
 
 #include <errno.h>
 

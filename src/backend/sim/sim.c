@@ -1,5 +1,5 @@
 /* The simulator: making a simulation, running it, and what it tells who watches. */
-#include "backend/sim/internal.h"
+#include "backend/sim/simulation.h"
 
 #include "base/error.h"
 #include "base/lazy.h"

@@ -7,7 +7,7 @@
 #include <farfault/farfault.h>
 #include <farfault/trace.h>
 
-#include "backend/sim/machine.h"
+#include "backend/sim/machine/machine.h"
 #include "policy/registry.h"
 #include "workload/workload.h"
 

@@ -1,6 +1,6 @@
 /* What a run has counted. Most of it is counted where it happens, for the job and the device. What the
  * engine counts is charged to the job that it was done for. */
-#include "backend/sim/internal.h"
+#include "backend/sim/simulation.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *
  * As many warps as the device holds take turns. The clock that policies see counts a nanosecond an
  * access. */
-#include "backend/sim/internal.h"
-#include "backend/sim/turns.h"
+#include "backend/sim/curve/turns.h"
+#include "backend/sim/simulation.h"
 
 #include <errno.h>
 

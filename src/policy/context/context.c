@@ -9,7 +9,7 @@
  * chain is made longer before it has been used up, as Linux's readahead does by a marked page. A chain is wrong if a
  * block outside of it faults first. */
 #include "learn/context.h"
-#include "policy/common/sparse.h"
+#include "policy/adaptive/sparse.h"
 #include "policy/registry.h"
 
 #include <string.h>

@@ -1,0 +1,273 @@
+/* Evicts by predicted next uses where there are any; else what is dead as a whole, while that costs less; else by keep or
+ * forest-plus, whose shares follow regret. Ours.
+ *
+ * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a victim that is needed
+ * before what was brought would undo the prefetch. Otherwise keep and forest-plus each choose a share of the victims
+ * (common/regret.h): whichever suits the running work evicts most, and the other one is asked just often enough to find out
+ * that the work has changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
+#include "policy/adaptive/dead.h"
+#include "policy/adaptive/regret.h"
+#include "policy/common/inner.h"
+#include "policy/common/reserve.h"
+#include "policy/registry.h"
+
+#include <stdio.h>
+
+#define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
+#define DEAD_COST      0.5 /* of a living block's coming back, where the link's costs are not known */
+
+enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
+
+enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
+static const struct ff_param params[PARAMS + 1] = {
+    FF__RESERVE_ROWS,
+    [PARAM_PROBE] = {"probe", FF_PARAM_INT, 1, 1, 50,
+                     "percent of evictions that keep and forest-plus each get at least"},
+};
+
+/* By block. */
+struct record {
+    uint32_t left; /* how many evictions there had been when it left */
+    uint8_t named; /* 1 + the evictor that named it last; 0: none */
+    uint8_t gone;  /* 1 + the evictor that it was evicted by; 0: it was not, or is back */
+    uint8_t life;  /* enum ff__life, of the victim that it was named as last */
+};
+
+struct auto_evict {
+    struct ff__reserve reserve;
+    struct ff__inner inner[EVICTORS];
+    struct record *records;
+    struct ff__regret regret; /* the second way is forest-plus */
+    struct ff__dead dead;
+    int64_t probe; /* percent */
+    uint32_t evictions, by[EVICTORS], back[EVICTORS];
+};
+
+static const struct ff__inner_param settings[] = {
+    {"record", 1}, {"declared", 1}, {"similar", 1}, {NULL, 0}};
+
+static const struct ff_evict_policy *const policies[EVICTORS] = {
+    [KEEP] = &ff__evict_keep,
+    [CLASSES] = &ff__evict_forest_plus,
+    [FORECAST] = &ff__evict_farthest,
+};
+
+static void fini(void *state) {
+    struct auto_evict *self = state;
+    for (unsigned i = 0; i < EVICTORS; i++)
+        ff__inner_stop(&self->inner[i]);
+}
+
+static int init(void *state, const struct ff_policy_env *env) {
+    struct auto_evict *self = state;
+    int status = 0;
+    self->records = env->block_state;
+    ff__reserve_start(&self->reserve, env);
+    self->probe = env->params[PARAM_PROBE];
+    for (unsigned i = 0; i < EVICTORS && !status; i++)
+        status = ff__inner_start(&self->inner[i], &policies[i]->base, settings, env);
+    if (status)
+        fini(state);
+    return status;
+}
+
+/* ---- what happens ---- */
+
+static void has_come_back(struct auto_evict *self, uint64_t capacity, struct record *record) {
+    enum evictor evictor = record->gone - 1u;
+    ff__dead_came_back(&self->dead, record->life);
+    self->back[evictor]++;
+    if (evictor != FORECAST)
+        ff__regret_came_back(&self->regret, evictor == CLASSES, self->evictions - record->left,
+                             capacity);
+    record->gone = 0;
+}
+
+static void has_left(struct auto_evict *self, struct record *record) {
+    enum evictor evictor = record->named - 1u;
+    ff__dead_left(&self->dead, record->life, self->evictions);
+    self->by[evictor]++;
+    if (evictor != FORECAST)
+        ff__regret_evicted(&self->regret, evictor == CLASSES);
+    record->left = ++self->evictions;
+    record->gone = record->named;
+    record->named = 0;
+}
+
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    struct auto_evict *self = state;
+    ff__inner_on_launch(self->inner, EVICTORS, view, event, advice);
+}
+
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    struct auto_evict *self = state;
+    struct record *record = &self->records[arrival->block];
+    ff__reserve_arrival(&self->reserve, view, arrival);
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone)
+        has_come_back(self, view->capacity[arrival->tier], record);
+    ff__inner_on_arrival(self->inner, EVICTORS, view, arrival);
+}
+
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct auto_evict *self = state;
+    struct record *record = &self->records[leave->block];
+    if (leave->kind == FF_LEAVE_RELEASED && record->named)
+        has_left(self, record);
+    if (leave->kind == FF_LEAVE_DEAD)
+        self->dead.any = true;
+    ff__inner_on_leave(self->inner, EVICTORS, view, leave);
+}
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    struct auto_evict *self = state;
+    ff__inner_on_samples(self->inner, EVICTORS, view, round, advice);
+}
+
+static void range_added(void *state, const struct ff_view *view, uint32_t range) {
+    struct auto_evict *self = state;
+    ff__inner_range_added(self->inner, EVICTORS, view, range);
+}
+
+static void range_freed(void *state, uint32_t range) {
+    struct auto_evict *self = state;
+    ff__inner_range_freed(self->inner, EVICTORS, range);
+}
+
+static void block_freed(void *state, uint32_t block) {
+    struct auto_evict *self = state;
+    struct record *record = &self->records[block];
+    ff__inner_block_freed(self->inner, EVICTORS, block);
+    if (record->gone)
+        ff__dead_freed(&self->dead, record->life);
+    if (record->named || record->gone) /* otherwise what was never written stays unallocated */
+        *record = (struct record){0};
+}
+
+/* ---- victims ---- */
+
+static bool knows_costs(const struct ff_view *view, uint32_t tier) {
+    return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
+}
+
+/* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims
+ * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer
+ * faults for the same bytes. */
+static void start_shares(struct auto_evict *self, const struct ff_view *view) {
+    if (view->copies_on_processors)
+        ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
+    else
+        ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
+}
+
+/* Of a dead block's coming back, which is a fault, as a part of a living one's. */
+static double dead_cost(const struct ff_view *view, uint32_t tier) {
+    if (!knows_costs(view, tier))
+        return DEAD_COST;
+    return (double)ff_view_faults_ns(view, tier, 1, 0) /
+           (double)ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
+}
+
+/* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
+static enum evictor choose(const struct auto_evict *self, const struct ff_view *view,
+                           const struct ff_evict_request *request) {
+    if (ff_view_current_use(view, request->tier) > 0)
+        return FORECAST;
+    return request->cause == FF_EVICT_FOR_PREFETCH || ff__regret_is_second(&self->regret) ? CLASSES
+                                                                                          : KEEP;
+}
+
+static void name(struct auto_evict *self, uint32_t block, enum evictor evictor,
+                 enum ff__life life) {
+    self->records[block].named = (uint8_t)(evictor + 1);
+    self->records[block].life = (uint8_t)life;
+}
+
+static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_view *view,
+                const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    policies[evictor]->pick(self->inner[evictor].state, view, request, victims);
+    for (uint32_t i = 0; i < victims->count; i++)
+        name(self, victims->items[i].block, evictor, FF__ALIVE);
+}
+
+static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
+    return ff_mask_within(ff_view_resident(view, tier, block),
+                          &ff_view_facts(view, block)->inactive);
+}
+
+/* Names blocks that are dead as a whole, which farthest names before all others. False: there are none. */
+static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
+                         const struct ff_evict_request *request, struct ff_victim_list *victims) {
+    uint32_t dead = 0;
+    policies[FORECAST]->pick(self->inner[FORECAST].state, view, request, victims);
+    while (dead < victims->count && is_dead(view, request->tier, victims->items[dead].block))
+        name(self, victims->items[dead++].block, FORECAST, FF__DEAD);
+    victims->count = dead;
+    self->dead.any = dead > 0;
+    return dead > 0;
+}
+
+static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
+                 struct ff_victim_list *victims) {
+    struct auto_evict *self = state;
+    if (self->regret.step == 0) { /* the first victims */
+        start_shares(self, view);
+        self->dead.cost = dead_cost(view, request->tier);
+    }
+    enum evictor evictor = choose(self, view, request);
+    if (evictor != FORECAST && ff__dead_first(&self->dead) &&
+        ask_for_dead(self, view, request, victims))
+        return;
+    ask(self, evictor, view, request, victims);
+    if (victims->count == 0 && request->cause != FF_EVICT_FOR_PREFETCH && evictor == CLASSES)
+        ask(self, KEEP, view, request, victims); /* names all that can leave */
+}
+
+static uint64_t reserve(void *state, const struct ff_view *view) {
+    return ff__reserve_pages(&((const struct auto_evict *)state)->reserve, view);
+}
+
+static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
+    const struct auto_evict *self = state;
+    if (index >= EVICTORS + (self->dead.left > 0) || self->evictions == 0)
+        return false;
+    finding->launch = finding->range = FF_NONE;
+    if (index == EVICTORS)
+        snprintf(finding->text, sizeof finding->text,
+                 "dead blocks left first %u times, by farthest (%u came back)", self->dead.left,
+                 self->dead.back);
+    else
+        snprintf(finding->text, sizeof finding->text, "%s evicted %u times (%u came back)",
+                 policies[index]->base.name, self->by[index], self->back[index]);
+    return true;
+}
+
+static const struct ff_sample_hooks samples = {.on_samples = on_samples};
+
+const struct ff_evict_policy ff__evict_auto = {
+    .base =
+        {
+            .name = "auto",
+            .summary =
+                "farthest where uses are predicted; else keep or forest-plus, whoever regrets less",
+            .api = FF_POLICY_API,
+            .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
+            .controls = FF_CONTROLS_VICTIMS,
+            .state_size = sizeof(struct auto_evict),
+            .block_state_size = sizeof(struct record),
+            .params = params,
+            .init = init,
+            .fini = fini,
+            .report = report,
+            .on_launch = on_launch,
+            .on_arrival = on_arrival,
+            .on_leave = on_leave,
+            .range_added = range_added,
+            .range_freed = range_freed,
+            .block_freed = block_freed,
+            .samples = &samples,
+        },
+    .reserve = reserve,
+    .pick = pick,
+};

@@ -1,0 +1,39 @@
+/* Whether blocks whose content is dead as a whole are to leave before others. Ours.
+ *
+ * Such a block needs no copy, neither now nor when its allocator gives it out again; but that may be soon, so that it leaves no
+ * room to others and faults again, while an old block may never be needed. So dead blocks leave first as long as their coming
+ * back costs less than that of others, each for the room that it left until then. */
+#ifndef FF_POLICY_ADAPTIVE_DEAD_H
+#define FF_POLICY_ADAPTIVE_DEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ff__life { FF__ALIVE, FF__DEAD, FF__LIVES };
+
+/* What became of victims of late. */
+struct ff__fate {
+    uint32_t absent; /* blocks that have not come back */
+    double back;     /* how many came back, */
+    double slots; /* and what room all of them left to others until then: blocks times evictions */
+};
+
+/* Zero at first, but for `cost`. */
+struct ff__dead {
+    struct ff__fate fates[FF__LIVES];
+    double cost;         /* of a dead block's coming back, as a part of a living one's */
+    bool any;            /* blocks have died since none was found dead */
+    uint32_t spared;     /* times that dead blocks did not leave first */
+    uint32_t left, back; /* dead blocks that left first, and came back */
+};
+
+/* What happens: a victim has left, after so many evictions before it; it has come back; it was freed while it was away. */
+void ff__dead_left(struct ff__dead *dead, enum ff__life life, uint32_t evictions);
+void ff__dead_came_back(struct ff__dead *dead, enum ff__life life);
+static inline void ff__dead_freed(struct ff__dead *dead, enum ff__life life) {
+    dead->fates[life].absent--;
+}
+
+bool ff__dead_first(struct ff__dead *dead);
+
+#endif

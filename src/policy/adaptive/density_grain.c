@@ -1,0 +1,130 @@
+#include "policy/adaptive/density_grain.h"
+
+/* Ours, all of them. */
+#define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
+#define WORTH_PAGES    32u
+#define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
+#define INTERVAL_DENSE 64u /* and for the next one after dense use, during a launch */
+#define WITNESSES      3u  /* that decide */
+#define VISITS         32u /* of a sparse range that decide */
+#define CREDIT         4u  /* times that all pages may come where they are to stay */
+
+/* ---- costs ---- */
+
+static uint32_t at_least_one(uint64_t value) {
+    return value > 1 ? (uint32_t)value : 1;
+}
+
+const struct ff__density_worth *ff__density_worth_of(struct ff__density *density,
+                                                     const struct ff_view *view, uint32_t tier) {
+    struct ff__density_worth *worth = &density->worth[tier];
+    if (worth->leaves > 0)
+        return worth;
+    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
+    *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
+    if (view->fault_ns > 0 && link->bytes_per_second > 0) {
+        uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
+        worth->leaves = at_least_one(whole / ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES));
+        worth->pages = at_least_one(whole / ff_view_faults_ns(view, tier, 1, 1));
+    }
+    return worth;
+}
+
+/* ---- the decisions ---- */
+
+static void start_over(struct ff__density *density, struct ff__density_range *range,
+                       enum ff__grain grain) {
+    if (range->grain != grain)
+        density->became[grain]++;
+    range->grain = (uint8_t)grain;
+    range->faults = range->visits = range->full = range->leaves = 0;
+    range->credit = 0;
+    range->stays = false;
+}
+
+/* Whether as much of all ranges as the witnesses have used, in pages, would find room in three quarters of the memory. */
+static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                      const struct ff__density_range *range) {
+    uint64_t all = (uint64_t)range->witnesses * FF_BLOCK_PAGES;
+    return 4 * range->used * density->pages <= 3 * view->capacity[tier] * all;
+}
+
+/* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too. Pages leave more room than leaves,
+ * so that they need not save anything else. */
+static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                   struct ff__density_range *range) {
+    uint32_t whole = range->witnesses * ff__density_worth_of(density, view, tier)->pages;
+    bool in_leaves =
+        range->grain == FF__GRAIN_LEAF; /* visits are longer than those of whole blocks */
+    bool leaves_pay = in_leaves || range->by_leaf * 3 < whole * 2;
+    bool pays = range->by_page < range->by_leaf && (in_leaves || range->by_page * 3 < whole * 2);
+    bool stays = !pays && !leaves_pay && pages_fit(density, view, tier, range);
+    range->witnesses = range->by_leaf = range->by_page = range->used = 0;
+    if (pays || stays)
+        start_over(density, range, FF__GRAIN_PAGE);
+    else if (leaves_pay != in_leaves)
+        start_over(density, range, FF__GRAIN_LEAF);
+    range->stays = stays;
+    range->credit = stays ? CREDIT * range->pages : 0;
+}
+
+void ff__density_end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                             struct ff__density_range *range,
+                             const struct ff__density_block *block) {
+    const struct ff__density_worth *worth = ff__density_worth_of(density, view, tier);
+    uint32_t leaves =
+        block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
+    uint32_t by_leaf = leaves * ff__density_leaf_cost(worth);
+    uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
+    range->interval = least <= worth->pages ? INTERVAL_FIRST : INTERVAL_DENSE;
+    range->witnesses++;
+    range->by_page += block->cost;
+    range->by_leaf += by_leaf;
+    range->used += block->is_full ? FF_BLOCK_PAGES : block->used;
+    if (range->witnesses == WITNESSES)
+        decide(density, view, tier, range);
+}
+
+void ff__density_judge(struct ff__density *density, struct ff__density_range *range,
+                       const struct ff__density_worth *worth) {
+    bool by_page = range->grain == FF__GRAIN_PAGE;
+    uint32_t whole = range->visits * (by_page ? worth->pages : worth->leaves);
+    bool is_dense = range->full >= WITNESSES && range->full * 2 > range->visits;
+    if (!is_dense && (range->visits < VISITS || range->faults < range->credit))
+        return;
+    if (is_dense || range->faults > whole) {
+        range->doubt = (uint8_t)(range->doubt + (range->stays && range->doubt < 8));
+        start_over(density, range, FF__GRAIN_BLOCK);
+        return;
+    }
+    if (by_page && !range->stays &&
+        range->faults * 2 > range->leaves * ff__density_leaf_cost(worth) * 3) {
+        start_over(density, range, FF__GRAIN_LEAF);
+        return;
+    }
+    range->faults /= 2;
+    range->visits /= 2;
+    range->full /= 2;
+    range->leaves /= 2;
+}
+
+void ff__density_renew(const struct ff__density *density, struct ff__density_range *range) {
+    if (range->launch == density->launches)
+        return;
+    range->launch = density->launches;
+    range->interval = range->countdown = INTERVAL_FIRST;
+    range->doubt = 0;
+    if (range->grain != FF__GRAIN_PAGE)
+        return;
+    range->faults = range->visits = range->full = range->leaves = 0;
+    range->credit = range->stays ? CREDIT * range->pages : 0;
+}
+
+bool ff__density_next_witness(struct ff__density_range *range) {
+    if (range->interval == 0)
+        range->interval = range->countdown = INTERVAL_FIRST;
+    if (--range->countdown > 0)
+        return false;
+    range->countdown = range->interval;
+    return true;
+}

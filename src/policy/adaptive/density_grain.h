@@ -1,0 +1,31 @@
+/* The decision of density.h: in what the blocks of a range come, by the evidence that density.c collects of their use. */
+#ifndef FF_POLICY_ADAPTIVE_DENSITY_GRAIN_H
+#define FF_POLICY_ADAPTIVE_DENSITY_GRAIN_H
+
+#include "policy/adaptive/density.h"
+
+/* What a whole block costs on the tier, in leaves and in pages. */
+const struct ff__density_worth *ff__density_worth_of(struct ff__density *density,
+                                                     const struct ff_view *view, uint32_t tier);
+
+/* What a leaf costs, in pages. */
+static inline uint32_t ff__density_leaf_cost(const struct ff__density_worth *worth) {
+    return worth->pages / worth->leaves;
+}
+
+/* Pages are good for a launch: the next one may use its data from end to end. */
+void ff__density_renew(const struct ff__density *density, struct ff__density_range *range);
+
+/* Of a range that does not come in pages, a block comes back, often if it would come whole: whether it is a witness. */
+bool ff__density_next_witness(struct ff__density_range *range);
+
+/* The block was a witness, and leaves. */
+void ff__density_end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                             struct ff__density_range *range,
+                             const struct ff__density_block *block);
+
+/* There is new evidence of a range whose blocks come in pieces. */
+void ff__density_judge(struct ff__density *density, struct ff__density_range *range,
+                       const struct ff__density_worth *worth);
+
+#endif
