@@ -389,10 +389,12 @@ int ff__network_run(const struct ff__network *network, const struct ff__iteratio
     machine.line = network->lines;
     snprintf(batch, sizeof batch, "%llu", (unsigned long long)iteration->batch);
     snprintf(length, sizeof length, "%llu", (unsigned long long)iteration->length);
-    bind(&machine, "batch", batch);
-    bind(&machine, "length", length);
     tape->param_next = 0;
-    int status = run_lines(&machine, 0, network->line_count);
+    int status = bind(&machine, "batch", batch);
+    if (!status)
+        status = bind(&machine, "length", length);
+    if (!status)
+        status = run_lines(&machine, 0, network->line_count);
     while (machine.variable_count > 0 && !tape->failed)
         drop(&machine, &machine.variables[--machine.variable_count].value);
     ff__tape_forget(tape);
