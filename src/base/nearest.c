@@ -45,6 +45,20 @@ static bool is_beginning(const char *part, const char *whole, size_t least) {
     return length >= least && strncasecmp(part, whole, length) == 0;
 }
 
+/* By the alphabet, so that the answer does not depend on the order of the offers. */
+static void put(struct ff__nearest *nearest, const char *name) {
+    unsigned at = nearest->count;
+    while (at > 0 && strcmp(nearest->best[at - 1], name) > 0)
+        at--;
+    if (at == FF__NEAREST_MAX)
+        return;
+    if (nearest->count < FF__NEAREST_MAX)
+        nearest->count++;
+    for (unsigned i = nearest->count - 1; i > at; i--)
+        nearest->best[i] = nearest->best[i - 1];
+    nearest->best[at] = name;
+}
+
 void ff__nearest_offer(struct ff__nearest *nearest, const char *name) {
     unsigned away = distance(nearest->word, name);
     if (away > 1 && (is_beginning(nearest->word, name, 2) || is_beginning(name, nearest->word, 3)))
@@ -54,8 +68,7 @@ void ff__nearest_offer(struct ff__nearest *nearest, const char *name) {
     if (away < nearest->distance)
         nearest->count = 0;
     nearest->distance = away;
-    if (nearest->count < FF__NEAREST_MAX)
-        nearest->best[nearest->count++] = name;
+    put(nearest, name);
 }
 
 static bool is_close(const struct ff__nearest *nearest) {

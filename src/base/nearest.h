@@ -9,7 +9,7 @@
 
 struct ff__nearest {
     const char *word;
-    const char *best[FF__NEAREST_MAX]; /* the first of those that are equally near */
+    const char *best[FF__NEAREST_MAX]; /* those that are equally near, by the alphabet */
     unsigned count;                    /* 0 at first */
     unsigned distance;
 };

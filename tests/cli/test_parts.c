@@ -223,13 +223,13 @@ static void test_equally_near(void **state) {
     assert_string_equal(ff__nearest_text(&nearest, "", text), "the nearest is bert-large");
     ff__nearest_offer(&nearest, "bert-base");
     assert_string_equal(ff__nearest_text(&nearest, "", text),
-                        "the nearest are bert-large and bert-base");
+                        "the nearest are bert-base and bert-large");
+    ff__nearest_offer(&nearest, "bert-small");
     ff__nearest_offer(&nearest, "bert-inference");
-    ff__nearest_offer(&nearest, "bert-fourth");
     assert_int_equal(ff__nearest_fail(&nearest, "thing", "here", &error), -ENOENT);
     assert_string_equal(error.message,
-                        "there is no thing 'bert'; the nearest are bert-large, bert-base and "
-                        "bert-inference; see here");
+                        "there is no thing 'bert'; the nearest are bert-base, bert-inference and "
+                        "bert-large; see here");
 }
 
 static void check_size(uint64_t bytes, const char *expected) {

@@ -140,7 +140,7 @@ mistake 2 "farfault sim: lms swaps the tensors of networks *" sim stream --syste
 mistake 2 "farfault run: unknown parameter 'x' of system nvidia; it has: threshold *" run --system nvidia:x=1 -- true
 mistake 2 'farfault run: threshold=101: must be 0 to 100' run --system nvidia:threshold=101 -- true
 mistake 2 "farfault run: there is no system 'nvida'; the nearest is nvidia; see farfault list systems" run -s nvida true
-mistake 2 "farfault run: there is no evict policy 'lru'; the nearest are lrm, lru-4k and lru-64k; see farfault list policies" \
+mistake 2 "farfault run: there is no evict policy 'lru'; the nearest are lrm, lru-2m and lru-4k; see farfault list policies" \
     run --system nvidia:evict=lru true
 mistake 2 "farfault run: policy file: $scratch/missing.so: *" run --policy missing.so -- true
 mistake 2 "farfault run: policy file $scratch/libfarfault-opencl.so exports no 'ff_policy_module'" run --policy libfarfault-opencl.so -- true
@@ -280,7 +280,7 @@ mistake 2 'farfault sim: --json missing/x: *' sim --json=missing/x bfs
 mistake 2 'farfault sim: a name is missing at a comma' sim bfs,
 mistake 2 "farfault sim: 'bfs' is given twice" sim bfs bfs
 mistake 2 "farfault sim: there is no workload 'no-such-workload'; see farfault list workloads" sim no-such-workload
-mistake 2 "farfault sim: there is no workload 'bert'; the nearest are bert-large, bert-base and bert-inference; *" sim bert
+mistake 2 "farfault sim: there is no workload 'bert'; the nearest are bert-base, bert-inference and bert-large; *" sim bert
 mistake 2 "farfault sim: --machine p4.8xlarge: there is no machine 'p4.8xlarge'; the nearest is p3.8xlarge; *" \
     sim --machine p4.8xlarge bfs
 : >my.trace
