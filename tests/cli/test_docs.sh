@@ -138,6 +138,7 @@ check_sample() { # DOCUMENT, with the files "command" and "sample"
     compare $how || fail "$1: $command does not print its sample, but $(diff expected got)"
 }
 
+ln -s "$source/examples" examples
 ln -s "$8" atax
 ln -s "$9" jacobi
 ln -s "${10}" stride.so
@@ -148,8 +149,14 @@ checked=
 for document in README.md $(cd "$source" && ls docs/*.md); do
     rm -f sample.*
     joined "$source/$document" | awk '
-        /^    \$ / { name = "sample." ++count; print substr($0, 7) >(name ".command"); next }
-        name && /^    / { print substr($0, 5) >name; next }
+        /^    \$ / {
+            name = "sample." ++count
+            blank = ""
+            print substr($0, 7) >(name ".command")
+            next
+        }
+        name && /^$/ { blank = blank "\n"; next }
+        name && /^    / { print blank substr($0, 5) >name; blank = ""; next }
         { name = "" }'
     for number in $(seq "$(ls sample.*.command 2>/dev/null | wc -l)"); do
         cp "sample.$number.command" command
