@@ -19,7 +19,7 @@ struct record {
 
 struct uvmsmart {
     struct record *records;
-    enum ff__neighbours before, after;
+    enum ff__neighbour_kind before, after;
     enum ff__delay_mode mode;
     uint32_t buffer;
     bool smart;
@@ -51,8 +51,8 @@ static const struct ff_param params[PARAMS + 1] = {
 static int init(void *state, const struct ff_policy_env *env) {
     struct uvmsmart *smart = state;
     smart->records = env->block_state;
-    smart->before = (enum ff__neighbours)env->params[BEFORE];
-    smart->after = (enum ff__neighbours)env->params[AFTER];
+    smart->before = (enum ff__neighbour_kind)env->params[BEFORE];
+    smart->after = (enum ff__neighbour_kind)env->params[AFTER];
     smart->mode = (enum ff__delay_mode)env->params[REMOTE];
     smart->smart = env->params[SMART] != 0;
     smart->buffer = (uint32_t)env->params[BUFFER];
@@ -94,7 +94,7 @@ static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
         smart->full[group->tier] = true;
 }
 
-static enum ff__neighbours neighbours_now(const struct uvmsmart *smart, uint32_t tier) {
+static enum ff__neighbour_kind neighbours_now(const struct uvmsmart *smart, uint32_t tier) {
     return smart->full[tier] && !smart->smart ? smart->after : smart->before;
 }
 
