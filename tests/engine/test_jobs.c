@@ -322,7 +322,7 @@ static void test_released_block_has_content(void **state) {
     struct ff_mask held = ff_mask_of_run(10, 20);
     ff__facts(&engine.space, block)->busy = 1;
     assert_int_equal(fault(block, 15, 25, &job), FF__JOB_LATER);
-    fake_write_host(&fake, block, &held);
+    fake_write_host(&fake, block, &held, 0, NULL);
     ff__engine_release_block(&engine, block, &held);
     assert_true(ff__engine_take_late(&engine, &late));
     assert_int_equal(ff__engine_fault(&engine, 1000, &late, &job), FF__JOB_RUN);
