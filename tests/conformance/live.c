@@ -116,8 +116,10 @@ static void close_fake(struct outcome *outcome) {
 
 static const struct device fake_devices[] = {
     {.memory = UINT64_C(4) << 20, .granule = FF_BLOCK_SIZE},
+#if !SANITIZED
     {.memory = UINT64_C(4) << 20, .granule = FF_LEAF_SIZE},
     {.memory = UINT64_C(4) << 20, .granule = FF_PAGE_SIZE},
+#endif
     {0}};
 
 const struct subject fake_subject = {

@@ -21,6 +21,8 @@ static void test_many_threads(void **state) {
                 .system = row->name, .devices = 1, .chunks = 6, .trouble = {.nap_us = 20}},
             8, 1000);
         assert_true(last_stats.faults > 0 && last_stats.evictions > 0);
+        assert_true(last_stats.write_faults > 0 && last_stats.batches > 0);
+        assert_true(last_stats.fault_ns > 0);
     }
 }
 
