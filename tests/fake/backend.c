@@ -55,11 +55,14 @@ static void fake_device_describe(void *self, struct ff__description *out) {
         .serves_here = device->serves_here,
         .text = "fake",
     };
-    for (uint32_t tier = 1; tier < out->tier_count; tier++) {
+    for (uint32_t tier = 1; tier < out->tier_count; tier++)
         out->tier[tier] =
             (struct ff__tier_description){.memory = device->memory, .granule = device->granule};
-        out->link[FF_TIER_HOST][tier] = out->link[tier][FF_TIER_HOST] =
-            (struct ff_link){.bytes_per_second = 12e9, .latency_ns = 10000};
+    for (uint32_t from = 0; from < out->tier_count; from++) {
+        for (uint32_t to = 0; to < out->tier_count; to++) {
+            out->link[from][to].bytes_per_second = from == to ? 0 : 12000000000;
+            out->link[from][to].latency_ns = from == to ? 0 : 10000;
+        }
     }
 }
 
