@@ -38,7 +38,7 @@ static void choose(struct tables_bench *bench) {
 static void update(struct tables_bench *bench) {
     uint32_t before = FF_NONE;
     for (uint32_t i = 0; i < REPEATS; i++) {
-        struct ff__table *table = ff__table_find(&bench->tables, bench->kernel[i]);
+        struct ff__block_table *table = ff__table_find(&bench->tables, bench->kernel[i]);
         if (!table)
             table = ff__table_make(&bench->tables, bench->kernel[i]);
         if (!table)
@@ -51,7 +51,7 @@ static void update(struct tables_bench *bench) {
 
 static void look_up(struct tables_bench *bench) {
     for (uint32_t i = 0; i < REPEATS; i++) {
-        const struct ff__table *table = ff__table_find(&bench->tables, bench->kernel[i]);
+        const struct ff__block_table *table = ff__table_find(&bench->tables, bench->kernel[i]);
         uint32_t row = table ? ff__row_find(&bench->tables, table, bench->block[i]) : FF_NONE;
         if (row == FF_NONE)
             continue;

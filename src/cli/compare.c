@@ -38,7 +38,7 @@ static const char help[] =
     "\n"
     "The exit status is 1 if any run failed.";
 
-struct work {
+struct comparing {
     struct ff__comparison comparison;
     struct ff__options *options;
     struct ff_config config;
@@ -51,7 +51,7 @@ struct work {
 
 /* ---- options ---- */
 
-static int read_systems(struct work *work) {
+static int read_systems(struct comparing *work) {
     struct ff__words *systems = &work->comparison.systems;
     struct ff_error error;
     if (ff__specs_split(ff__options_text(work->options, FF__OPTION_SYSTEMS), systems, &error))
@@ -64,7 +64,7 @@ static int read_systems(struct work *work) {
     return status;
 }
 
-static int read_amounts(struct work *work) {
+static int read_amounts(struct comparing *work) {
     struct ff__comparison *comparison = &work->comparison;
     comparison->amount_texts = ff__words_split(ff__options_text(work->options, FF__OPTION_MEMORY));
     unsigned count = comparison->amount_texts.count;
@@ -77,7 +77,7 @@ static int read_amounts(struct work *work) {
     return 0;
 }
 
-static int read_programs(struct work *work) {
+static int read_programs(struct comparing *work) {
     struct ff__programs *programs = &work->comparison.programs;
     const struct ff__options *options = work->options;
     const char *list = options->text[FF__OPTION_PROGRAMS];
@@ -89,7 +89,7 @@ static int read_programs(struct work *work) {
     return status;
 }
 
-static int read_quantities(struct work *work) {
+static int read_quantities(struct comparing *work) {
     const uint64_t *number = work->options->number;
     work->size = number[FF__OPTION_SIZE];
     work->limit_ns = number[FF__OPTION_TIMEOUT];
@@ -101,9 +101,9 @@ static int read_quantities(struct work *work) {
     return 0;
 }
 
-static int read_options(struct work *work) {
-    int (*const steps[])(struct work *) = {read_quantities, read_systems, read_amounts,
-                                           read_programs};
+static int read_options(struct comparing *work) {
+    int (*const steps[])(struct comparing *) = {read_quantities, read_systems, read_amounts,
+                                                read_programs};
     int status = ff__options_apply(work->options, &work->config);
     for (unsigned i = 0; i < sizeof steps / sizeof steps[0] && !status; i++)
         status = steps[i](work);
@@ -112,7 +112,7 @@ static int read_options(struct work *work) {
 
 /* Sizes are checked with the rest; what a share comes to is not known yet, so the default size
  * stands in for it. */
-static int probe(struct work *work) {
+static int probe(struct comparing *work) {
     struct ff__comparison *comparison = &work->comparison;
     const uint64_t fallback = work->config.memory;
     int status = ff__outputs_read(work->options, &work->outputs);
@@ -145,7 +145,7 @@ uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned progr
     return ff__amount_of(&comparison->amounts[ff__line_amount(comparison, line)], footprint);
 }
 
-static void try(struct work *work, unsigned program, unsigned line, bool is_first,
+static void try(struct comparing *work, unsigned program, unsigned line, bool is_first,
                 struct ff__trial *out) {
     const struct ff__comparison *comparison = &work->comparison;
     const char *system = ff__line_system(comparison, line);
@@ -168,7 +168,7 @@ static void try(struct work *work, unsigned program, unsigned line, bool is_firs
 }
 
 /* The run before the measured ones. False, and every line failed, if that already goes wrong. */
-static bool learn_footprint(struct work *work, unsigned program) {
+static bool learn_footprint(struct comparing *work, unsigned program) {
     struct ff__comparison *comparison = &work->comparison;
     struct ff__outcome *outcome = &comparison->outcomes[program];
     struct ff__trial trial;
@@ -196,7 +196,7 @@ static uint64_t recording_memory(const struct ff__comparison *comparison, unsign
     return least;
 }
 
-static void run_recorded(struct work *work, unsigned program, const char *trace) {
+static void run_recorded(struct comparing *work, unsigned program, const char *trace) {
     struct ff__comparison *comparison = &work->comparison;
     struct ff__limits *limits = &comparison->outcomes[program].limits;
     struct ff__trial trial;
@@ -246,7 +246,7 @@ static void remove_trace(const char *trace) {
 }
 
 /* The lower bounds, from a recording of the program's touches. */
-static void learn_limits(struct work *work, unsigned program) {
+static void learn_limits(struct comparing *work, unsigned program) {
     struct ff__comparison *comparison = &work->comparison;
     struct ff__limits *limits = &comparison->outcomes[program].limits;
     char trace[PATH_MAX];
@@ -264,7 +264,7 @@ static void learn_limits(struct work *work, unsigned program) {
 }
 
 /* In turn, run by run, so that a machine that is slow for a while is slow for all systems alike. */
-static void measure_program(struct work *work, unsigned program) {
+static void measure_program(struct comparing *work, unsigned program) {
     struct ff__comparison *comparison = &work->comparison;
     if (!learn_footprint(work, program))
         return;
@@ -307,7 +307,7 @@ static bool any_failed(const struct ff__comparison *comparison) {
     return false;
 }
 
-static int measure(struct work *work) {
+static int measure(struct comparing *work) {
     struct ff__comparison *comparison = &work->comparison;
     bool tables = ff__outputs_leave_tables(&work->outputs);
     make_outcomes(comparison);
@@ -366,7 +366,7 @@ static bool is_modelled(const struct ff__options *options) {
 
 /* ---- the command ---- */
 
-static int compare_live(struct work *work) {
+static int compare_live(struct comparing *work) {
     static const char needed[] = "modelled runs: give --gpu, too";
     int status = refuse(work->options, FF__OPTION_OVERSUBSCRIBE, needed);
     if (!status)
@@ -378,7 +378,7 @@ static int compare_live(struct work *work) {
     return status ? status : measure(work);
 }
 
-static void release(struct work *work) {
+static void release(struct comparing *work) {
     struct ff__comparison *comparison = &work->comparison;
     for (unsigned i = 0; comparison->outcomes && i < comparison->programs.count; i++) {
         for (unsigned line = 0; line < comparison->line_count; line++)
@@ -396,7 +396,7 @@ static void release(struct work *work) {
 }
 
 static int compare(struct ff__options *options) {
-    struct work work = {.options = options};
+    struct comparing work = {.options = options};
     if (is_modelled(options))
         return compare_modelled(options);
     int status = compare_live(&work);

@@ -231,12 +231,12 @@ static int write_results(const struct curves *curves, unsigned count) {
 int ff__sweep_run_curves(struct ff__sweep *sweep) {
     unsigned count = sweep->workloads.count * sweep->gpu_count;
     struct curves curves = {sweep, ff__must(calloc(count, sizeof *curves.cells))};
-    const struct ff__pool pool = {.count = count,
-                                  .threads = sweep->jobs,
-                                  .job = run_cell,
-                                  .done = show_cell,
-                                  .name = name_cell,
-                                  .self = &curves};
+    const struct ff__job_pool pool = {.count = count,
+                                      .threads = sweep->jobs,
+                                      .job = run_cell,
+                                      .done = show_cell,
+                                      .name = name_cell,
+                                      .self = &curves};
     int status = ff__pool_run(&pool);
     if (!status)
         status = write_results(&curves, count);

@@ -331,7 +331,7 @@ static const struct {
 #define LIST_COUNT (sizeof lists / sizeof lists[0])
 
 /* A list that is wanted, with the names that follow it. */
-struct wanted {
+struct wanted_list {
     bool listed;
     struct names names;
 };
@@ -364,7 +364,7 @@ static int complain_name(size_t list, const char *name) {
     return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
-static int check_names(const struct wanted wanted[LIST_COUNT]) {
+static int check_names(const struct wanted_list wanted[LIST_COUNT]) {
     for (size_t list = 0; list < LIST_COUNT; list++) {
         for (int i = 0; i < wanted[list].names.count; i++) {
             const char *name = wanted[list].names.items[i];
@@ -388,14 +388,14 @@ static struct ff__words split_all(const struct ff__options *options) {
 }
 
 /* Which lists are wanted, and what of them. */
-static int choose(const struct ff__words *words, struct wanted wanted[LIST_COUNT]) {
+static int choose(const struct ff__words *words, struct wanted_list wanted[LIST_COUNT]) {
     size_t last = LIST_COUNT;
     for (size_t i = 0; i < LIST_COUNT; i++)
-        wanted[i] = (struct wanted){.listed = words->count == 0};
+        wanted[i] = (struct wanted_list){.listed = words->count == 0};
     for (unsigned word = 0; word < words->count; word++) {
         size_t list = find_list(words->items[word]);
         if (list < LIST_COUNT) {
-            wanted[list] = (struct wanted){true, {words->items + word + 1, 0}};
+            wanted[list] = (struct wanted_list){true, {words->items + word + 1, 0}};
             last = list;
         } else if (last < LIST_COUNT) {
             wanted[last].names.count++;
@@ -409,7 +409,7 @@ static int choose(const struct ff__words *words, struct wanted wanted[LIST_COUNT
     return check_names(wanted);
 }
 
-static void show(const struct wanted wanted[LIST_COUNT]) {
+static void show(const struct wanted_list wanted[LIST_COUNT]) {
     bool first = true;
     for (size_t i = 0; i < LIST_COUNT; i++) {
         if (!wanted[i].listed)
@@ -440,7 +440,8 @@ static void show_short(void) {
     puts("More of each: farfault list systems, farfault list systems NAME, and so on.");
 }
 
-static int write_json(const struct wanted wanted[LIST_COUNT], const struct ff__outputs *outputs) {
+static int write_json(const struct wanted_list wanted[LIST_COUNT],
+                      const struct ff__outputs *outputs) {
     json_t *all = ff__results_new("list");
     for (size_t i = 0; i < LIST_COUNT; i++)
         if (wanted[i].listed)
@@ -452,7 +453,7 @@ static int write_json(const struct wanted wanted[LIST_COUNT], const struct ff__o
 
 /* A variable does not turn a list into JSON. */
 static int list(const struct ff__options *options, const struct ff__words *words) {
-    struct wanted wanted[LIST_COUNT];
+    struct wanted_list wanted[LIST_COUNT];
     struct ff__outputs outputs = {.json = NULL};
     int status = choose(words, wanted);
     if (options->from_environment[FF__OPTION_JSON])

@@ -23,14 +23,14 @@ enum {
 enum group { FIRST, RESULTS, DEVICE, SHARED, MODELLED, CHECKS };
 
 /* An option as some commands have it; without one, a heading. */
-struct row {
+struct option_row {
     enum ff__option option;
     unsigned commands;
     enum group group;
     const char *value, *fallback, *help;
 };
 
-static const struct row rows[] = {
+static const struct option_row rows[] = {
 #define FF_OPTION(KEY, name, letter, check, commands, group, value, fallback, help)                \
     {FF__OPTION_##KEY, commands, group, value, fallback, help},
 #define FF_SETTING(member, ...) FF_OPTION(__VA_ARGS__)
@@ -43,7 +43,7 @@ static const struct row rows[] = {
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
 
-static bool is_of(const struct row *row, enum ff__command_id command) {
+static bool is_of(const struct option_row *row, enum ff__command_id command) {
     return row->commands >> command & 1;
 }
 
@@ -55,7 +55,7 @@ bool ff__command_has(enum ff__command_id command, enum ff__option option) {
 }
 
 /* In the help of a command: FIRST, if the group has no heading there. */
-static int group_of(const struct row *row, enum ff__command_id command) {
+static int group_of(const struct option_row *row, enum ff__command_id command) {
     for (size_t i = 0; i < ROW_COUNT; i++)
         if (rows[i].option == FF__OPTIONS && rows[i].group == row->group &&
             is_of(&rows[i], command))
@@ -72,7 +72,7 @@ static const char *keep(struct ff__options *options, char *text) {
 
 /* With what the value must be in place of %s, and with the default. Lines can be broken at the
  * commas of that. */
-static const char *help_of(const struct row *row, struct ff__options *options) {
+static const char *help_of(const struct option_row *row, struct ff__options *options) {
     char expected[FF__OPTION_EXPECTED];
     const char *gap = strstr(row->help, "%s"), *next = row->fallback;
     char *text = gap ? ff__text("%.*s%s%s", (int)(gap - row->help), row->help,
@@ -98,7 +98,7 @@ static bool goes_somewhere(enum ff__option option) {
     return option == FF__OPTION_JSON || option == FF__OPTION_CSV;
 }
 
-static struct argp_option argp_row(const struct row *row, struct ff__options *options) {
+static struct argp_option argp_row(const struct option_row *row, struct ff__options *options) {
     int group = group_of(row, options->command);
     if (row->option == FF__OPTIONS)
         return (struct argp_option){.doc = row->help, .group = group};

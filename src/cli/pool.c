@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct state {
-    const struct ff__pool *pool;
+struct pool_state {
+    const struct ff__job_pool *pool;
     pthread_mutex_t lock;
     pthread_cond_t change;
     unsigned begun, ended;
@@ -19,7 +19,7 @@ struct state {
 };
 
 static void *work(void *argument) {
-    struct state *state = argument;
+    struct pool_state *state = argument;
     pthread_mutex_lock(&state->lock);
     while (state->begun < state->pool->count) {
         unsigned index = state->begun++;
@@ -35,13 +35,14 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void show(const struct ff__pool *pool, const struct ff__progress *progress, unsigned index) {
+static void show(const struct ff__job_pool *pool, const struct ff__progress *progress,
+                 unsigned index) {
     char *name = pool->name(pool->self, index);
     ff__progress_show(progress, "%s", name);
     free(name);
 }
 
-static void hand_over(const struct ff__pool *pool, const struct ff__progress *progress,
+static void hand_over(const struct ff__job_pool *pool, const struct ff__progress *progress,
                       unsigned index) {
     ff__progress_hide(progress);
     if (pool->done)
@@ -49,9 +50,9 @@ static void hand_over(const struct ff__pool *pool, const struct ff__progress *pr
 }
 
 /* Hands over what is next in order; callbacks run without the lock. */
-static void follow(struct state *state) {
+static void follow(struct pool_state *state) {
     unsigned next = 0;
-    const struct ff__pool *pool = state->pool;
+    const struct ff__job_pool *pool = state->pool;
     struct ff__progress progress;
     ff__progress_start(&progress, pool->count);
     pthread_mutex_lock(&state->lock);
@@ -75,8 +76,8 @@ static void follow(struct state *state) {
     pthread_mutex_unlock(&state->lock);
 }
 
-int ff__pool_run(const struct ff__pool *pool) {
-    struct state state = {
+int ff__pool_run(const struct ff__job_pool *pool) {
+    struct pool_state state = {
         .pool = pool,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .change = PTHREAD_COND_INITIALIZER,

@@ -2,7 +2,7 @@
 #ifndef FF_CLI_POOL_H
 #define FF_CLI_POOL_H
 
-struct ff__pool {
+struct ff__job_pool {
     unsigned count, threads;
     void (*job)(void *self, unsigned index); /* on any thread, all at the same time */
     /* Both on the calling thread. `done`: job `index` and all before it have ended; it may print. NULL:
@@ -14,7 +14,7 @@ struct ff__pool {
 
 /* Returns when all have ended: 0, or an exit status, with a line on stderr, if not one thread could be
  * started. */
-int ff__pool_run(const struct ff__pool *pool);
+int ff__pool_run(const struct ff__job_pool *pool);
 
 /* As many as there are processors that this process may use. */
 unsigned ff__pool_threads(void);

@@ -133,13 +133,13 @@ static uint16_t find_program(const struct ff__model *model, const char *name) {
 }
 
 /* What is wanted of each program. */
-struct wanted {
+struct wanted_results {
     bool timed, tables;
     json_t *runs;
 };
 
 static int predict_one(struct ff__model *model, struct ff__training_data *data, unsigned which,
-                       const struct wanted *wanted) {
+                       const struct wanted_results *wanted) {
     struct ff__corpus corpus;
     struct ff__dataset dataset;
     struct ff__score score;
@@ -165,7 +165,7 @@ static int predict_one(struct ff__model *model, struct ff__training_data *data, 
 /* ---- the command ---- */
 
 static int predict_all(struct ff__model *model, struct ff__training_data *data,
-                       const struct wanted *wanted) {
+                       const struct wanted_results *wanted) {
     int status = 0;
     if (wanted->timed && !ff__predictor_takes(model->net.type))
         return ff__complain(FF__EXIT_FAILURE,
@@ -179,7 +179,7 @@ static int predict_all(struct ff__model *model, struct ff__training_data *data,
 
 /* Times are for people alone. */
 static int read_wanted(const struct ff__options *options, struct ff__outputs *outputs,
-                       struct wanted *wanted) {
+                       struct wanted_results *wanted) {
     int status = ff__outputs_read(options, outputs);
     wanted->timed = options->number[FF__OPTION_BENCH];
     wanted->tables = ff__outputs_leave_tables(outputs);
@@ -193,7 +193,7 @@ static int predict(struct ff__options *options) {
     struct ff__model model;
     struct ff__training_data data = {0};
     struct ff__outputs outputs = {NULL, NULL};
-    struct wanted wanted = {.runs = ff__must(json_array())};
+    struct wanted_results wanted = {.runs = ff__must(json_array())};
     struct ff_error error;
     ff__training_begin();
     int status =

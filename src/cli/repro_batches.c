@@ -16,15 +16,15 @@
     0.25 /* MiB: what a batch brings, and is counted among those that bring so much; ours */
 
 /* What a run's batches are like. */
-struct seen {
-    struct ff__batch *batches;
+struct batches_seen {
+    struct ff__fault_batch *batches;
     size_t count, capacity;
     struct ff__batches reader;
     int status;
 };
 
-static void keep(void *self, const struct ff__batch *batch) {
-    struct seen *seen = self;
+static void keep(void *self, const struct ff__fault_batch *batch) {
+    struct batches_seen *seen = self;
     if (seen->count == seen->capacity) {
         seen->capacity = seen->capacity ? 2 * seen->capacity : 1024;
         seen->batches = ff__must(realloc(seen->batches, seen->capacity * sizeof *seen->batches));
@@ -34,7 +34,7 @@ static void keep(void *self, const struct ff__batch *batch) {
 
 static void observe(void *self, const struct ff_trace_event *event,
                     const struct ff_access *access) {
-    struct seen *seen = self;
+    struct batches_seen *seen = self;
     (void)access;
     if (!seen->status)
         seen->status = ff__batches_take(&seen->reader, event);
@@ -42,16 +42,16 @@ static void observe(void *self, const struct ff_trace_event *event,
 
 /* ---- figures ---- */
 
-static double mib_of(const struct ff__batch *batch) {
+static double mib_of(const struct ff__fault_batch *batch) {
     return (double)batch->pages_in / PAGES_PER_MIB;
 }
 
 /* Mean microseconds of the batches that bring so much, and evict one block or nothing; NaN: there are none. */
-static double mean_us(const struct seen *seen, double mib, bool evicting) {
+static double mean_us(const struct batches_seen *seen, double mib, bool evicting) {
     double ns = 0;
     size_t count = 0;
     for (size_t i = 0; i < seen->count; i++) {
-        const struct ff__batch *batch = &seen->batches[i];
+        const struct ff__fault_batch *batch = &seen->batches[i];
         bool evicts_one = batch->pages_out > 0 && batch->pages_out <= FF_BLOCK_PAGES;
         if (fabs(mib_of(batch) - mib) > TOLERANCE ||
             (evicting ? !evicts_one : batch->pages_out > 0))
@@ -62,7 +62,7 @@ static double mean_us(const struct seen *seen, double mib, bool evicting) {
     return count ? ns / (double)count / 1e3 : (double)NAN;
 }
 
-static double figure(const struct seen *seen, const char *metric, double mib) {
+static double figure(const struct batches_seen *seen, const char *metric, double mib) {
     double ns = 0, pages = 0, entries = 0, distinct = 0;
     for (size_t i = 0; i < seen->count; i++) {
         ns += (double)seen->batches[i].took_ns;
@@ -82,7 +82,7 @@ static double figure(const struct seen *seen, const char *metric, double mib) {
 /* ---- runs ---- */
 
 static int simulate(const struct ff__gpu *gpu, const json_t *run, uint64_t seed,
-                    struct seen *seen) {
+                    struct batches_seen *seen) {
     struct ff__sim_config config = {
         .gpu = gpu, .devices = 1, .seed = seed, .observe = observe, .observer = seen};
     struct ff__sim_result result;
@@ -108,7 +108,7 @@ static int simulate(const struct ff__gpu *gpu, const json_t *run, uint64_t seed,
     return 0;
 }
 
-static void make_table(json_t *tables, const json_t *published, const struct seen *seen) {
+static void make_table(json_t *tables, const json_t *published, const struct batches_seen *seen) {
     size_t i;
     json_t *row;
     json_t *table =
@@ -125,7 +125,7 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     size_t i;
     int status = ff__find_gpu(ff__repro_text(plan->published, "gpu"), FF__EXIT_FAILURE, &gpu);
     json_object_foreach(json_object_get(plan->published, "runs"), name, run) {
-        struct seen seen = {.count = 0};
+        struct batches_seen seen = {.count = 0};
         if (!status)
             status = simulate(&gpu, run, plan->seed, &seen);
         json_array_foreach(json_object_get(plan->published, "tables"), i, table) {

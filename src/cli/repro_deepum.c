@@ -24,7 +24,7 @@
  * successors. That a block takes four bytes, as with us, is ours; the paper does not say. */
 #define FULL_TABLE (2048u * 2 * (1 + 4) * 4)
 
-enum kind {
+enum deepum_variant {
     UM,
     DEEPUM_ALL,
     PREFETCHES,
@@ -65,27 +65,27 @@ static const struct {
 /* What the two sweeps run; more of them would take half an hour. */
 static const char *const swept[] = {"gpt2-l:batch=3", "bert-large:batch=16"};
 
-struct run {
+struct deepum_run {
     char *workload, *system;
-    enum kind kind;
+    enum deepum_variant kind;
     struct ff__simulated simulated;
 };
 
-struct work {
+struct deepum_repro {
     struct ff__gpu gpu, host_gpu;
     uint64_t seed;
-    struct run *runs;
+    struct deepum_run *runs;
     unsigned count;
 };
 
 /* ---- runs ---- */
 
 /* The number of the run: an equal one is not made twice. */
-static unsigned add_run(struct work *work, const char *workload, enum kind kind,
+static unsigned add_run(struct deepum_repro *work, const char *workload, enum deepum_variant kind,
                         const char *system) {
     char *full = ff__text("%s,iterations=%u", workload, kinds[kind].iterations);
     for (unsigned i = 0; i < work->count; i++) {
-        const struct run *run = &work->runs[i];
+        const struct deepum_run *run = &work->runs[i];
         if (run->kind != kind || strcmp(run->workload, full) != 0 ||
             strcmp(run->system, system) != 0)
             continue;
@@ -94,11 +94,11 @@ static unsigned add_run(struct work *work, const char *workload, enum kind kind,
     }
     work->runs = ff__must(realloc(work->runs, (work->count + 1) * sizeof *work->runs));
     work->runs[work->count] =
-        (struct run){.workload = full, .system = ff__text("%s", system), .kind = kind};
+        (struct deepum_run){.workload = full, .system = ff__text("%s", system), .kind = kind};
     return work->count++;
 }
 
-static void run_lms(const struct work *work, struct run *run) {
+static void run_lms(const struct deepum_repro *work, struct deepum_run *run) {
     /* fully resident, nothing is swapped */
     uint64_t memory = run->kind == IDEAL ? 0 : FF__DEEPUM_MEMORY;
     const struct ff__lms_config config = {&work->gpu, memory, run->kind == LMS_MOD};
@@ -114,13 +114,13 @@ static void run_lms(const struct work *work, struct run *run) {
     snprintf(out->reason, sizeof out->reason, "%s", error.message);
 }
 
-static bool is_on_host_gpu(enum kind kind) {
+static bool is_on_host_gpu(enum deepum_variant kind) {
     return kind >= UM_HOST && kind <= PLUS_HOST;
 }
 
 static void run_job(void *self, unsigned index) {
-    struct work *work = self;
-    struct run *run = &work->runs[index];
+    struct deepum_repro *work = self;
+    struct deepum_run *run = &work->runs[index];
     const struct ff__simulation simulation = {
         .subject = {run->workload, false, work->seed},
         .gpu = is_on_host_gpu(run->kind) ? &work->host_gpu : &work->gpu,
@@ -135,7 +135,7 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
+    const struct deepum_run *run = &((const struct deepum_repro *)self)->runs[index];
     const char *model = run->kind == IDEAL          ? " fully resident"
                         : run->kind == LMS_MOD      ? "-mod"
                         : is_on_host_gpu(run->kind) ? " on " HOST_GPU
@@ -154,22 +154,22 @@ double ff__deepum_seconds(const struct ff__simulated *simulated) {
     return ((double)result->time_ns + more) * 1e-9;
 }
 
-static double seconds_of(const struct run *run) {
+static double seconds_of(const struct deepum_run *run) {
     return ff__deepum_seconds(&run->simulated);
 }
 
 /* Entries of the fault buffer, duplicates among them. */
-static double faults_of(const struct run *run) {
+static double faults_of(const struct deepum_run *run) {
     const struct ff__sim_iteration *last = &run->simulated.result.last_iteration;
     return run->simulated.good ? (double)(last->faults + last->duplicates) : (double)NAN;
 }
 
-static double megabytes_of(const struct run *run) {
+static double megabytes_of(const struct deepum_run *run) {
     return run->simulated.good ? (double)run->simulated.result.table_bytes / 0x1p20 : (double)NAN;
 }
 
 /* What a full table for every execution ID that ever had a fault would take. */
-static double full_megabytes_of(const struct run *run) {
+static double full_megabytes_of(const struct deepum_run *run) {
     return run->simulated.good
                ? (double)(run->simulated.result.kernels_faulted * FULL_TABLE) / 0x1p20
                : (double)NAN;
@@ -177,7 +177,7 @@ static double full_megabytes_of(const struct run *run) {
 
 /* That LMS runs out of memory is a result, too. */
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct run *run = &((struct work *)self)->runs[index];
+    struct deepum_run *run = &((struct deepum_repro *)self)->runs[index];
     struct ff__repro_found found = ff__repro_simulated(&run->simulated);
     if (!kinds[run->kind].system)
         found.failure = NULL;
@@ -186,11 +186,11 @@ static struct ff__repro_found found_by_job(void *self, unsigned index) {
     return found;
 }
 
-static const struct run *find_run(const struct work *work, const char *workload, enum kind kind,
-                                  const char *system) {
+static const struct deepum_run *find_run(const struct deepum_repro *work, const char *workload,
+                                         enum deepum_variant kind, const char *system) {
     size_t length = strlen(workload);
     for (unsigned i = 0; i < work->count; i++) {
-        const struct run *run = &work->runs[i];
+        const struct deepum_run *run = &work->runs[i];
         if (run->kind == kind && strncmp(run->workload, workload, length) == 0 &&
             run->workload[length] == ',' && strcmp(run->system, system) == 0)
             return run;
@@ -198,7 +198,8 @@ static const struct run *find_run(const struct work *work, const char *workload,
     return NULL;
 }
 
-static const struct run *run_of(const struct work *work, const json_t *config, enum kind kind) {
+static const struct deepum_run *run_of(const struct deepum_repro *work, const json_t *config,
+                                       enum deepum_variant kind) {
     return find_run(work, ff__repro_text(config, "workload"), kind,
                     kinds[kind].system ? kinds[kind].system : "lms");
 }
@@ -206,9 +207,9 @@ static const struct run *run_of(const struct work *work, const json_t *config, e
 /* ---- tables ---- */
 
 /* One column of the configurations. */
-static void column(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
-                   const char *id, const char *what, const char *member, enum kind kind,
-                   double (*ours)(const struct run *run)) {
+static void column(const struct deepum_repro *work, const struct ff__repro_plan *plan,
+                   json_t *tables, const char *id, const char *what, const char *member,
+                   enum deepum_variant kind, double (*ours)(const struct deepum_run *run)) {
     json_t *table = ff__repro_table(tables, id, what), *config;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "configs"), i, config)
@@ -217,9 +218,9 @@ static void column(const struct work *work, const struct ff__repro_plan *plan, j
 }
 
 /* One kind of run against another, which is UM; `member`: the published seconds, NULL if there are none. */
-static void speedup(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
-                    const char *id, const char *what, const char *member, enum kind base,
-                    enum kind kind) {
+static void speedup(const struct deepum_repro *work, const struct ff__repro_plan *plan,
+                    json_t *tables, const char *id, const char *what, const char *member,
+                    enum deepum_variant base, enum deepum_variant kind) {
     json_t *table = ff__repro_table(tables, id, what), *config;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "configs"), i, config) {
@@ -231,8 +232,8 @@ static void speedup(const struct work *work, const struct ff__repro_plan *plan, 
 }
 
 /* Geometric mean over all configurations. */
-static double faster(const struct work *work, const struct ff__repro_plan *plan, enum kind base,
-                     enum kind kind) {
+static double faster(const struct deepum_repro *work, const struct ff__repro_plan *plan,
+                     enum deepum_variant base, enum deepum_variant kind) {
     struct ff__mean mean = {0};
     size_t i;
     json_t *config;
@@ -242,8 +243,9 @@ static double faster(const struct work *work, const struct ff__repro_plan *plan,
 }
 
 /* Figure 10: the paper's three steps, against UM. */
-static void ablation(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
-                     const char *id, const char *what, enum kind base, const enum kind steps[3]) {
+static void ablation(const struct deepum_repro *work, const struct ff__repro_plan *plan,
+                     json_t *tables, const char *id, const char *what, enum deepum_variant base,
+                     const enum deepum_variant steps[3]) {
     json_t *table = ff__repro_table(tables, id, what), *step;
     size_t i;
     json_array_foreach(json_object_get(plan->published, "steps"), i, step) if (i < 3)
@@ -252,7 +254,7 @@ static void ablation(const struct work *work, const struct ff__repro_plan *plan,
 }
 
 /* Geometric mean over the swept configurations of one system against another. */
-static double against(const struct work *work, const char *base, const char *system) {
+static double against(const struct deepum_repro *work, const char *base, const char *system) {
     struct ff__mean mean = {0};
     for (size_t i = 0; i < sizeof swept / sizeof swept[0]; i++)
         ff__mean_add(&mean, seconds_of(find_run(work, swept[i], DEEPUM_ALL, base)) /
@@ -271,7 +273,8 @@ static char *table_system(const json_t *row) {
                     (int)ff__repro_number(row, "successors"));
 }
 
-static void degrees(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+static void degrees(const struct deepum_repro *work, const struct ff__repro_plan *plan,
+                    json_t *tables) {
     const json_t *published = json_object_get(plan->published, "degree");
     json_t *table = ff__repro_table(tables, "11", "kernels ahead (N): times as fast as N = 8"), *n;
     char *base = ff__text(DEEPUM ",kernels=8");
@@ -285,7 +288,7 @@ static void degrees(const struct work *work, const struct ff__repro_plan *plan, 
     free(base);
 }
 
-static void table_shapes(const struct work *work, const struct ff__repro_plan *plan,
+static void table_shapes(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                          json_t *tables) {
     const json_t *published = json_object_get(plan->published, "tables");
     json_t *table = ff__repro_table(tables, "12", "tables: times as fast as Config0"), *row;
@@ -303,7 +306,7 @@ static void table_shapes(const struct work *work, const struct ff__repro_plan *p
 /* ---- the largest batch ---- */
 
 /* Bytes of the host behind a batch, and whether LMS would run it. */
-static bool fits(const struct work *work, const char *family, uint64_t batch, bool lms) {
+static bool fits(const struct deepum_repro *work, const char *family, uint64_t batch, bool lms) {
     char *name = ff__text("%s:batch=%llu,iterations=%u", family, (unsigned long long)batch,
                           FF__DEEPUM_ITERATIONS);
     struct ff__workload *workload;
@@ -320,7 +323,8 @@ static bool fits(const struct work *work, const char *family, uint64_t batch, bo
     return good;
 }
 
-static uint64_t largest(const struct work *work, const char *family, uint64_t unit, bool lms) {
+static uint64_t largest(const struct deepum_repro *work, const char *family, uint64_t unit,
+                        bool lms) {
     uint64_t low = 0, high = (UINT64_C(1) << 20) / unit;
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
@@ -332,7 +336,7 @@ static uint64_t largest(const struct work *work, const char *family, uint64_t un
     return low * unit;
 }
 
-static void largest_batches(const struct work *work, const struct ff__repro_plan *plan,
+static void largest_batches(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                             json_t *tables) {
     json_t *row, *lms = ff__repro_table(tables, "3.lms", "the largest batch of LMS");
     json_t *deepum = ff__repro_table(tables, "3.deepum", "the largest batch of DeepUM");
@@ -349,7 +353,8 @@ static void largest_batches(const struct work *work, const struct ff__repro_plan
 
 /* ---- all ---- */
 
-static void plan_sweep(struct work *work, const json_t *list, char *(*system)(const json_t *)) {
+static void plan_sweep(struct deepum_repro *work, const json_t *list,
+                       char *(*system)(const json_t *)) {
     size_t i;
     json_t *item;
     json_array_foreach(list, i, item) {
@@ -360,11 +365,11 @@ static void plan_sweep(struct work *work, const json_t *list, char *(*system)(co
     }
 }
 
-static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
+static void plan_runs(struct deepum_repro *work, const struct ff__repro_plan *plan) {
     size_t i;
     json_t *config;
     json_array_foreach(json_object_get(plan->published, "configs"), i,
-                       config) for (enum kind kind = 0; kind < KINDS; kind++)
+                       config) for (enum deepum_variant kind = 0; kind < KINDS; kind++)
         add_run(work, ff__repro_text(config, "workload"), kind,
                 kinds[kind].system ? kinds[kind].system : "lms");
     plan_sweep(work, json_object_get(json_object_get(plan->published, "degree"), "values"),
@@ -373,7 +378,7 @@ static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
 }
 
 /* Both columns: the device that logs of hardware support, above, and the one with a cost that is inferred. */
-static void on_host_gpu(const struct work *work, const struct ff__repro_plan *plan,
+static void on_host_gpu(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                         json_t *tables) {
     column(work, plan, tables, "9b.um.inferred", "UM, seconds, on " HOST_GPU, "um_s", UM_HOST,
            seconds_of);
@@ -384,13 +389,13 @@ static void on_host_gpu(const struct work *work, const struct ff__repro_plan *pl
     speedup(work, plan, tables, "9a.plus.inferred",
             "deepum-plus (ours), times as fast as UM, on " HOST_GPU, "deepum_s", UM_HOST,
             PLUS_HOST);
-    static const enum kind steps[] = {PREFETCHES_HOST, PREEVICTS_HOST, DEEPUM_HOST};
+    static const enum deepum_variant steps[] = {PREFETCHES_HOST, PREEVICTS_HOST, DEEPUM_HOST};
     ablation(work, plan, tables, "10.inferred",
              "what each part does: times as fast as UM, mean of all configurations, on " HOST_GPU,
              UM_HOST, steps);
 }
 
-static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
+static void make_tables(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                         json_t *tables) {
     largest_batches(work, plan, tables);
     column(work, plan, tables, "4", "correlation tables, MiB", "table_mb", DEEPUM_ALL,
@@ -420,14 +425,14 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
             UM, PLUS);
     speedup(work, plan, tables, "9a.ideal", "fully resident, times as fast as UM", NULL, UM, IDEAL);
     on_host_gpu(work, plan, tables);
-    static const enum kind steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
+    static const enum deepum_variant steps[] = {PREFETCHES, PREEVICTS, DEEPUM_ALL};
     ablation(work, plan, tables, "10",
              "what each part does: times as fast as UM, mean of all configurations", UM, steps);
     degrees(work, plan, tables);
     table_shapes(work, plan, tables);
 }
 
-static void free_work(struct work *work) {
+static void free_work(struct deepum_repro *work) {
     for (unsigned i = 0; i < work->count; i++) {
         free(work->runs[i].workload);
         free(work->runs[i].system);
@@ -436,7 +441,7 @@ static void free_work(struct work *work) {
 }
 
 static int run_paper(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.seed = plan->seed};
+    struct deepum_repro work = {.seed = plan->seed};
     int status = ff__find_gpu(FF__DEEPUM_GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = ff__find_gpu(HOST_GPU, FF__EXIT_FAILURE, &work.host_gpu);

@@ -15,7 +15,7 @@
 #define SMALL_SHARE 66u /* percent of the footprint, in whole blocks */
 
 /* The first is the whole system, and so is the first of deepum-far. */
-static const struct part {
+static const struct system_part {
     const char *id, *system;
     bool of_far;
 } parts[] = {
@@ -55,18 +55,18 @@ static const char *const small[] = {
 
 #define SMALL (sizeof small / sizeof small[0])
 
-struct run {
+struct deepum_parts_run {
     const char *name; /* of the row */
     char *workload;
-    const struct part *part;
+    const struct system_part *part;
     bool is_small;
     struct ff__simulated simulated;
 };
 
-struct work {
+struct deepum_parts_repro {
     struct ff__gpu large_gpu, small_gpu;
     uint64_t seed;
-    struct run *runs; /* [program][part] */
+    struct deepum_parts_run *runs; /* [program][part] */
     unsigned count;
 };
 
@@ -82,8 +82,8 @@ static uint64_t small_memory(const char *workload, uint64_t seed) {
 }
 
 static void run_job(void *self, unsigned index) {
-    const struct work *work = self;
-    struct run *run = &((struct work *)self)->runs[index];
+    const struct deepum_parts_repro *work = self;
+    struct deepum_parts_run *run = &((struct deepum_parts_repro *)self)->runs[index];
     const struct ff__simulation simulation = {
         .subject = {run->workload, false, work->seed},
         .gpu = run->is_small ? &work->small_gpu : &work->large_gpu,
@@ -95,28 +95,29 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
+    const struct deepum_parts_run *run = &((const struct deepum_parts_repro *)self)->runs[index];
     return ff__text("%s%s: %s", run->workload, run->is_small ? " (" SMALL_GPU ")" : "",
                     run->part->system);
 }
 
-static double seconds_of(const struct run *run) {
+static double seconds_of(const struct deepum_parts_run *run) {
     if (!run->is_small)
         return ff__deepum_seconds(&run->simulated);
     return run->simulated.good ? (double)run->simulated.result.time_ns * 1e-9 : (double)NAN;
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct run *run = &((struct work *)self)->runs[index];
+    struct deepum_parts_run *run = &((struct deepum_parts_repro *)self)->runs[index];
     struct ff__repro_found found = ff__repro_simulated(&run->simulated);
     found.figure = seconds_of(run);
     return found;
 }
 
-static void plan_program(struct work *work, const char *name, const char *workload, bool is_small) {
+static void plan_program(struct deepum_parts_repro *work, const char *name, const char *workload,
+                         bool is_small) {
     work->runs = ff__must(realloc(work->runs, (work->count + PARTS) * sizeof *work->runs));
     for (unsigned i = 0; i < PARTS; i++)
-        work->runs[work->count++] = (struct run){
+        work->runs[work->count++] = (struct deepum_parts_run){
             .name = name,
             .workload = is_small ? ff__text("%s", workload)
                                  : ff__text("%s,iterations=%u", workload, FF__DEEPUM_LEARNING),
@@ -124,7 +125,7 @@ static void plan_program(struct work *work, const char *name, const char *worklo
             .is_small = is_small};
 }
 
-static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
+static void plan_runs(struct deepum_parts_repro *work, const struct ff__repro_plan *plan) {
     size_t i;
     json_t *config;
     json_array_foreach(json_object_get(plan->published, "configs"), i, config) plan_program(
@@ -133,7 +134,7 @@ static void plan_runs(struct work *work, const struct ff__repro_plan *plan) {
         plan_program(work, small[i], small[i], true);
 }
 
-static void make_table(const struct work *work, unsigned part, json_t *tables) {
+static void make_table(const struct deepum_parts_repro *work, unsigned part, json_t *tables) {
     char *id = ff__text("ablation.%s", parts[part].id);
     char *what = ff__text("%s: seconds, as a multiple of %s's", parts[part].system,
                           parts[part].of_far && part != FAR ? "deepum-far" : "deepum-plus");
@@ -147,7 +148,7 @@ static void make_table(const struct work *work, unsigned part, json_t *tables) {
 }
 
 int ff__repro_deepum_parts(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.seed = plan->seed};
+    struct deepum_parts_repro work = {.seed = plan->seed};
     int status = ff__find_gpu(FF__DEEPUM_GPU, FF__EXIT_FAILURE, &work.large_gpu);
     if (!status)
         status = ff__find_gpu(SMALL_GPU, FF__EXIT_FAILURE, &work.small_gpu);

@@ -13,13 +13,13 @@
 
 /* ---- runs ---- */
 
-struct device {
+struct modelled_gpu {
     const char *spec;
     struct ff__gpu gpu;
 };
 
 /* Several tables may show the same one. */
-struct run {
+struct forest_run {
     const char *workload, *gpu, *system;
     double percent; /* the footprint, of memory */
     uint64_t footprint;
@@ -27,23 +27,23 @@ struct run {
     struct ff__simulated simulated;
 };
 
-struct work {
+struct forest_repro {
     const struct ff__repro_plan *plan;
-    struct device **devices; /* each by its own allocation, as runs point to them */
-    struct run *runs;
+    struct modelled_gpu **devices; /* each by its own allocation, as runs point to them */
+    struct forest_run *runs;
     unsigned device_count, run_count;
 };
 
 #define GROW(array, count) ff__must(realloc(array, ((count) + 1) * sizeof *(array)))
 
-static int add_device(struct work *work, const char *spec, const struct ff__gpu **out) {
+static int add_device(struct forest_repro *work, const char *spec, const struct ff__gpu **out) {
     for (unsigned i = 0; i < work->device_count; i++)
         if (strcmp(work->devices[i]->spec, spec) == 0) {
             *out = &work->devices[i]->gpu;
             return 0;
         }
     work->devices = GROW(work->devices, work->device_count);
-    struct device *device = work->devices[work->device_count++] =
+    struct modelled_gpu *device = work->devices[work->device_count++] =
         ff__must(calloc(1, sizeof *device));
     device->spec = spec;
     *out = &device->gpu;
@@ -58,7 +58,7 @@ static int check_system(const char *spec) {
                : 0;
 }
 
-static int footprint_of(const struct work *work, const char *workload, uint64_t *out) {
+static int footprint_of(const struct forest_repro *work, const char *workload, uint64_t *out) {
     const struct ff__subject subject = {workload, false, work->plan->seed};
     struct ff__workload *opened;
     struct ff_error error;
@@ -77,39 +77,40 @@ static int footprint_of(const struct work *work, const char *workload, uint64_t 
 /* ---- tables of the published file ---- */
 
 /* A member of the table, or the one that tables have where they say nothing. */
-static const json_t *member(const struct work *work, const json_t *table, const char *name) {
+static const json_t *member(const struct forest_repro *work, const json_t *table,
+                            const char *name) {
     const json_t *own = json_object_get(table, name);
     return own ? own : json_object_get(json_object_get(work->plan->published, "defaults"), name);
 }
 
-static const char *text_of(const struct work *work, const json_t *table, const char *name) {
+static const char *text_of(const struct forest_repro *work, const json_t *table, const char *name) {
     const char *text = json_string_value(member(work, table, name));
     return text ? text : "";
 }
 
-static const json_t *subjects_of(const struct work *work, const json_t *table) {
+static const json_t *subjects_of(const struct forest_repro *work, const json_t *table) {
     return json_object_get(json_object_get(work->plan->published, "sets"),
                            text_of(work, table, "set"));
 }
 
 /* The systems of a list that the table names, of which the fastest counts; NULL: it names one system. */
-static const json_t *list_of(const struct work *work, const char *name) {
+static const json_t *list_of(const struct forest_repro *work, const char *name) {
     return json_object_get(json_object_get(work->plan->published, "lists"), name);
 }
 
-static bool is_asked_for(const struct work *work, const json_t *table) {
+static bool is_asked_for(const struct forest_repro *work, const json_t *table) {
     const char *parts = work->plan->parts;
     return !parts || ff__repro_has_word(parts, ff__repro_text(table, "part"));
 }
 
 /* ---- planning ---- */
 
-static struct run *find_run(const struct work *work, const json_t *table, const char *workload,
-                            const char *system) {
+static struct forest_run *find_run(const struct forest_repro *work, const json_t *table,
+                                   const char *workload, const char *system) {
     const char *gpu = text_of(work, table, "gpu");
     double percent = json_number_value(member(work, table, "percent"));
     for (unsigned i = 0; i < work->run_count; i++) {
-        struct run *run = &work->runs[i];
+        struct forest_run *run = &work->runs[i];
         if (strcmp(run->workload, workload) == 0 && strcmp(run->system, system) == 0 &&
             strcmp(run->gpu, gpu) == 0 && run->percent >= percent && run->percent <= percent)
             return run;
@@ -117,14 +118,14 @@ static struct run *find_run(const struct work *work, const json_t *table, const 
     return NULL;
 }
 
-static int add_run(struct work *work, const json_t *table, const char *workload,
+static int add_run(struct forest_repro *work, const json_t *table, const char *workload,
                    const char *system) {
     if (find_run(work, table, workload, system))
         return 0;
-    struct run run = {.workload = workload,
-                      .gpu = text_of(work, table, "gpu"),
-                      .system = system,
-                      .percent = json_number_value(member(work, table, "percent"))};
+    struct forest_run run = {.workload = workload,
+                             .gpu = text_of(work, table, "gpu"),
+                             .system = system,
+                             .percent = json_number_value(member(work, table, "percent"))};
     int status = footprint_of(work, workload, &run.footprint);
     uint64_t memory = (uint64_t)((double)run.footprint * 100 / run.percent);
     run.simulation = (struct ff__simulation){.subject = {workload, false, work->plan->seed},
@@ -144,7 +145,7 @@ static int add_run(struct work *work, const json_t *table, const char *workload,
 }
 
 /* `name`: of a system, or of a list of them. */
-static int add_runs(struct work *work, const json_t *table, const char *workload,
+static int add_runs(struct forest_repro *work, const json_t *table, const char *workload,
                     const char *name) {
     const json_t *list = list_of(work, name), *item;
     size_t i;
@@ -156,7 +157,7 @@ static int add_runs(struct work *work, const json_t *table, const char *workload
     return status;
 }
 
-static int plan_table(struct work *work, const json_t *table) {
+static int plan_table(struct forest_repro *work, const json_t *table) {
     size_t i;
     const json_t *subject;
     int status = 0;
@@ -170,7 +171,7 @@ static int plan_table(struct work *work, const json_t *table) {
     return status;
 }
 
-static int complain_no_part(const struct work *work) {
+static int complain_no_part(const struct forest_repro *work) {
     size_t i;
     const json_t *table;
     char *all = ff__text("%s", "");
@@ -188,7 +189,7 @@ static int complain_no_part(const struct work *work) {
     return status;
 }
 
-static int plan_runs(struct work *work) {
+static int plan_runs(struct forest_repro *work) {
     size_t i;
     const json_t *table;
     int status = 0;
@@ -201,66 +202,66 @@ static int plan_runs(struct work *work) {
 /* ---- runs as jobs ---- */
 
 static void run_job(void *self, unsigned index) {
-    struct run *run = &((struct work *)self)->runs[index];
+    struct forest_run *run = &((struct forest_repro *)self)->runs[index];
     ff__simulate(&run->simulation, &run->simulated);
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
+    const struct forest_run *run = &((const struct forest_repro *)self)->runs[index];
     return ff__text("%s, %g %% of %s: %s", run->workload, run->percent, run->gpu, run->system);
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
+    return ff__repro_simulated(&((struct forest_repro *)self)->runs[index].simulated);
 }
 
 /* ---- what tables show: a share ---- */
 
-struct share {
+struct ratio {
     double part, whole;
 };
 
-static struct share faster(const struct run *base, const struct run *other) {
-    return (struct share){(double)base->simulated.result.time_ns,
+static struct ratio faster(const struct forest_run *base, const struct forest_run *other) {
+    return (struct ratio){(double)base->simulated.result.time_ns,
                           (double)other->simulated.result.time_ns};
 }
 
-static struct share thrashed(const struct run *base, const struct run *other) {
-    return (struct share){(double)other->simulated.result.thrashed,
+static struct ratio thrashed(const struct forest_run *base, const struct forest_run *other) {
+    return (struct ratio){(double)other->simulated.result.thrashed,
                           (double)base->simulated.result.thrashed};
 }
 
-static struct share untouched(const struct run *base, const struct run *other) {
+static struct ratio untouched(const struct forest_run *base, const struct forest_run *other) {
     (void)base;
-    return (struct share){100 * (double)other->simulated.result.prefetched_useless,
+    return (struct ratio){100 * (double)other->simulated.result.prefetched_useless,
                           (double)other->simulated.result.pages_in};
 }
 
-static struct share remigrated(const struct run *base, const struct run *other) {
+static struct ratio remigrated(const struct forest_run *base, const struct forest_run *other) {
     (void)base;
-    return (struct share){(double)other->simulated.result.thrashed * FF_PAGE_SIZE,
+    return (struct ratio){(double)other->simulated.result.thrashed * FF_PAGE_SIZE,
                           (double)other->footprint};
 }
 
-static double driver_ns(const struct run *run) {
+static double driver_ns(const struct forest_run *run) {
     return (double)(run->simulated.result.fault_ns + run->simulated.result.sample_ns);
 }
 
-static struct share driver(const struct run *base, const struct run *other) {
-    return (struct share){driver_ns(other), driver_ns(base)};
+static struct ratio driver(const struct forest_run *base, const struct forest_run *other) {
+    return (struct ratio){driver_ns(other), driver_ns(base)};
 }
 
 /* `sums`: the value of all programs together is that of the sums, and not a geometric mean. */
 static const struct metric {
     const char *name;
-    struct share (*of)(const struct run *base, const struct run *other);
+    struct ratio (*of)(const struct forest_run *base, const struct forest_run *other);
     bool sums;
 } metrics[] = {
     {"faster", faster, false},        {"thrashed", thrashed, true}, {"untouched", untouched, true},
     {"remigrated", remigrated, true}, {"driver", driver, true},
 };
 
-static const struct metric *metric_of(const struct work *work, const json_t *table) {
+static const struct metric *metric_of(const struct forest_repro *work, const json_t *table) {
     const char *name = text_of(work, table, "metric");
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
         if (strcmp(metrics[i].name, name) == 0)
@@ -271,17 +272,19 @@ static const struct metric *metric_of(const struct work *work, const json_t *tab
 /* ---- tables ---- */
 
 /* The run of a system, or the fastest one of a list, whose label is then appended to the row's name. */
-static const struct run *pick_run(const struct work *work, const json_t *table,
-                                  const char *workload, const char *name, const char **label) {
+static const struct forest_run *pick_run(const struct forest_repro *work, const json_t *table,
+                                         const char *workload, const char *name,
+                                         const char **label) {
     const json_t *list = list_of(work, name), *item;
-    const struct run *best = NULL;
+    const struct forest_run *best = NULL;
     size_t i;
     if (!list) {
-        const struct run *run = find_run(work, table, workload, name);
+        const struct forest_run *run = find_run(work, table, workload, name);
         return run->simulated.good ? run : NULL;
     }
     json_array_foreach(list, i, item) {
-        const struct run *run = find_run(work, table, workload, ff__repro_text(item, "system"));
+        const struct forest_run *run =
+            find_run(work, table, workload, ff__repro_text(item, "system"));
         if (!run->simulated.good ||
             (best && best->simulated.result.time_ns <= run->simulated.result.time_ns))
             continue;
@@ -291,25 +294,25 @@ static const struct run *pick_run(const struct work *work, const json_t *table,
     return best;
 }
 
-static double quotient(struct share share) {
+static double quotient(struct ratio share) {
     return share.whole > 0 ? share.part / share.whole : (double)NAN;
 }
 
 /* A row for each program. Of these no value is published: the last row is of all together. */
-static void fill_table(const struct work *work, const json_t *table, json_t *out) {
+static void fill_table(const struct forest_repro *work, const json_t *table, json_t *out) {
     const struct metric *metric = metric_of(work, table);
     const json_t *subjects = subjects_of(work, table), *subject;
-    struct share all = {0, 0};
+    struct ratio all = {0, 0};
     struct ff__mean mean = {0};
     size_t i;
     json_array_foreach(subjects, i, subject) {
         const char *workload = ff__repro_text(subject, "workload"), *label = NULL;
-        const struct run *base =
+        const struct forest_run *base =
             pick_run(work, table, workload, text_of(work, table, "baseline"), &label);
-        const struct run *other =
+        const struct forest_run *other =
             pick_run(work, table, workload, text_of(work, table, "system"), &label);
-        struct share share =
-            base && other ? metric->of(base, other) : (struct share){(double)NAN, 1};
+        struct ratio share =
+            base && other ? metric->of(base, other) : (struct ratio){(double)NAN, 1};
         char *name = ff__text(label ? "%s (%s)" : "%s", ff__repro_text(subject, "program"), label);
         ff__repro_row(out, name, (double)NAN, quotient(share));
         free(name);
@@ -321,7 +324,7 @@ static void fill_table(const struct work *work, const json_t *table, json_t *out
                   metric->sums ? quotient(all) : ff__mean_value(&mean));
 }
 
-static void make_table(const struct work *work, const json_t *table, json_t *tables) {
+static void make_table(const struct forest_repro *work, const json_t *table, json_t *tables) {
     const char *sure = ff__repro_text(table, "sure"), *note = ff__repro_text(table, "note");
     char *what = ff__text("%s%s%s%s%s%s", ff__repro_text(table, "what"), *note ? "; " : "", note,
                           *sure ? "; published value: " : "", sure, "");
@@ -329,14 +332,14 @@ static void make_table(const struct work *work, const json_t *table, json_t *tab
     free(what);
 }
 
-static void make_tables(const struct work *work, json_t *tables) {
+static void make_tables(const struct forest_repro *work, json_t *tables) {
     size_t i;
     const json_t *table;
     json_array_foreach(json_object_get(work->plan->published, "tables"), i,
                        table) if (is_asked_for(work, table)) make_table(work, table, tables);
 }
 
-static void forget(struct work *work) {
+static void forget(struct forest_repro *work) {
     for (unsigned i = 0; i < work->device_count; i++)
         free(work->devices[i]);
     free(work->devices);
@@ -344,7 +347,7 @@ static void forget(struct work *work) {
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.plan = plan};
+    struct forest_repro work = {.plan = plan};
     int status = plan_runs(&work);
     const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)

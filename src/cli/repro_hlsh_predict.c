@@ -27,22 +27,22 @@
 /* ---- predictors ---- */
 
 /* A network and a program that a row of a table asks for; several rows may ask for the same. */
-struct candidate {
+struct measured_network {
     const char *program;
     const struct ff__net_type *type;
     enum ff__cluster by;
     uint32_t distance;
-    struct found {
+    struct network_quality {
         bool good;
         struct ff__score score;
         double params, work; /* MB */
     } found;
 };
 
-struct work {
+struct hlsh_predict_repro {
     struct ff__gpu gpu;
     const struct ff__repro_plan *plan;
-    struct candidate *candidates;
+    struct measured_network *candidates;
     unsigned count;
 };
 
@@ -55,16 +55,16 @@ static enum ff__cluster cluster_of(const json_t *row) {
 }
 
 /* The candidate that the row asks for, added if it is new. */
-static struct candidate *candidate_of(struct work *work, const json_t *row) {
+static struct measured_network *candidate_of(struct hlsh_predict_repro *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
-    const struct candidate asked = {
+    const struct measured_network asked = {
         .program = ff__repro_text(row, "program"),
         .type = ff__net_type_find(ff__all_nets, ff__repro_text(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
     };
     for (unsigned i = 0; i < work->count; i++) {
-        struct candidate *known = &work->candidates[i];
+        struct measured_network *known = &work->candidates[i];
         if (strcmp(known->program, asked.program) == 0 && known->type == asked.type &&
             known->by == asked.by && known->distance == asked.distance)
             return known;
@@ -75,7 +75,7 @@ static struct candidate *candidate_of(struct work *work, const json_t *row) {
     return &work->candidates[work->count++];
 }
 
-static int plan_all(struct work *work, const json_t *published) {
+static int plan_all(struct hlsh_predict_repro *work, const json_t *published) {
     size_t i, j;
     json_t *table, *row;
     json_array_foreach(json_object_get(published, "tables"), i, table) json_array_foreach(
@@ -92,7 +92,7 @@ static int plan_all(struct work *work, const json_t *published) {
 
 /* Memory for inference: that of the integer code for the revised predictor, and of others the floats of the reference
  * code for a batch. */
-static int weigh(struct candidate *candidate, const struct ff__net *net) {
+static int weigh(struct measured_network *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
     candidate->found.params = (double)(net->param_count * sizeof(float)) / MB;
     candidate->found.work =
@@ -108,14 +108,15 @@ static int weigh(struct candidate *candidate, const struct ff__net *net) {
     return 0;
 }
 
-static char *file_of(const struct work *work, const struct candidate *candidate) {
+static char *file_of(const struct hlsh_predict_repro *work,
+                     const struct measured_network *candidate) {
     return work->plan->models ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models,
                                          candidate->program, candidate->type->name,
                                          ff__cluster_name(candidate->by), candidate->distance)
                               : NULL;
 }
 
-static void train(const struct work *work, struct candidate *candidate,
+static void train(const struct hlsh_predict_repro *work, struct measured_network *candidate,
                   const struct ff__training_data *data, const struct ff__corpus *corpus) {
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
@@ -143,8 +144,8 @@ static void train(const struct work *work, struct candidate *candidate,
 }
 
 static void run_job(void *self, unsigned index) {
-    struct work *work = self;
-    struct candidate *candidate = &work->candidates[index];
+    struct hlsh_predict_repro *work = self;
+    struct measured_network *candidate = &work->candidates[index];
     struct ff__corpus corpus;
     char *name = ff__text("%s", candidate->program);
     const struct ff__training_data data = {
@@ -162,15 +163,16 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct candidate *candidate = &((const struct work *)self)->candidates[index];
+    const struct measured_network *candidate =
+        &((const struct hlsh_predict_repro *)self)->candidates[index];
     return ff__text("%s: %s, %s, %u ahead", candidate->program, candidate->type->name,
                     ff__cluster_name(candidate->by), candidate->distance);
 }
 
 /* What a folder for models has is kept by that. */
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct work *work = self;
-    struct found *found = &work->candidates[index].found;
+    struct hlsh_predict_repro *work = self;
+    struct network_quality *found = &work->candidates[index].found;
     return (struct ff__repro_found){.bytes = found,
                                     .size = work->plan->models ? 0 : sizeof *found,
                                     .failure = found->good ? NULL : "it could not be trained",
@@ -178,7 +180,7 @@ static struct ff__repro_found found_by_job(void *self, unsigned index) {
                                     .unit = "% top-1"};
 }
 
-static int run_all(struct work *work) {
+static int run_all(struct hlsh_predict_repro *work) {
     const struct ff__repro_runs runs = {work->count, run_job, name_job, found_by_job, work};
     ff__training_begin();
     return ff__repro_run_all(work->plan, &runs);
@@ -186,8 +188,8 @@ static int run_all(struct work *work) {
 
 /* ---- tables ---- */
 
-static double metric_of(const struct candidate *candidate, const char *metric) {
-    const struct found *found = &candidate->found;
+static double metric_of(const struct measured_network *candidate, const char *metric) {
+    const struct network_quality *found = &candidate->found;
     const struct {
         const char *name;
         double value;
@@ -207,7 +209,7 @@ static double metric_of(const struct candidate *candidate, const char *metric) {
     return (double)NAN;
 }
 
-static char *name_of(const json_t *row, const struct candidate *candidate) {
+static char *name_of(const json_t *row, const struct measured_network *candidate) {
     char *name = ff__text("%s %s", candidate->program, candidate->type->name), *longer;
     if (json_object_get(row, "cluster")) {
         longer = ff__text("%s, %s", name, ff__cluster_name(candidate->by));
@@ -222,14 +224,14 @@ static char *name_of(const json_t *row, const struct candidate *candidate) {
     return name;
 }
 
-static void make_table(json_t *tables, struct work *work, const json_t *published,
+static void make_table(json_t *tables, struct hlsh_predict_repro *work, const json_t *published,
                        const char *metric) {
     char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metric);
     char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metric);
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {
-        const struct candidate *candidate = candidate_of(work, row);
+        const struct measured_network *candidate = candidate_of(work, row);
         char *name = name_of(row, candidate);
         ff__repro_row(table, name, ff__repro_number(row, metric), metric_of(candidate, metric));
         free(name);
@@ -239,8 +241,8 @@ static void make_table(json_t *tables, struct work *work, const json_t *publishe
 }
 
 /* Means over the programs of a network, as the paper states them: arithmetic. */
-static void make_mean(json_t *means, struct work *work, const json_t *rows, const char *network,
-                      const char *metric) {
+static void make_mean(json_t *means, struct hlsh_predict_repro *work, const json_t *rows,
+                      const char *network, const char *metric) {
     double paper = 0, ours = 0;
     unsigned count = 0;
     size_t i;
@@ -258,7 +260,7 @@ static void make_mean(json_t *means, struct work *work, const json_t *rows, cons
     free(name);
 }
 
-static void make_tables(struct work *work, const json_t *published, json_t *tables) {
+static void make_tables(struct hlsh_predict_repro *work, const json_t *published, json_t *tables) {
     static const char *const mean_of[] = {"f1", "top1", "majority", "no_page"};
     size_t i, j;
     json_t *table, *metric, *means = NULL;
@@ -276,7 +278,7 @@ static void make_tables(struct work *work, const json_t *published, json_t *tabl
 }
 
 int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.plan = plan};
+    struct hlsh_predict_repro work = {.plan = plan};
     json_t *published = NULL;
     int status = ff__repro_published("hlsh_predict", &published);
     if (!status)

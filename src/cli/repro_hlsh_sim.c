@@ -84,26 +84,27 @@ static const struct {
     [CONTEXT] = {"context", false},
 };
 
-struct run {
+struct hlsh_run {
     const json_t *program; /* the published row */
     enum column column;
     char *name;
     struct ff__simulated simulated;
 };
 
-struct work {
+struct hlsh_sim_repro {
     struct ff__gpu gpu;
     uint64_t seed;
-    bool cut;          /* what is run now: all is cut as the paper's runs are */
-    char model[256];   /* a file */
-    uint32_t checksum; /* of the model */
-    struct run *runs;  /* [program][column] */
+    bool cut;              /* what is run now: all is cut as the paper's runs are */
+    char model[256];       /* a file */
+    uint32_t checksum;     /* of the model */
+    struct hlsh_run *runs; /* [program][column] */
     unsigned programs;
 };
 
 /* ---- pre-training ---- */
 
-static int learn(struct work *work, struct ff__training_data *data, struct ff__model *model) {
+static int learn(struct hlsh_sim_repro *work, struct ff__training_data *data,
+                 struct ff__model *model) {
     struct ff__corpus corpus;
     struct ff_error error;
     int status = ff__training_data_record(data, 0, data->workloads.count, &corpus);
@@ -119,7 +120,7 @@ static int learn(struct work *work, struct ff__training_data *data, struct ff__m
     return 0;
 }
 
-static int train_model(struct work *work) {
+static int train_model(struct hlsh_sim_repro *work) {
     struct ff__training_data data = {
         .gpu = work->gpu, .seed = work->seed, .distance = DISTANCE, .halvings = 1};
     struct ff__model model = {.distance = DISTANCE, .seed = work->seed};
@@ -133,7 +134,7 @@ static int train_model(struct work *work) {
 }
 
 /* The bytes of the model's file, which the caller frees; NULL: errno says why. */
-static void *read_model(const struct work *work, size_t *size) {
+static void *read_model(const struct hlsh_sim_repro *work, size_t *size) {
     struct stat about;
     void *bytes = NULL;
     int fd = open(work->model, O_RDONLY | O_CLOEXEC);
@@ -151,25 +152,25 @@ static void *read_model(const struct work *work, size_t *size) {
     return bytes;
 }
 
-struct bytes {
+struct file_bytes {
     const void *start;
     size_t size;
 };
 
 static int print_bytes(FILE *stream, const void *self) {
-    const struct bytes *bytes = self;
+    const struct file_bytes *bytes = self;
     fwrite(bytes->start, 1, bytes->size, stream);
     return 0;
 }
 
-static int write_model(const struct work *work, const void *start, size_t size) {
-    const struct bytes bytes = {start, size};
+static int write_model(const struct hlsh_sim_repro *work, const void *start, size_t size) {
+    const struct file_bytes bytes = {start, size};
     int status = ff__file_write(work->model, print_bytes, &bytes);
     return status ? ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(-status)) : 0;
 }
 
 /* Training takes minutes: the model is kept as runs are. */
-static int pretrain(struct work *work, const struct ff__repro_plan *plan) {
+static int pretrain(struct hlsh_sim_repro *work, const struct ff__repro_plan *plan) {
     size_t size = 0;
     char *key = ff__text("seed=%llu model of %s", (unsigned long long)work->seed, corpus_list);
     const void *kept = ff__kept_find(plan->kept, key, &size);
@@ -195,7 +196,7 @@ static unsigned program_number(const char *workload) {
     return UNKNOWN;
 }
 
-static void free_runs(struct work *work) {
+static void free_runs(struct hlsh_sim_repro *work) {
     for (unsigned i = 0; work->runs && i < work->programs * COLUMNS; i++)
         free(work->runs[i].name);
     free(work->runs);
@@ -203,26 +204,26 @@ static void free_runs(struct work *work) {
 }
 
 /* One that has to be larger to be as long as the paper's has a workload of its own. */
-static const char *workload_of(const struct work *work, const json_t *program) {
+static const char *workload_of(const struct hlsh_sim_repro *work, const json_t *program) {
     const char *longer = ff__repro_text(program, "cut_workload");
     return work->cut && longer[0] ? longer : ff__repro_text(program, "workload");
 }
 
 /* Of warps; 0: the run is not cut. */
-static uint64_t limit_of(const struct work *work, const json_t *program) {
+static uint64_t limit_of(const struct hlsh_sim_repro *work, const json_t *program) {
     return work->cut ? (uint64_t)ff__repro_number(program, "instructions") / LANES : 0;
 }
 
-static void plan_runs(struct work *work, const json_t *programs) {
+static void plan_runs(struct hlsh_sim_repro *work, const json_t *programs) {
     size_t i;
     json_t *program;
     free_runs(work);
     work->programs = (unsigned)json_array_size(programs);
     work->runs = ff__must(calloc((size_t)work->programs * COLUMNS + 1, sizeof *work->runs));
     json_array_foreach(programs, i, program) for (unsigned c = 0; c < COLUMNS; c++) {
-        struct run *run = &work->runs[i * COLUMNS + c];
+        struct hlsh_run *run = &work->runs[i * COLUMNS + c];
         const char *system = columns[c].system;
-        *run = (struct run){.program = program, .column = (enum column)c};
+        *run = (struct hlsh_run){.program = program, .column = (enum column)c};
         run->name =
             columns[c].learned
                 ? ff__text("%s%cmodel=%s,program=%u", system, strchr(system, ':') ? ',' : ':',
@@ -232,8 +233,8 @@ static void plan_runs(struct work *work, const json_t *programs) {
 }
 
 static void run_job(void *self, unsigned index) {
-    struct work *work = self;
-    struct run *run = &work->runs[index];
+    struct hlsh_sim_repro *work = self;
+    struct hlsh_run *run = &work->runs[index];
     const struct ff__simulation simulation = {
         .subject = {workload_of(work, run->program), false, work->seed},
         .instructions = limit_of(work, run->program),
@@ -246,8 +247,8 @@ static void run_job(void *self, unsigned index) {
 
 /* The model's file has another name each time. */
 static char *name_job(const void *self, unsigned index) {
-    const struct work *work = self;
-    const struct run *run = &work->runs[index];
+    const struct hlsh_sim_repro *work = self;
+    const struct hlsh_run *run = &work->runs[index];
     const char *workload = workload_of(work, run->program);
     char model[32] = "", end[48] = "";
     if (columns[run->column].learned)
@@ -259,14 +260,14 @@ static char *name_job(const void *self, unsigned index) {
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
+    return ff__repro_simulated(&((struct hlsh_sim_repro *)self)->runs[index].simulated);
 }
 
 /* ---- figures ---- */
 
-typedef double figure(const struct work *work, unsigned program, enum column column);
+typedef double figure(const struct hlsh_sim_repro *work, unsigned program, enum column column);
 
-static const struct ff__sim_result *result_of(const struct work *work, unsigned program,
+static const struct ff__sim_result *result_of(const struct hlsh_sim_repro *work, unsigned program,
                                               enum column column) {
     const struct ff__simulated *simulated = &work->runs[program * COLUMNS + column].simulated;
     return simulated->good ? &simulated->result : NULL;
@@ -280,39 +281,39 @@ static double total_speed(const struct ff__sim_result *r) {
     return r ? (double)r->instructions / (double)(r->kernel_ns + r->fault_ns) : (double)NAN;
 }
 
-static double ipc(const struct work *work, unsigned program, enum column column) {
+static double ipc(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     return kernel_speed(result_of(work, program, column)) /
            kernel_speed(result_of(work, program, UVMSMART));
 }
 
-static double total(const struct work *work, unsigned program, enum column column) {
+static double total(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     return total_speed(result_of(work, program, column)) /
            total_speed(result_of(work, program, UVMSMART));
 }
 
-static double hit_rate(const struct work *work, unsigned program, enum column column) {
+static double hit_rate(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? ff__sim_hit_rate(r) : (double)NAN;
 }
 
 /* As UVMSmart counts: of all walks of the page table, those that find a valid page. */
-static double walk_hits(const struct work *work, unsigned program, enum column column) {
+static double walk_hits(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? 1 - (double)(r->accesses - r->hits) / (double)r->walks : (double)NAN;
 }
 
-static double accuracy(const struct work *work, unsigned program, enum column column) {
+static double accuracy(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? ff__sim_accuracy(r) : (double)NAN;
 }
 
-static double coverage(const struct work *work, unsigned program, enum column column) {
+static double coverage(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     const struct ff__sim_result *without = result_of(work, program, DEMAND);
     return r && without ? ff__sim_coverage(r, without) : (double)NAN;
 }
 
-static double unity(const struct work *work, unsigned program, enum column column) {
+static double unity(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     return cbrt(accuracy(work, program, column) * coverage(work, program, column) *
                 hit_rate(work, program, column));
 }
@@ -321,23 +322,24 @@ static double bytes(const struct ff__sim_result *r) {
     return r ? (double)(r->bytes_in + r->bytes_out) : (double)NAN;
 }
 
-static double traffic(const struct work *work, unsigned program, enum column column) {
+static double traffic(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     return bytes(result_of(work, program, column)) / bytes(result_of(work, program, UVMSMART));
 }
 
-static double instructions(const struct work *work, unsigned program, enum column column) {
+static double instructions(const struct hlsh_sim_repro *work, unsigned program,
+                           enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? (double)r->instructions * LANES : (double)NAN;
 }
 
-static double faults(const struct work *work, unsigned program, enum column column) {
+static double faults(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? (double)r->faults : (double)NAN;
 }
 
 /* ---- tables ---- */
 
-static json_t *add_table(const struct work *work, json_t *tables, const char *id,
+static json_t *add_table(const struct hlsh_sim_repro *work, json_t *tables, const char *id,
                          const char *what) {
     char *full = ff__text("%s%s", work->cut ? "cut." : "", id);
     char *text = ff__text("%s%s", what, work->cut ? "; runs cut as published" : "");
@@ -348,13 +350,13 @@ static json_t *add_table(const struct work *work, json_t *tables, const char *id
 }
 
 /* A row a program; `member`: of the published row, or NULL. */
-struct made {
+struct program_row {
     const char *id, *what, *member;
     enum column column;
     figure *ours;
 };
 
-static const struct made by_program[] = {
+static const struct program_row by_program[] = {
     {"10.instructions", "instructions of threads", "instructions", HLSH, instructions},
     {"10.hit.uvmsmart", "hit rate: uvmsmart", "hit_u", UVMSMART, hit_rate},
     {"10.hit.hlsh", "hit rate: hlsh", "hit_r", HLSH, hit_rate},
@@ -381,7 +383,8 @@ static const struct made by_program[] = {
     {"faults.context", "far faults: context", NULL, CONTEXT, faults},
 };
 
-static void program_table(const struct work *work, const struct made *made, json_t *tables) {
+static void program_table(const struct hlsh_sim_repro *work, const struct program_row *made,
+                          json_t *tables) {
     json_t *table = add_table(work, tables, made->id, made->what);
     for (unsigned i = 0; i < work->programs; i++) {
         const json_t *program = work->runs[i * COLUMNS].program;
@@ -391,21 +394,21 @@ static void program_table(const struct work *work, const struct made *made, json
     }
 }
 
-static double geomean(const struct work *work, figure *ours, enum column column) {
+static double geomean(const struct hlsh_sim_repro *work, figure *ours, enum column column) {
     struct ff__mean mean = {0};
     for (unsigned i = 0; i < work->programs; i++)
         ff__mean_add(&mean, ours(work, i, column));
     return ff__mean_value(&mean);
 }
 
-static double mean(const struct work *work, figure *ours, enum column column) {
+static double mean(const struct hlsh_sim_repro *work, figure *ours, enum column column) {
     double sum = 0;
     for (unsigned i = 0; i < work->programs; i++)
         sum += ours(work, i, column);
     return sum / work->programs;
 }
 
-static void latency_table(const struct work *work, const struct ff__repro_plan *plan,
+static void latency_table(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
                           json_t *tables, const char *id, const char *what, enum column first,
                           figure *ours) {
     json_t *table = add_table(work, tables, id, what), *latency;
@@ -416,8 +419,9 @@ static void latency_table(const struct work *work, const struct ff__repro_plan *
 }
 
 /* Everything against uvmsmart, geometric means over the programs; the paper's is for its own. */
-static void system_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables,
-                         const char *id, const char *what, const char *member, figure *ours) {
+static void system_table(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
+                         json_t *tables, const char *id, const char *what, const char *member,
+                         figure *ours) {
     const json_t *means = json_object_get(plan->published, "means");
     json_t *table = add_table(work, tables, id, what);
     for (unsigned c = 0; c < COLUMNS; c++)
@@ -426,7 +430,8 @@ static void system_table(const struct work *work, const struct ff__repro_plan *p
                       geomean(work, ours, (enum column)c));
 }
 
-static void mean_table(const struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+static void mean_table(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
+                       json_t *tables) {
     static const struct {
         const char *name, *member;
         enum column column;
@@ -458,7 +463,7 @@ static void mean_table(const struct work *work, const struct ff__repro_plan *pla
                       mean(work, rows[i].ours, rows[i].column));
 }
 
-static void make_tables(const struct work *work, const struct ff__repro_plan *plan,
+static void make_tables(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
                         json_t *tables) {
     for (size_t i = 0; i < sizeof by_program / sizeof by_program[0]; i++)
         program_table(work, &by_program[i], tables);
@@ -483,7 +488,7 @@ static void make_tables(const struct work *work, const struct ff__repro_plan *pl
 
 /* ---- all ---- */
 
-static int prepare(struct work *work) {
+static int prepare(struct hlsh_sim_repro *work) {
     int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work->gpu);
     if (status)
         return status;
@@ -499,7 +504,8 @@ static int prepare(struct work *work) {
     return 0;
 }
 
-static int run_programs(struct work *work, const struct ff__repro_plan *plan, json_t *tables) {
+static int run_programs(struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
+                        json_t *tables) {
     plan_runs(work, json_object_get(plan->published, "programs"));
     const struct ff__repro_runs runs = {work->programs * COLUMNS, run_job, name_job, found_by_job,
                                         work};
@@ -510,7 +516,7 @@ static int run_programs(struct work *work, const struct ff__repro_plan *plan, js
 }
 
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.seed = plan->seed};
+    struct hlsh_sim_repro work = {.seed = plan->seed};
     int status = prepare(&work);
     if (status)
         return status;

@@ -33,12 +33,12 @@ static const double footprints[] = {0.8, 1.2};
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* One run of all jobs of a case. */
-struct run {
+struct huvm_run {
     const json_t *the_case;
     char *system;
     double footprint; /* of the jobs that end, as a multiple of their own */
     unsigned share;   /* percent of its memory that a device lends */
-    struct found {
+    struct huvm_result {
         double seconds[JOBS_MAX];
         double host_bytes, peer_bytes; /* that came to the first job */
     } found;
@@ -46,7 +46,7 @@ struct run {
 };
 
 /* A row of a table: how much faster a job is in one run than in another one, or what its run has counted. */
-struct row {
+struct huvm_row {
     char *table, *name;
     const char *what;
     unsigned slow, fast, job;
@@ -54,12 +54,12 @@ struct row {
     enum { TIMES_FASTER, HOST_SHARE } value;
 };
 
-struct work {
+struct huvm_repro {
     struct ff__machine machine;
     uint64_t seed, memory; /* bytes of each device */
     uint32_t published;    /* checksum of the published file, which describes machine and jobs */
-    struct run *runs;
-    struct row *rows;
+    struct huvm_run *runs;
+    struct huvm_row *rows;
     unsigned run_count, row_count;
 };
 
@@ -69,8 +69,8 @@ static bool repeats(const json_t *job) {
     return json_is_true(json_object_get(job, "repeats"));
 }
 
-static int open_job(const struct work *work, const struct run *run, const json_t *description,
-                    struct ff__sim_job *out, struct ff_error *error) {
+static int open_job(const struct huvm_repro *work, const struct huvm_run *run,
+                    const json_t *description, struct ff__sim_job *out, struct ff_error *error) {
     const char *spec = ff__repro_text(description, "workload");
     int status = ff__workload_open(spec, work->seed, &out->workload, error);
     if (status || repeats(description) || run->footprint == 1)
@@ -85,8 +85,8 @@ static int open_job(const struct work *work, const struct run *run, const json_t
     return status;
 }
 
-static int open_jobs(const struct work *work, const struct run *run, struct ff__sim_job *jobs,
-                     uint32_t *count, struct ff_error *error) {
+static int open_jobs(const struct huvm_repro *work, const struct huvm_run *run,
+                     struct ff__sim_job *jobs, uint32_t *count, struct ff_error *error) {
     const json_t *descriptions = json_object_get(run->the_case, "jobs");
     int status = 0;
     for (; *count < json_array_size(descriptions) && *count < JOBS_MAX && !status; ++*count) {
@@ -111,8 +111,8 @@ static double seconds_of(const struct ff__sim_job *job) {
 }
 
 static void run_job(void *self, unsigned index) {
-    const struct work *work = self;
-    struct run *run = &((struct work *)self)->runs[index];
+    const struct huvm_repro *work = self;
+    struct huvm_run *run = &((struct huvm_repro *)self)->runs[index];
     struct ff__sim_job jobs[JOBS_MAX] = {{0}};
     struct ff__sim_result all;
     struct ff_error error = {""};
@@ -142,15 +142,15 @@ static void run_job(void *self, unsigned index) {
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct work *work = self;
-    const struct run *run = &work->runs[index];
+    const struct huvm_repro *work = self;
+    const struct huvm_run *run = &work->runs[index];
     return ff__text("%s of %08x, %g %% of its data, %u %% lent: %s",
                     ff__repro_text(run->the_case, "id"), (unsigned)work->published,
                     run->footprint * 100, run->share, run->system);
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct run *run = &((struct work *)self)->runs[index];
+    struct huvm_run *run = &((struct huvm_repro *)self)->runs[index];
     return (struct ff__repro_found){.bytes = &run->found,
                                     .size = sizeof run->found,
                                     .failure = run->reason[0] ? run->reason : NULL,
@@ -161,28 +161,28 @@ static struct ff__repro_found found_by_job(void *self, unsigned index) {
 /* ---- what is to be run, and shown ---- */
 
 /* The number of the run, which is added if it is new. */
-static unsigned run_of(struct work *work, const json_t *the_case, const char *system,
+static unsigned run_of(struct huvm_repro *work, const json_t *the_case, const char *system,
                        double footprint, unsigned share) {
     for (unsigned i = 0; i < work->run_count; i++) {
-        const struct run *run = &work->runs[i];
+        const struct huvm_run *run = &work->runs[i];
         if (run->the_case == the_case && strcmp(run->system, system) == 0 &&
             run->footprint == footprint && run->share == share)
             return i;
     }
     work->runs = ff__must(realloc(work->runs, (work->run_count + 1) * sizeof *work->runs));
-    work->runs[work->run_count] = (struct run){.the_case = the_case,
-                                               .system = ff__text("%s", system),
-                                               .footprint = footprint,
-                                               .share = share};
+    work->runs[work->run_count] = (struct huvm_run){.the_case = the_case,
+                                                    .system = ff__text("%s", system),
+                                                    .footprint = footprint,
+                                                    .share = share};
     return work->run_count++;
 }
 
-static void add_row(struct work *work, struct row row) {
+static void add_row(struct huvm_repro *work, struct huvm_row row) {
     work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
     work->rows[work->row_count++] = row;
 }
 
-static void plan_jobs(struct work *work, const json_t *the_case, const char *suffix,
+static void plan_jobs(struct huvm_repro *work, const json_t *the_case, const char *suffix,
                       const char *base, const char *published, const char *what) {
     unsigned slow = run_of(work, the_case, base, 1, 100),
              fast = run_of(work, the_case, OURS, 1, 100);
@@ -190,27 +190,28 @@ static void plan_jobs(struct work *work, const json_t *the_case, const char *suf
     json_t *job;
     json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
         work,
-        (struct row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
-                     .name = ff__text("%s", ff__repro_text(job, "name")),
-                     .what = what,
-                     .slow = slow,
-                     .fast = fast,
-                     .job = (unsigned)i,
-                     .paper = ff__repro_number(job, published) / ff__repro_number(job, OURS)});
+        (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                          .name = ff__text("%s", ff__repro_text(job, "name")),
+                          .what = what,
+                          .slow = slow,
+                          .fast = fast,
+                          .job = (unsigned)i,
+                          .paper = ff__repro_number(job, published) / ff__repro_number(job, OURS)});
 }
 
 /* Of the first job, for which nothing is published. */
-static void plan_first(struct work *work, const json_t *the_case, const char *suffix,
+static void plan_first(struct huvm_repro *work, const json_t *the_case, const char *suffix,
                        const char *what, char *name, unsigned slow, unsigned fast) {
-    add_row(work, (struct row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
-                               .name = name,
-                               .what = what,
-                               .slow = slow,
-                               .fast = fast,
-                               .paper = (double)NAN});
+    add_row(work,
+            (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                              .name = name,
+                              .what = what,
+                              .slow = slow,
+                              .fast = fast,
+                              .paper = (double)NAN});
 }
 
-static void plan_steps(struct work *work, const json_t *the_case) {
+static void plan_steps(struct huvm_repro *work, const json_t *the_case) {
     unsigned stock = run_of(work, the_case, STOCK, 1, 100);
     for (unsigned i = 0; i < COUNT_OF(steps); i++)
         plan_first(work, the_case, ".steps",
@@ -219,7 +220,7 @@ static void plan_steps(struct work *work, const json_t *the_case) {
                    run_of(work, the_case, steps[i].system, 1, 100));
 }
 
-static void plan_amounts(struct work *work, const json_t *the_case) {
+static void plan_amounts(struct huvm_repro *work, const json_t *the_case) {
     unsigned none = run_of(work, the_case, "memharvester:path=0", 1, 100);
     for (unsigned i = 0; i < COUNT_OF(amounts); i++) {
         char *system = ff__text("memharvester:amount=%u", amounts[i]);
@@ -230,7 +231,7 @@ static void plan_amounts(struct work *work, const json_t *the_case) {
     }
 }
 
-static void plan_footprints(struct work *work, const json_t *the_case) {
+static void plan_footprints(struct huvm_repro *work, const json_t *the_case) {
     static const char *const bases[] = {STOCK, PREEVICT};
     for (unsigned i = 0; i < COUNT_OF(footprints) * COUNT_OF(bases); i++) {
         double footprint = footprints[i / COUNT_OF(bases)];
@@ -243,22 +244,22 @@ static void plan_footprints(struct work *work, const json_t *the_case) {
     }
 }
 
-static void plan_sources(struct work *work, const json_t *the_case) {
+static void plan_sources(struct huvm_repro *work, const json_t *the_case) {
     static const char *const systems[] = {STOCK, PREEVICT, OURS};
     for (unsigned i = 0; i < COUNT_OF(systems); i++) {
         unsigned run = run_of(work, the_case, systems[i], 1, 100);
-        add_row(work,
-                (struct row){.table = ff__text("%s.host", ff__repro_text(the_case, "id")),
-                             .name = ff__text("%s", systems[i]),
-                             .what = "the first job: percent of its bytes that came from the host",
-                             .slow = run,
-                             .fast = run,
-                             .paper = (double)NAN,
-                             .value = HOST_SHARE});
+        add_row(work, (struct huvm_row){
+                          .table = ff__text("%s.host", ff__repro_text(the_case, "id")),
+                          .name = ff__text("%s", systems[i]),
+                          .what = "the first job: percent of its bytes that came from the host",
+                          .slow = run,
+                          .fast = run,
+                          .paper = (double)NAN,
+                          .value = HOST_SHARE});
     }
 }
 
-static void plan_case(struct work *work, const json_t *the_case) {
+static void plan_case(struct huvm_repro *work, const json_t *the_case) {
     plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
     plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
               "times faster than with pre-eviction to the host");
@@ -268,7 +269,7 @@ static void plan_case(struct work *work, const json_t *the_case) {
     plan_sources(work, the_case);
 }
 
-static void plan_shares(struct work *work, const json_t *the_case) {
+static void plan_shares(struct huvm_repro *work, const json_t *the_case) {
     unsigned stock = run_of(work, the_case, STOCK, 1, 0);
     for (unsigned i = 0; i < COUNT_OF(shares); i++)
         plan_first(
@@ -279,23 +280,24 @@ static void plan_shares(struct work *work, const json_t *the_case) {
 
 /* ---- tables ---- */
 
-static double value_of(const struct work *work, const struct row *row) {
-    const struct found *slow = &work->runs[row->slow].found, *fast = &work->runs[row->fast].found;
+static double value_of(const struct huvm_repro *work, const struct huvm_row *row) {
+    const struct huvm_result *slow = &work->runs[row->slow].found,
+                             *fast = &work->runs[row->fast].found;
     return row->value == HOST_SHARE ? 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes)
                                     : slow->seconds[row->job] / fast->seconds[row->job];
 }
 
-static void make_tables(const struct work *work, json_t *tables) {
+static void make_tables(const struct huvm_repro *work, json_t *tables) {
     json_t *table = NULL;
     for (unsigned i = 0; i < work->row_count; i++) {
-        const struct row *row = &work->rows[i];
+        const struct huvm_row *row = &work->rows[i];
         if (i == 0 || strcmp(row->table, work->rows[i - 1].table) != 0)
             table = ff__repro_table(tables, row->table, row->what);
         ff__repro_row(table, row->name, row->paper, value_of(work, row));
     }
 }
 
-static void free_work(struct work *work) {
+static void free_work(struct huvm_repro *work) {
     for (unsigned i = 0; i < work->run_count; i++)
         free(work->runs[i].system);
     for (unsigned i = 0; i < work->row_count; i++) {
@@ -314,7 +316,7 @@ static uint32_t checksum_of(const json_t *published) {
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {.seed = plan->seed};
+    struct huvm_repro work = {.seed = plan->seed};
     struct ff_error error;
     char folder[PATH_MAX];
     size_t i;

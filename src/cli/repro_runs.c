@@ -99,13 +99,13 @@ int ff__repro_keep(struct ff__repro_plan *plan, const char *paper, const char *p
 /* ---- the runs ---- */
 
 /* What the pool runs: the runs that are not in the file. */
-struct rest {
+struct remaining_runs {
     const struct ff__repro_plan *plan;
     const struct ff__repro_runs *runs;
     unsigned *indices, count;
 };
 
-static char *key_of(const struct rest *rest, unsigned index) {
+static char *key_of(const struct remaining_runs *rest, unsigned index) {
     char *name = rest->runs->name(rest->runs->self, index);
     char *key = ff__text("seed=%" PRIu64 " %s", rest->plan->seed, name);
     free(name);
@@ -113,7 +113,7 @@ static char *key_of(const struct rest *rest, unsigned index) {
 }
 
 /* Whether the file has the run, which then is as if it had just ended. */
-static bool take(const struct rest *rest, unsigned index) {
+static bool take(const struct remaining_runs *rest, unsigned index) {
     size_t size = 0;
     char *key = key_of(rest, index);
     const void *bytes = ff__kept_find(rest->plan->kept, key, &size);
@@ -126,7 +126,7 @@ static bool take(const struct rest *rest, unsigned index) {
 }
 
 static void run_one(void *self, unsigned at) {
-    const struct rest *rest = self;
+    const struct remaining_runs *rest = self;
     unsigned index = rest->indices[at];
     rest->runs->job(rest->runs->self, index);
     struct ff__repro_found found = rest->runs->found(rest->runs->self, index);
@@ -140,12 +140,12 @@ static void run_one(void *self, unsigned at) {
 }
 
 static char *name_of(const void *self, unsigned at) {
-    const struct rest *rest = self;
+    const struct remaining_runs *rest = self;
     return rest->runs->name(rest->runs->self, rest->indices[at]);
 }
 
 static void show(void *self, unsigned at) {
-    const struct rest *rest = self;
+    const struct remaining_runs *rest = self;
     const struct ff__repro_found found = rest->runs->found(rest->runs->self, rest->indices[at]);
     char *name = name_of(self, at);
     if (found.failure)
@@ -158,20 +158,20 @@ static void show(void *self, unsigned at) {
     free(name);
 }
 
-static void say_kept(const struct rest *rest) {
+static void say_kept(const struct remaining_runs *rest) {
     if (rest->plan->shows_runs && rest->count < rest->runs->count)
         printf("%u of %u runs were made earlier and kept (--fresh makes them again)\n",
                rest->runs->count - rest->count, rest->runs->count);
 }
 
 int ff__repro_run_all(const struct ff__repro_plan *plan, const struct ff__repro_runs *runs) {
-    struct rest rest = {.plan = plan, .runs = runs};
+    struct remaining_runs rest = {.plan = plan, .runs = runs};
     rest.indices = ff__must(calloc(runs->count + 1, sizeof *rest.indices));
     for (unsigned i = 0; i < runs->count; i++)
         if (!take(&rest, i))
             rest.indices[rest.count++] = i;
     say_kept(&rest);
-    const struct ff__pool pool = {rest.count, plan->jobs, run_one, show, name_of, &rest};
+    const struct ff__job_pool pool = {rest.count, plan->jobs, run_one, show, name_of, &rest};
     int status = ff__pool_run(&pool);
     if (plan->shows_runs && rest.count > 0)
         putchar('\n');

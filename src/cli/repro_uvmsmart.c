@@ -92,15 +92,15 @@ static const struct {
 
 /* ---- runs ---- */
 
-struct run {
+struct uvmsmart_run {
     const char *config, *bench;
     struct ff__simulation simulation;
     struct ff__simulated simulated;
 };
 
-struct work {
+struct uvmsmart_repro {
     struct ff__gpu gpu;
-    struct run *runs; /* in the order of the published rows */
+    struct uvmsmart_run *runs; /* in the order of the published rows */
     unsigned count;
 };
 
@@ -118,11 +118,11 @@ static const char *workload_of(const char *bench) {
     return NULL;
 }
 
-static int plan_run(struct work *work, const struct ff__repro_plan *plan, const json_t *table,
-                    const json_t *row, struct run *run) {
+static int plan_run(struct uvmsmart_repro *work, const struct ff__repro_plan *plan,
+                    const json_t *table, const json_t *row, struct uvmsmart_run *run) {
     uint64_t memory;
-    *run = (struct run){.config = ff__repro_text(row, "config"),
-                        .bench = ff__repro_text(row, "bench")};
+    *run = (struct uvmsmart_run){.config = ff__repro_text(row, "config"),
+                                 .bench = ff__repro_text(row, "bench")};
     const char *system = system_of(ff__repro_text(table, "id"), run->config);
     const char *workload = workload_of(run->bench);
     if (!system || !workload || ff__parse_size(ff__repro_text(row, "memory"), &memory))
@@ -139,7 +139,7 @@ static int plan_run(struct work *work, const struct ff__repro_plan *plan, const 
     return 0;
 }
 
-static int plan_runs(struct work *work, const struct ff__repro_plan *plan) {
+static int plan_runs(struct uvmsmart_repro *work, const struct ff__repro_plan *plan) {
     size_t i, j;
     json_t *table, *row;
     int status = 0;
@@ -154,24 +154,24 @@ static int plan_runs(struct work *work, const struct ff__repro_plan *plan) {
 }
 
 static void run_job(void *self, unsigned index) {
-    struct run *run = &((struct work *)self)->runs[index];
+    struct uvmsmart_run *run = &((struct uvmsmart_repro *)self)->runs[index];
     ff__simulate(&run->simulation, &run->simulated);
 }
 
 static char *name_job(const void *self, unsigned index) {
-    const struct run *run = &((const struct work *)self)->runs[index];
+    const struct uvmsmart_run *run = &((const struct uvmsmart_repro *)self)->runs[index];
     return ff__text("%s, %llu bytes: %s", run->simulation.subject.name,
                     (unsigned long long)run->simulation.memory, run->simulation.system);
 }
 
 static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct work *)self)->runs[index].simulated);
+    return ff__repro_simulated(&((struct uvmsmart_repro *)self)->runs[index].simulated);
 }
 
 /* ---- tables ---- */
 
 static void make_table(json_t *tables, const json_t *published, size_t metric,
-                       const struct run *runs) {
+                       const struct uvmsmart_run *runs) {
     char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metrics[metric].id);
     char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metrics[metric].what);
     json_t *table = ff__repro_table(tables, id, what), *row;
@@ -187,10 +187,11 @@ static void make_table(json_t *tables, const json_t *published, size_t metric,
     free(what);
 }
 
-static void make_tables(const struct work *work, const json_t *published, json_t *tables) {
+static void make_tables(const struct uvmsmart_repro *work, const json_t *published,
+                        json_t *tables) {
     size_t i;
     json_t *table;
-    const struct run *runs = work->runs;
+    const struct uvmsmart_run *runs = work->runs;
     json_array_foreach(json_object_get(published, "tables"), i, table) {
         for (size_t metric = 0; metric < METRIC_COUNT; metric++)
             make_table(tables, table, metric, runs);
@@ -199,7 +200,7 @@ static void make_tables(const struct work *work, const json_t *published, json_t
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
-    struct work work = {0};
+    struct uvmsmart_repro work = {0};
     int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = plan_runs(&work, plan);

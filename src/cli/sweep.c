@@ -167,7 +167,7 @@ static unsigned cell_count(const struct ff__sweep *sweep) {
 int ff__sweep_run(struct ff__sweep *sweep) {
     unsigned count = cell_count(sweep);
     sweep->cells = ff__must(calloc(count, sizeof *sweep->cells));
-    const struct ff__pool pool = {
+    const struct ff__job_pool pool = {
         .count = count,
         .threads = sweep->jobs,
         .job = run_cell,

@@ -27,7 +27,7 @@ static const char help[] =
     "Every option can also be set in the environment, --socket as FARFAULT_SOCKET and so on; the "
     "command line wins. The exit status is 1 if there is no broker.";
 
-struct seen {
+struct broker_state {
     uint32_t device_count, program_count;
     struct ff__share_message devices[FF__SHARE_DEVICES], programs[PROGRAMS_MAX];
 };
@@ -36,10 +36,10 @@ static int complain_of(const char *path, int status) {
     return ff__complain(FF__EXIT_FAILURE, "--socket %s: no broker: %s", path, strerror(-status));
 }
 
-static int hear_all(int socket, struct seen *seen) {
+static int hear_all(int socket, struct broker_state *seen) {
     struct ff__share_message message;
     int status;
-    *seen = (struct seen){0};
+    *seen = (struct broker_state){0};
     while ((status = ff__share_receive(socket, &message, NULL, NULL, true)) > 0) {
         if (message.kind == FF__SHARE_END)
             return 0;
@@ -51,7 +51,7 @@ static int hear_all(int socket, struct seen *seen) {
     return status < 0 ? status : -EPROTO;
 }
 
-static int look(const char *path, struct seen *seen) {
+static int look(const char *path, struct broker_state *seen) {
     const struct timeval patience = {.tv_sec = ANSWER_S};
     const struct ff__share_message watch = ff__share_message(FF__SHARE_WATCH);
     int socket = ff__share_connect(path);
@@ -67,7 +67,7 @@ static int look(const char *path, struct seen *seen) {
 
 /* ---- for people ---- */
 
-static const char *name_of(const struct seen *seen, uint32_t device) {
+static const char *name_of(const struct broker_state *seen, uint32_t device) {
     for (uint32_t i = 0; i < seen->device_count; i++)
         if (seen->devices[i].device == device)
             return seen->devices[i].text;
@@ -79,7 +79,7 @@ static void size_cell(struct ff__table *table, uint64_t bytes) {
     ff__table_cell(table, "%s", ff__size_text(text, bytes));
 }
 
-static void show_devices(const struct seen *seen) {
+static void show_devices(const struct broker_state *seen) {
     struct ff__table table;
     ff__table_init(&table, "lrrr");
     ff__table_cells(&table, "device", "memory", "own program", "lent", NULL);
@@ -93,7 +93,7 @@ static void show_devices(const struct seen *seen) {
     ff__table_fini(&table);
 }
 
-static void show_programs(const struct seen *seen) {
+static void show_programs(const struct broker_state *seen) {
     struct ff__table table;
     ff__table_init(&table, "lrlrrrrr");
     ff__table_cells(&table, "program", "pid", "device", "own", "borrowed", "faults", "to lenders",
@@ -113,7 +113,7 @@ static void show_programs(const struct seen *seen) {
     ff__table_fini(&table);
 }
 
-static void show(const struct seen *seen) {
+static void show(const struct broker_state *seen) {
     show_devices(seen);
     putchar('\n');
     show_programs(seen);
@@ -131,7 +131,8 @@ static json_t *json_of_device(const struct ff__share_message *device) {
     return object;
 }
 
-static json_t *json_of_program(const struct seen *seen, const struct ff__share_message *program) {
+static json_t *json_of_program(const struct broker_state *seen,
+                               const struct ff__share_message *program) {
     json_t *object = json_object();
     ff__json_set(object, "name", ff__json_text(program->text));
     ff__json_set(object, "pid", ff__json_count(program->pid));
@@ -144,7 +145,7 @@ static json_t *json_of_program(const struct seen *seen, const struct ff__share_m
     return object;
 }
 
-static int write_json(const struct seen *seen, const struct ff__outputs *outputs) {
+static int write_json(const struct broker_state *seen, const struct ff__outputs *outputs) {
     json_t *all = ff__results_new("top"), *devices = json_array(), *programs = json_array();
     for (uint32_t i = 0; i < seen->device_count; i++)
         json_array_append_new(devices, json_of_device(&seen->devices[i]));
@@ -160,7 +161,7 @@ static int write_json(const struct seen *seen, const struct ff__outputs *outputs
 /* ---- */
 
 static int watch(const char *path, bool once) {
-    struct seen seen;
+    struct broker_state seen;
     bool clears = !once && isatty(STDOUT_FILENO);
     for (;;) {
         int status = look(path, &seen);
@@ -177,7 +178,7 @@ static int watch(const char *path, bool once) {
 
 static int run(struct ff__options *options) {
     const char *path = options->text[FF__OPTION_SOCKET];
-    struct seen seen;
+    struct broker_state seen;
     struct ff__outputs outputs;
     if (options->word_count > 0)
         return ff__complain(FF__EXIT_USAGE, "'%s' is no option", options->words[0]);

@@ -128,7 +128,7 @@ static bool step_calls(struct ff__pipeline *pipeline) {
     if (!__atomic_load_n(&pipeline->calls, __ATOMIC_RELAXED))
         return false;
     ff__pipeline_lock(pipeline);
-    struct ff__call *call = pipeline->calls;
+    struct ff__queued_call *call = pipeline->calls;
     if (!call->next)
         pipeline->calls_end = &pipeline->calls;
     __atomic_store_n(&pipeline->calls, call->next, __ATOMIC_RELAXED);
@@ -172,7 +172,7 @@ void *ff__migration_thread(void *argument) {
 }
 
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument) {
-    struct ff__call call = {.run = run, .argument = argument};
+    struct ff__queued_call call = {.run = run, .argument = argument};
     ff__pipeline_lock(pipeline);
     __atomic_store_n(pipeline->calls_end, &call, __ATOMIC_RELAXED);
     pipeline->calls_end = &call.next;

@@ -39,10 +39,10 @@ struct ff__delayed {
 };
 
 /* Something that the migration thread does for another one, which waits. */
-struct ff__call {
+struct ff__queued_call {
     void (*run)(void *argument);
     void *argument;
-    struct ff__call *next;
+    struct ff__queued_call *next;
     bool done;
 };
 
@@ -116,7 +116,7 @@ struct ff__pipeline {
     struct ff__delayed *delayed; /* [block] */
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
-    struct ff__call *calls, **calls_end;
+    struct ff__queued_call *calls, **calls_end;
     struct ff__flight *flights;       /* in any order */
     struct ff__fault_samples samples; /* only if a policy must see some */
     bool stop, migration_sleeps;

@@ -8,7 +8,7 @@
 
 #define FIFTHS 5u
 
-struct builder {
+struct dataset_builder {
     struct ff__dataset *dataset;
     struct ff__features *features;
     const struct ff__corpus *corpus;
@@ -16,7 +16,7 @@ struct builder {
 };
 
 /* Whether the access is kept for testing. */
-static bool for_test(const struct builder *builder, uint32_t stream, uint64_t at) {
+static bool for_test(const struct dataset_builder *builder, uint32_t stream, uint64_t at) {
     uint64_t first = builder->corpus->first[stream], end = builder->corpus->first[stream + 1];
     if (builder->split == FF__SPLIT_NONE)
         return false;
@@ -25,15 +25,16 @@ static bool for_test(const struct builder *builder, uint32_t stream, uint64_t at
     return (at - first) * FIFTHS >= (end - first) * (FIFTHS - 1);
 }
 
-static int64_t class_value(const struct builder *builder, const struct ff__trail *trail,
+static int64_t class_value(const struct dataset_builder *builder, const struct ff__trail *trail,
                            uint64_t at) {
     const struct ff__access *ahead = &builder->corpus->accesses[at + builder->dataset->distance];
     return ff__trail_delta(trail, ahead->array, ahead->page);
 }
 
 /* Calls `visit` for every access, with the trail before it moves to `at`. */
-static int walk(struct builder *builder,
-                int (*visit)(struct builder *, const struct ff__trail *, uint32_t, uint64_t)) {
+static int walk(struct dataset_builder *builder,
+                int (*visit)(struct dataset_builder *, const struct ff__trail *, uint32_t,
+                             uint64_t)) {
     const struct ff__corpus *corpus = builder->corpus;
     int status = 0;
     for (uint32_t stream = 0; stream < corpus->streams; stream++) {
@@ -47,19 +48,19 @@ static int walk(struct builder *builder,
 }
 
 /* The trail with `at` in it: what a prediction starts from. */
-static struct ff__trail moved(const struct builder *builder, const struct ff__trail *trail,
+static struct ff__trail moved(const struct dataset_builder *builder, const struct ff__trail *trail,
                               uint64_t at) {
     struct ff__trail after = *trail;
     ff__trail_move(&after, builder->corpus->accesses[at].array, builder->corpus->accesses[at].page);
     return after;
 }
 
-static bool has_class(const struct builder *builder, uint32_t stream, uint64_t at) {
+static bool has_class(const struct dataset_builder *builder, uint32_t stream, uint64_t at) {
     return at + builder->dataset->distance < builder->corpus->first[stream + 1];
 }
 
-static int count_access(struct builder *builder, const struct ff__trail *trail, uint32_t stream,
-                        uint64_t at) {
+static int count_access(struct dataset_builder *builder, const struct ff__trail *trail,
+                        uint32_t stream, uint64_t at) {
     if (for_test(builder, stream, at))
         return 0;
     int status = ff__features_count(builder->features, trail, &builder->corpus->accesses[at]);
@@ -70,8 +71,8 @@ static int count_access(struct builder *builder, const struct ff__trail *trail, 
     return ff__vocab_count(&builder->features->classes, class_value(builder, &after, at));
 }
 
-static int make_token(struct builder *builder, const struct ff__trail *trail, uint32_t stream,
-                      uint64_t at) {
+static int make_token(struct dataset_builder *builder, const struct ff__trail *trail,
+                      uint32_t stream, uint64_t at) {
     struct ff__dataset *dataset = builder->dataset;
     ff__features_of(builder->features, trail, &builder->corpus->accesses[at], dataset->ids[at]);
     dataset->age[at] = (uint32_t)(at - builder->corpus->first[stream]);
@@ -115,7 +116,7 @@ int ff__dataset_build(struct ff__dataset *dataset, struct ff__features *features
                       const struct ff__corpus *corpus, uint32_t distance, enum ff__split split,
                       uint64_t seed) {
     struct ff__random random = ff__random_seeded(seed);
-    struct builder builder = {dataset, features, corpus, split};
+    struct dataset_builder builder = {dataset, features, corpus, split};
     *dataset = (struct ff__dataset){.distance = distance};
     if (split == FF__SPLIT_STREAMS && corpus->streams < FIFTHS)
         builder.split = FF__SPLIT_TIME;

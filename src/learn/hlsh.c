@@ -82,7 +82,7 @@ void ff__hlsh_position(uint32_t slot, float position[FF__WIDTH]) {
 /* ---- work space ---- */
 
 /* A name with `raw` is the value before it was quantized. */
-struct work {
+struct hlsh_space {
     float *weights, *steps; /* the parameters in steps */
     float *tokens, *placed; /* [batch][window][width]; with positions */
     float *raw_keys, *keys, *raw_values, *values;
@@ -102,7 +102,7 @@ struct work {
 
 #define CELLS(bytes) (((bytes) + sizeof(float) - 1) / sizeof(float))
 
-static size_t map_work(struct work *work, const struct ff__shape *shape, uint32_t capacity,
+static size_t map_work(struct hlsh_space *work, const struct ff__shape *shape, uint32_t capacity,
                        float *base) {
     struct ff__hlsh_weights weights;
     struct ff__pieces pieces = {base, 0};
@@ -143,13 +143,13 @@ static size_t param_count(const struct ff__net_type *type, const struct ff__shap
 static size_t work_size(const struct ff__net_type *type, const struct ff__shape *shape,
                         uint32_t capacity) {
     (void)type;
-    struct work work;
+    struct hlsh_space work;
     return map_work(&work, shape, capacity, NULL);
 }
 
 static void init(struct ff__net *net, struct ff__random *random) {
     struct ff__hlsh_weights w;
-    struct work work;
+    struct hlsh_space work;
     ff__hlsh_map(&w, &net->shape, net->params);
     map_work(&work, &net->shape, net->capacity, net->work);
     ff__lsh_init(work.lsh);
@@ -241,7 +241,7 @@ static float weigh(const struct ff__net *net, float *scores) {
 
 /* Whose key each token uses. In the paper's print, a token that shares has a key of zero, and what comes out for it is
  * copied from the first one: for the newest token, which alone asks here, that is to ask with the first one's key. */
-static void share(const struct ff__net *net, const struct work *work, const uint64_t *hash,
+static void share(const struct ff__net *net, const struct hlsh_space *work, const uint64_t *hash,
                   uint32_t slot, int8_t *as) {
     ff__lsh_share(work->lsh, hash, slot, as);
     for (uint32_t i = 0; i < FF__WINDOW; i++) {
@@ -252,7 +252,7 @@ static void share(const struct ff__net *net, const struct work *work, const uint
     }
 }
 
-static void attend(const struct ff__net *net, const struct work *work, const float *age,
+static void attend(const struct ff__net *net, const struct hlsh_space *work, const float *age,
                    size_t sample, uint32_t slot) {
     const float *keys = work->keys + sample * FF__WINDOW * FF__WIDTH;
     const float *values = work->values + sample * FF__WINDOW * FF__WIDTH;
@@ -278,8 +278,8 @@ static void attend(const struct ff__net *net, const struct work *work, const flo
         scores[i] *= share;
 }
 
-static void attend_backward(const struct work *work, const float *age, float *dage, size_t sample,
-                            const float *dout) {
+static void attend_backward(const struct hlsh_space *work, const float *age, float *dage,
+                            size_t sample, const float *dout) {
     size_t first = sample * FF__WINDOW * FF__WIDTH;
     const float *keys = work->keys + first, *values = work->values + first;
     const float *scores = work->scores + sample * FF__WINDOW;
@@ -309,7 +309,7 @@ static void attend_backward(const struct work *work, const float *age, float *da
 
 /* ---- forward ---- */
 
-static void place_tokens(const struct work *work, const struct ff__batch *batch) {
+static void place_tokens(const struct hlsh_space *work, const struct ff__batch *batch) {
     float position[FF__WINDOW][FF__WIDTH];
     for (uint32_t slot = 0; slot < FF__WINDOW; slot++)
         ff__hlsh_position(slot, position[slot]);
@@ -322,7 +322,7 @@ static void place_tokens(const struct work *work, const struct ff__batch *batch)
         }
 }
 
-static void project(const struct ff__net *net, const struct work *work,
+static void project(const struct ff__net *net, const struct hlsh_space *work,
                     const struct ff__hlsh_weights *w, size_t rows) {
     static const float no_bias[FF__WIDTH];
     const struct ff__linear square = {(uint32_t)rows, FF__WIDTH, FF__WIDTH};
@@ -333,7 +333,7 @@ static void project(const struct ff__net *net, const struct work *work,
 }
 
 /* The newest token plus what attention says. */
-static void add_answers(const struct ff__net *net, const struct work *work,
+static void add_answers(const struct ff__net *net, const struct hlsh_space *work,
                         const struct ff__batch *batch) {
     size_t wide = (size_t)batch->count * FF__WIDTH;
     clamp(net, work->answer, work->raw_answer, wide, FF__STEP_TOKEN);
@@ -345,7 +345,7 @@ static void add_answers(const struct ff__net *net, const struct work *work,
     clamp(net, work->sum, work->raw_sum, wide, FF__STEP_TOKEN);
 }
 
-static void feed_forward(const struct ff__net *net, const struct work *work,
+static void feed_forward(const struct ff__net *net, const struct hlsh_space *work,
                          const struct ff__hlsh_weights *w, uint32_t n) {
     const struct ff__linear in = {n, FF__WIDTH, FF__INNER}, out = {n, FF__INNER, FF__WIDTH};
     size_t wide = (size_t)n * FF__WIDTH;
@@ -359,7 +359,7 @@ static void feed_forward(const struct ff__net *net, const struct work *work,
     clamp(net, work->layer, work->raw_layer, wide, FF__STEP_TOKEN);
 }
 
-static void classify(const struct ff__net *net, const struct work *work,
+static void classify(const struct ff__net *net, const struct hlsh_space *work,
                      const struct ff__hlsh_weights *w, uint32_t n, float *logits) {
     const struct ff__linear mix = {n, FF__MIX, FF__HIDDEN};
     const struct ff__linear classes = {n, FF__HIDDEN, net->shape.classes};
@@ -377,7 +377,7 @@ static void classify(const struct ff__net *net, const struct work *work,
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct work work;
+    struct hlsh_space work;
     struct ff__hlsh_weights w;
     struct ff__embedding embedding = embedding_of(&net->shape);
     size_t rows = (size_t)batch->count * FF__WINDOW;
@@ -403,7 +403,7 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 /* ---- backward ---- */
 
 /* From the classes to the tokens and the layer's output. */
-static void classify_backward(const struct ff__net *net, const struct work *work,
+static void classify_backward(const struct ff__net *net, const struct hlsh_space *work,
                               const struct ff__hlsh_weights *w, const struct ff__hlsh_weights *d,
                               uint32_t n, const float *dlogits) {
     const struct ff__linear mix = {n, FF__MIX, FF__HIDDEN};
@@ -424,7 +424,7 @@ static void classify_backward(const struct ff__net *net, const struct work *work
 }
 
 /* Leaves in dsum the gradient by the newest token plus answer. */
-static void feed_backward(const struct ff__net *net, const struct work *work,
+static void feed_backward(const struct ff__net *net, const struct hlsh_space *work,
                           const struct ff__hlsh_weights *w, const struct ff__hlsh_weights *d,
                           uint32_t n) {
     const struct ff__linear in = {n, FF__WIDTH, FF__INNER}, out = {n, FF__INNER, FF__WIDTH};
@@ -447,7 +447,7 @@ static void add_to(float *to, const float *from, size_t count) {
 }
 
 /* The newest token's share, then attention's. */
-static void answers_backward(const struct ff__net *net, const struct work *work,
+static void answers_backward(const struct ff__net *net, const struct hlsh_space *work,
                              const struct ff__hlsh_weights *w, const struct ff__hlsh_weights *d,
                              uint32_t n) {
     size_t tokens = (size_t)n * FF__WINDOW * FF__WIDTH;
@@ -463,7 +463,7 @@ static void answers_backward(const struct ff__net *net, const struct work *work,
     }
 }
 
-static void project_backward(const struct ff__net *net, const struct work *work,
+static void project_backward(const struct ff__net *net, const struct hlsh_space *work,
                              const struct ff__hlsh_weights *w, const struct ff__hlsh_weights *d,
                              uint32_t n) {
     const struct ff__linear square = {n * FF__WINDOW, FF__WIDTH, FF__WIDTH};
@@ -481,7 +481,7 @@ static void project_backward(const struct ff__net *net, const struct work *work,
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct work work;
+    struct hlsh_space work;
     struct ff__hlsh_weights w, d;
     struct ff__embedding embedding = embedding_of(&net->shape);
     map_work(&work, &net->shape, net->capacity, net->work);

@@ -56,14 +56,14 @@ static int by_value(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-struct timing {
+struct predictor_timing {
     const struct ff__predictor *predictor;
     struct ff__stream stream;
     uint32_t number;
 };
 
 static void predict_once(void *self) {
-    struct timing *timing = self;
+    struct predictor_timing *timing = self;
     const uint16_t ids[3] = {
         (uint16_t)(timing->number % timing->predictor->pages),
         (uint16_t)(timing->number % timing->predictor->deltas),
@@ -75,7 +75,7 @@ static void predict_once(void *self) {
 
 uint64_t ff__tuned_measure(const struct ff__tuned *tuned, const struct ff__stream *window,
                            const struct ff_background *background) {
-    struct timing timing = {.predictor = &tuned->predictor, .stream = *window};
+    struct predictor_timing timing = {.predictor = &tuned->predictor, .stream = *window};
     uint64_t times[TIMINGS];
     for (; timing.number < TIMINGS; timing.number++)
         times[timing.number] = background->time(background->self, predict_once, &timing);

@@ -53,20 +53,20 @@ int ff__vocab_count(struct ff__vocab *vocab, int64_t value) {
     return 0;
 }
 
-struct entry {
+struct value_count {
     int64_t value;
     uint64_t count;
 };
 
 static int by_count(const void *a, const void *b) {
-    const struct entry *x = a, *y = b;
+    const struct value_count *x = a, *y = b;
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
     return (x->value > y->value) - (x->value < y->value);
 }
 
 /* Starts over with the entries in order. */
-static int rebuild(struct ff__vocab *vocab, const struct entry *entries, uint32_t count,
+static int rebuild(struct ff__vocab *vocab, const struct value_count *entries, uint32_t count,
                    uint32_t limit, uint64_t least) {
     uint64_t rest = 0;
     int status = 0;
@@ -86,13 +86,13 @@ static int rebuild(struct ff__vocab *vocab, const struct entry *entries, uint32_
 
 int ff__vocab_close(struct ff__vocab *vocab, uint32_t limit, uint64_t least) {
     uint32_t count = vocab->size ? vocab->size - 1 : 0;
-    struct entry *entries = malloc(((size_t)count + 1) * sizeof *entries);
+    struct value_count *entries = malloc(((size_t)count + 1) * sizeof *entries);
     if (!entries || (!vocab->capacity && grow(vocab))) {
         free(entries);
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++)
-        entries[i] = (struct entry){vocab->value[i + 1], vocab->count[i + 1]};
+        entries[i] = (struct value_count){vocab->value[i + 1], vocab->count[i + 1]};
     qsort(entries, count, sizeof *entries, by_count);
     int status = rebuild(vocab, entries, count, limit, least);
     free(entries);

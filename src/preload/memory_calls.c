@@ -29,18 +29,18 @@ static void say_left_out(void) {
 
 /* ---- all mappings ---- */
 
-struct mapping {
+struct process_mapping {
     char *start;
     size_t size;
     bool reserved_only; /* MAP_NORESERVE: perhaps far more than will ever be used */
 };
 
-typedef int mapping_fn(const struct mapping *mapping);
+typedef int mapping_fn(const struct process_mapping *mapping);
 
 /* Calls for every mapping, or part of one, in [low, high). Returns the first error, and errno. */
 static int for_each_mapping(uintptr_t low, uintptr_t high, mapping_fn *call) {
     unsigned long start, end;
-    struct mapping mapping = {0};
+    struct process_mapping mapping = {0};
     char line[512];
     int status = 0;
     FILE *file = fopen("/proc/self/smaps", "re");
@@ -50,7 +50,7 @@ static int for_each_mapping(uintptr_t low, uintptr_t high, mapping_fn *call) {
         if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
             start = start > low ? start : low;
             end = end < high ? end : high;
-            mapping = (struct mapping){(char *)start, start < end ? end - start : 0, false};
+            mapping = (struct process_mapping){(char *)start, start < end ? end - start : 0, false};
         } else if (strncmp(line, "VmFlags:", 8) == 0 && mapping.size > 0) {
             mapping.reserved_only = strstr(line, " nr") != NULL;
             status = call(&mapping);
@@ -62,12 +62,12 @@ static int for_each_mapping(uintptr_t low, uintptr_t high, mapping_fn *call) {
 
 /* ---- mlock ---- */
 
-static int lock(const struct mapping *mapping) {
+static int lock(const struct process_mapping *mapping) {
     return is_ours(mapping->start, mapping->size) ? 0
                                                   : LOOK_UP(mlock)(mapping->start, mapping->size);
 }
 
-static int lock_when_touched(const struct mapping *mapping) {
+static int lock_when_touched(const struct process_mapping *mapping) {
     return is_ours(mapping->start, mapping->size)
                ? 0
                : LOOK_UP(mlock2)(mapping->start, mapping->size, MLOCK_ONFAULT);
@@ -90,12 +90,12 @@ FF_HOOKED int mlock2(const void *from, size_t size, unsigned flags) {
 
 /* ---- mlockall ---- */
 
-static int unlock_ours(const struct mapping *mapping) {
+static int unlock_ours(const struct process_mapping *mapping) {
     return is_ours(mapping->start, mapping->size) ? munlock(mapping->start, mapping->size) : 0;
 }
 
 /* That some cannot be brought in, is no error to mlockall either. */
-static int bring_in(const struct mapping *mapping) {
+static int bring_in(const struct process_mapping *mapping) {
     if (!mapping->reserved_only)
         lock(mapping);
     return 0;

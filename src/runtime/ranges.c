@@ -86,14 +86,14 @@ bool ff_context_owns(struct ff_context *context, const void *pointer, size_t siz
 /* ---- ranges of the engine ---- */
 
 /* What is done on the thread that can, with how it went. */
-struct errand {
+struct range_errand {
     struct ff_context *context;
     struct ff__span range;
     int status;
 };
 
 static void reserve_host(void *argument) {
-    struct errand *it = argument;
+    struct range_errand *it = argument;
     const struct ff__backend *backend = it->context->backend;
     void *self = it->context->self;
     it->status = backend->reserve_host(self, it->range.first_block, it->range.page_count);
@@ -103,7 +103,7 @@ static void reserve_host(void *argument) {
 
 /* Makes a new range's addresses usable. */
 static int open_range(struct ff_context *context, const struct ff__span *range) {
-    struct errand errand = {context, *range, 0};
+    struct range_errand errand = {context, *range, 0};
     int status = context->backend->open_range(context->self, range->first_block, range->page_count);
     if (status || !context->description.reserves_host)
         return status;
@@ -203,12 +203,12 @@ int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
 }
 
 static void unmake_range(void *argument) {
-    struct errand *it = argument;
+    struct range_errand *it = argument;
     ff__range_unmake(it->context, it->range.range);
 }
 
 int ff_mem_free(struct ff_context *context, void *pointer) {
-    struct errand errand = {.context = context};
+    struct range_errand errand = {.context = context};
     struct ff__slab *slab = NULL;
     if (ff__context_is_inherited(context))
         return -EPERM;
@@ -240,7 +240,7 @@ void ff__context_move(struct ff_context *context, void (*run)(void *argument), v
 }
 
 static void evict_range(void *argument) {
-    struct errand *it = argument;
+    struct range_errand *it = argument;
     for (uint32_t i = 0; i < it->range.block_count; i++)
         ff__pipeline_evict(&it->context->pipeline, it->range.first_block + i, NULL, NULL);
 }
@@ -248,7 +248,7 @@ static void evict_range(void *argument) {
 void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
                                  uint32_t tier) {
     FF__ASSERT(ff__lock_is_held(&context->pipeline.lock));
-    struct errand errand = {context, *range, 0};
+    struct range_errand errand = {context, *range, 0};
     struct ff__slab *slab = context->allocations.slab_of[range->first_block];
     if (slab)
         tier = ff__slab_set_home(slab, range->allocation, tier);

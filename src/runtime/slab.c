@@ -176,7 +176,7 @@ int ff__slab_alloc(struct ff_context *context, uint32_t page_count, void **out) 
 
 /* ---- freeing ---- */
 
-struct errand {
+struct slab_errand {
     struct ff_context *context;
     uint32_t block;
 };
@@ -206,7 +206,7 @@ static struct ff__slab *settle(struct ff_context *context, struct ff__slab *slab
 
 /* One at a time, so that pages are given back once. An earlier one may have given back all. */
 static void give_back(void *argument) {
-    struct errand *it = argument;
+    struct slab_errand *it = argument;
     struct ff_context *context = it->context;
     lock(context);
     struct ff__slab *slab = context->allocations.slab_of[it->block];
@@ -235,7 +235,7 @@ bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
 }
 
 void ff__slab_give_back(struct ff_context *context, uint32_t block) {
-    struct errand errand = {context, block};
+    struct slab_errand errand = {context, block};
     ff__pipeline_call(&context->pipeline, give_back, &errand);
 }
 

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct launch {
-    struct launch *next;
+struct queued_launch {
+    struct queued_launch *next;
     struct ff_launch what;
     uint64_t identity;
     size_t taken, finished; /* items */
@@ -28,7 +28,7 @@ struct launch {
 struct ff_stream {
     struct ff__workers *workers;
     struct ff_stream *next;
-    struct launch *first, *last;
+    struct queued_launch *first, *last;
 };
 
 struct ff__workers {
@@ -59,7 +59,7 @@ static struct ff_stream *find_work(struct ff__workers *workers) {
     return stream;
 }
 
-static void announce(struct ff__workers *workers, struct launch *launch, bool begins) {
+static void announce(struct ff__workers *workers, struct queued_launch *launch, bool begins) {
     const struct ff_launch *what = &launch->what;
     if (begins)
         ff_launch_begin(workers->context, workers->device, launch->identity, what->name,
@@ -70,7 +70,8 @@ static void announce(struct ff__workers *workers, struct launch *launch, bool be
 
 /* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
  * told. */
-static void retire(struct ff__workers *workers, struct ff_stream *stream, struct launch *launch) {
+static void retire(struct ff__workers *workers, struct ff_stream *stream,
+                   struct queued_launch *launch) {
     FF__ASSERT(ff__lock_is_held(&workers->lock));
     ff__lock_release(&workers->lock);
     announce(workers, launch, false);
@@ -84,7 +85,7 @@ static void retire(struct ff__workers *workers, struct ff_stream *stream, struct
 }
 
 static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uint32_t worker) {
-    struct launch *launch = stream->first;
+    struct queued_launch *launch = stream->first;
     size_t first = launch->taken, left = launch->what.grid - first;
     size_t items = left < launch->what.chunk ? left : launch->what.chunk;
     launch->taken += items;
@@ -252,12 +253,13 @@ static bool operands_managed(struct ff_context *context, const struct ff_launch 
 }
 
 /* A copy of it and of all that it points to, in one piece of memory; NULL: there is none. */
-static struct launch *copy_launch(const struct ff_launch *what, uint32_t workers) {
+static struct queued_launch *copy_launch(const struct ff_launch *what, uint32_t workers) {
     size_t operands = what->operand_count * sizeof(void *);
     size_t arguments = (what->argument_size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     size_t name = what->name ? strlen(what->name) + 1 : 0;
     size_t strides = what->strides ? what->operand_count : 0;
-    struct launch *launch = calloc(1, sizeof *launch + arguments + operands + name + strides);
+    struct queued_launch *launch =
+        calloc(1, sizeof *launch + arguments + operands + name + strides);
     if (!launch)
         return NULL;
     launch->what = *what;
@@ -281,7 +283,7 @@ static int launch_held(struct ff_stream *stream, const struct ff_launch *what) {
     struct ff__workers *workers = stream->workers;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
-    struct launch *launch = copy_launch(what, workers->count);
+    struct queued_launch *launch = copy_launch(what, workers->count);
     if (!launch)
         return -ENOMEM;
     ff__lock_acquire(&workers->lock);

@@ -143,7 +143,7 @@ static void test_pool(void **state) {
     for (unsigned threads = 1; threads <= 9; threads += 4) {
         for (unsigned i = 0; i < 4; i++) {
             struct order order = {.count = 0};
-            const struct ff__pool pool = {counts[i], threads, job, done, name, &order};
+            const struct ff__job_pool pool = {counts[i], threads, job, done, name, &order};
             assert_int_equal(ff__pool_run(&pool), 0);
             assert_int_equal(order.count, counts[i]);
             for (unsigned j = 0; j < counts[i]; j++) {

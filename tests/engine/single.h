@@ -2,9 +2,14 @@
 #ifndef FF_TESTS_ENGINE_SINGLE_H
 #define FF_TESTS_ENGINE_SINGLE_H
 
-#include "engine/fake.h"
+#include "base/cases.h"
+
+#include "base/leaves.h"
 #include "engine/launch.h"
 #include "engine/rogues.h"
+#include "fake/content.h"
+
+#include <errno.h>
 
 #define BLOCK_BYTES ((uint64_t)FF_BLOCK_SIZE)
 #define ALL_SEEN                                                                                   \
@@ -68,9 +73,9 @@ static inline int fault(uint32_t block, uint32_t first, uint32_t end, struct ff_
 
 static inline void carry_out(struct ff__job *what) {
     for (uint32_t i = 0; i < what->out_count; i++)
-        fake_begin(&what->out[i]), fake_out(&fake, &what->out[i], NULL);
+        fake_begin(&what->out[i]), fake_move(&fake, &what->out[i], NULL);
     if (what->has_in)
-        fake_begin(&what->in), fake_in(&fake, &what->in, NULL);
+        fake_begin(&what->in), fake_move(&fake, &what->in, NULL);
     ff__engine_finish(&engine, 2000, what);
 }
 

@@ -19,6 +19,8 @@ static void expect_drop(const struct ff_advice *advice, enum ff_drop why) {
     assert_int_equal(advise(advice), FF__JOB_DROPPED);
     assert_int_equal(engine.space.stats.dropped_by_reason[why], before + 1);
     assert_int_equal(engine.space.stats.advice_dropped, all + 1);
+    assert_true(engine.space.stats.dropped_by_reason[why] > 0);
+    assert_true(engine.space.stats.advice_dropped > 0);
 }
 
 static void test_bring(void **state) {

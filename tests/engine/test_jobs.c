@@ -174,6 +174,29 @@ static void test_fault_brings_pages(void **state) {
     close_engine();
 }
 
+/* Of a block's pages that come ahead of need, one is accessed before all leave. When they come and leave again,
+ * the host has most of them. */
+static void test_what_leaves_is_counted(void **state) {
+    (void)state;
+    struct ff_mask one = ff_mask_of_page(9);
+    open_engine("nvidia-1", 4);
+    uint32_t block = add_range(FF_BLOCK_PAGES);
+    bring(block, 3, 4);
+    uint64_t ahead = engine.space.stats.prefetched;
+    ff__engine_used(&engine, block, &one, false);
+    assert_int_equal(engine.space.stats.prefetch_used, 1);
+    assert_int_equal(ff__engine_evict(&engine, 1500, block, 1, NULL, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_true(engine.space.stats.prefetch_useless > 0);
+    assert_int_equal(engine.space.stats.prefetch_useless, ahead - 1);
+    assert_int_equal(engine.space.stats.pages_dropped, 0);
+    bring(block, 3, 4);
+    assert_int_equal(ff__engine_evict(&engine, 2500, block, 1, NULL, NULL, &job), FF__JOB_RUN);
+    carry_out(&job);
+    assert_true(engine.space.stats.pages_dropped > 0);
+    close_engine();
+}
+
 static void test_fault_outside(void **state) {
     (void)state;
     open_engine("nvidia", 4);
@@ -322,7 +345,7 @@ static void test_released_block_has_content(void **state) {
     struct ff_mask held = ff_mask_of_run(10, 20);
     ff__facts(&engine.space, block)->busy = 1;
     assert_int_equal(fault(block, 15, 25, &job), FF__JOB_LATER);
-    fake_write_host(&fake, block, &held);
+    fake_write_host(&fake, block, &held, 0, NULL);
     ff__engine_release_block(&engine, block, &held);
     assert_true(ff__engine_take_late(&engine, &late));
     assert_int_equal(ff__engine_fault(&engine, 1000, &late, &job), FF__JOB_RUN);
@@ -801,6 +824,7 @@ int main(void) {
         cmocka_unit_test(test_policy_that_cannot_start),
         cmocka_unit_test(test_only_what_started_is_ended),
         cmocka_unit_test(test_fault_brings_pages),
+        cmocka_unit_test(test_what_leaves_is_counted),
         cmocka_unit_test(test_fault_outside),
         cmocka_unit_test(test_fault_goes_home),
         cmocka_unit_test(test_stale_fault_is_clipped),

@@ -271,6 +271,7 @@ static void test_reclaim(void **state) {
     }
     assert_int_equal(engine.view.lending[2].lent, 2 * FF_BLOCK_PAGES);
     assert_true(ff__is_guest(&engine, 0, 2) && ff__is_guest(&engine, 1, 2));
+    assert_true(engine.space.stats.borrowed > 0);
     struct ff_advice advice = {.action = FF_WRITE_BACK, .block = 1, .tier = 2, .launch = FF_NONE};
     assert_int_equal(ff__engine_advise(&engine, ++now_ns, &advice, job), FF__JOB_RUN);
     assert_true(job->out[0].keep && engine.view.lending[2].writing_back > 0);

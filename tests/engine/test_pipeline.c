@@ -17,24 +17,33 @@ static void test_many_threads(void **state) {
         if (!visible)
             continue;
         check_users(
-            &(struct live_shape){.system = row->name, .devices = 1, .chunks = 6, .nap_us = 20}, 8,
-            1000);
+            &(struct live_shape){
+                .system = row->name, .devices = 1, .chunks = 6, .trouble = {.nap_us = 20}},
+            8, 1000);
         assert_true(last_stats.faults > 0 && last_stats.evictions > 0);
+        assert_true(last_stats.write_faults > 0 && last_stats.batches > 0);
+        assert_true(last_stats.fault_ns > 0);
     }
 }
 
 static void test_several_devices(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia", .devices = 3, .chunks = 2, .nap_us = 20},
-                8, 1200);
-    check_users(&(struct live_shape){.system = "demand", .devices = 2, .chunks = 1, .nap_us = 5}, 8,
-                700);
+    check_users(
+        &(struct live_shape){
+            .system = "nvidia", .devices = 3, .chunks = 2, .trouble = {.nap_us = 20}},
+        8, 1200);
+    check_users(
+        &(struct live_shape){
+            .system = "demand", .devices = 2, .chunks = 1, .trouble = {.nap_us = 5}},
+        8, 700);
 }
 
 static void test_one_chunk_for_all(void **state) {
     (void)state;
-    check_users(&(struct live_shape){.system = "nvidia", .devices = 1, .chunks = 1, .nap_us = 50},
-                USERS_MAX, 300);
+    check_users(
+        &(struct live_shape){
+            .system = "nvidia", .devices = 1, .chunks = 1, .trouble = {.nap_us = 50}},
+        USERS_MAX, 300);
 }
 
 static void test_ample_memory(void **state) {
@@ -45,8 +54,11 @@ static void test_ample_memory(void **state) {
 
 static void test_threads_that_serve_themselves(void **state) {
     (void)state;
-    struct live_shape shape = {
-        .system = "nvidia", .devices = 2, .chunks = 3, .nap_us = 20, .self_service = true};
+    struct live_shape shape = {.system = "nvidia",
+                               .devices = 2,
+                               .chunks = 3,
+                               .self_service = true,
+                               .trouble = {.nap_us = 20}};
     check_users(&shape, 8, 3000);
     shape.system = "nvidia:evict=rogue-liar";
     shape.chunks = 1;
@@ -64,8 +76,9 @@ static void test_rogues(void **state) {
     rogue_finding[0] = '\0';
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
         check_users(
-            &(struct live_shape){.system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20}, 8,
-            500);
+            &(struct live_shape){
+                .system = systems[i], .devices = 2, .chunks = 3, .trouble = {.nap_us = 20}},
+            8, 500);
     assert_string_equal(rogue_finding, "");
 }
 
@@ -75,7 +88,7 @@ static void test_events_come_in_order(void **state) {
     rogue_finding[0] = '\0';
     rogue_watches_time = true;
     struct live_shape shape = {
-        .system = "demand:prefetch=watch", .devices = 2, .chunks = 3, .nap_us = 20};
+        .system = "demand:prefetch=watch", .devices = 2, .chunks = 3, .trouble = {.nap_us = 20}};
     check_users(&shape, 8, 1500);
     rogue_watches_time = false;
     assert_string_equal(rogue_finding, "");
@@ -90,33 +103,34 @@ static void test_any_number_of_fault_workers(void **state) {
         check_users(&(struct live_shape){.system = "nvidia",
                                          .devices = 2,
                                          .chunks = 3,
-                                         .nap_us = 20,
-                                         .fault_workers = counts[i]},
+                                         .fault_workers = counts[i],
+                                         .trouble = {.nap_us = 20}},
                     8, 1000);
 }
 
 static bool both_at_work(uint32_t a, uint32_t b) {
-    pthread_mutex_lock(&live.lock);
-    bool both = live.fake.blocks[a].at_work && live.fake.blocks[b].at_work;
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    bool both = live.device->content.blocks[a].at_work && live.device->content.blocks[b].at_work;
+    pthread_mutex_unlock(&live.device->lock);
     return both;
 }
 
 /* A fault that comes while the leader is busy is served by another worker, at the same time. */
 static void test_another_worker_leads_meanwhile(void **state) {
     (void)state;
-    live_open(
-        &live,
-        &(struct live_shape){
-            .system = "demand", .devices = 1, .chunks = 8, .slow_us = 500000, .fault_workers = 2});
+    live_open(&live, &(struct live_shape){.system = "demand",
+                                          .devices = 1,
+                                          .chunks = 8,
+                                          .fault_workers = 2,
+                                          .trouble = {.slow_us = 500000}});
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
-    pthread_mutex_lock(&live.lock);
-    live_post(&live, 0, 3, false);
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    fake_device_post(live.device, 0, 3, false);
+    pthread_mutex_unlock(&live.device->lock);
     live_await_work(&live, 0);
-    pthread_mutex_lock(&live.lock);
-    live_post(&live, 1, 3, false);
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    fake_device_post(live.device, 1, 3, false);
+    pthread_mutex_unlock(&live.device->lock);
     live_await_work(&live, 1);
     bool both = both_at_work(0, 1);
     live_close(&live);
@@ -127,11 +141,13 @@ static void test_another_worker_leads_meanwhile(void **state) {
 
 static void test_failing_moves_are_repeated(void **state) {
     (void)state;
-    struct live_shape shape = {
-        .system = "nvidia", .devices = 1, .chunks = 4, .nap_us = 5, .fail_percent = 30};
+    struct live_shape shape = {.system = "nvidia",
+                               .devices = 1,
+                               .chunks = 4,
+                               .trouble = {.nap_us = 5, .fail_percent = 30}};
     check_users(&shape, 8, 150);
-    assert_true(live.failures > 10);
-    shape.fail_midway = true; /* a failed try may have done a part */
+    assert_true(live.counts.failures > 10);
+    shape.trouble.fail_midway = true; /* a failed try may have done a part */
     check_users(&shape, 8, 150);
     shape.self_service = true;
     check_users(&shape, 8, 150);
@@ -139,12 +155,14 @@ static void test_failing_moves_are_repeated(void **state) {
 
 static void test_failing_prefetches_under_load(void **state) {
     (void)state;
-    struct live_shape shape = {
-        .system = "nvidia:prefetch=next", .devices = 1, .chunks = 4, .fail_percent = 40};
+    struct live_shape shape = {.system = "nvidia:prefetch=next",
+                               .devices = 1,
+                               .chunks = 4,
+                               .trouble = {.fail_percent = 40}};
     for (int midway = 0; midway < 2; midway++) {
-        shape.fail_midway = midway;
+        shape.trouble.fail_midway = midway;
         check_users(&shape, 8, 300);
-        assert_true(live.failures > 10);
+        assert_true(live.counts.failures > 10);
         assert_true(last_stats.prefetched > 0);
     }
 }
@@ -154,19 +172,18 @@ static void test_failing_prefetches_under_load(void **state) {
 static void test_failed_prefetch_is_completed(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
-    live_open(&live, &(struct live_shape){.system = "demand:prefetch=next",
-                                          .devices = 1,
-                                          .chunks = 32,
-                                          .fail_midway = true,
-                                          .fail_block = 1,
-                                          .fail_times = 3});
+    live_open(&live, &(struct live_shape){
+                         .system = "demand:prefetch=next",
+                         .devices = 1,
+                         .chunks = 32,
+                         .trouble = {.fail_midway = true, .fail_block = 1, .fail_times = 3}});
     assert_int_equal(live_add(&live, 3 * 512, 1), 0);
     assert_int_equal(live_touch(&live, 0, 7, true), TOUCHED); /* teaches to bring blocks 1 and 2 */
     assert_true(live_come(&live, 1, &all, UINT64_C(20000000000)));
     assert_true(live_come(&live, 2, &all, UINT64_C(20000000000)));
     live_close(&live);
-    assert_int_equal(live.failures, 3);
-    assert_int_equal(live.tries, 3 + 1);
+    assert_int_equal(live.counts.failures, 3);
+    assert_int_equal(live.counts.tries, 3 + 1);
 }
 
 /* A fault whose pages do not come at first, because a victim could not leave, is one fault. Pages may leave ahead of need
@@ -180,17 +197,17 @@ static void test_fault_without_room_counts_once(void **state) {
                       .system = "demand", .devices = 1, .chunks = 2, .self_service = round % 2});
         assert_int_equal(live_add(&live, 3 * 512, 1), 0);
         assert_int_equal(live_touch(&live, 0, 7, true), TOUCHED);
-        pthread_mutex_lock(&live.lock);
-        live.shape.fail_block = 0;
-        live.shape.fail_times = 20;
-        pthread_mutex_unlock(&live.lock);
+        pthread_mutex_lock(&live.device->lock);
+        live.device->trouble.fail_block = 0;
+        live.device->trouble.fail_times = 20;
+        pthread_mutex_unlock(&live.device->lock);
         assert_int_equal(live_touch(&live, 1, 7, true), TOUCHED);
         assert_int_equal(live_touch(&live, 2, 7, true), TOUCHED);
         ff__lock_acquire(&live.pipeline.lock);
         struct ff_stats stats = live.engine.space.stats;
         ff__lock_release(&live.pipeline.lock);
         live_close(&live);
-        failures += live.failures;
+        failures += live.counts.failures;
         assert_true(stats.faults >= 3);
         assert_true(stats.faults <= live.told_faults);
     }
@@ -205,12 +222,12 @@ static void test_observer_learns_what_stayed(void **state) {
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     for (uint32_t page = 0; page < 40; page++)
         assert_int_equal(live_touch(&live, 1, page, true), TOUCHED);
-    pthread_mutex_lock(&live.lock);
-    live.shape.fail_block = 1;
-    live.shape.fail_times = UINT32_MAX;
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    live.device->trouble.fail_block = 1;
+    live.device->trouble.fail_times = UINT32_MAX;
+    pthread_mutex_unlock(&live.device->lock);
     live_evict(&live, 1, NULL, false);
-    assert_int_equal(ff_mask_count(&live.fake.blocks[1].on[1]), 40);
+    assert_int_equal(ff_mask_count(&live.device->content.blocks[1].on[1]), 40);
     assert_int_equal(ff_mask_count(&live.told[1][1]), 40);
     live_close(&live);
 }
@@ -219,8 +236,9 @@ static void test_observer_learns_what_stayed(void **state) {
 
 /* Has a prefetch of block 1 wait for block 0 to leave. */
 static void start_slow_prefetch(void) {
-    live_open(&live, &(struct live_shape){
-                         .system = "demand", .devices = 1, .chunks = 1, .slow_us = 200000});
+    live_open(&live,
+              &(struct live_shape){
+                  .system = "demand", .devices = 1, .chunks = 1, .trouble = {.slow_us = 200000}});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     assert_int_equal(live_touch(&live, 0, 100, true), TOUCHED);
     struct ff_advice advice = {
@@ -236,10 +254,10 @@ static void start_slow_prefetch(void) {
 static void test_stop_aborts_prefetches(void **state) {
     (void)state;
     start_slow_prefetch();
-    live_let_go(&live);
+    fake_device_let_go(live.device);
     ff__pipeline_stop(&live.pipeline);
-    assert_int_equal(live.aborts, 1);
-    assert_true(ff_mask_empty(&live.fake.blocks[1].on[1]));
+    assert_int_equal(live.device->counts.aborts, 1);
+    assert_true(ff_mask_empty(&live.device->content.blocks[1].on[1]));
     live_check(&live);
     live_free(&live);
 }
@@ -251,8 +269,9 @@ static void test_ranges_come_and_go(void **state) {
     static const char *const systems[] = {"nvidia", "nvidia-1:prefetch=next"};
     for (int i = 0; i < 2; i++) {
         struct user users[4], comers[4];
-        live_open(&live, &(struct live_shape){
-                             .system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20});
+        live_open(&live,
+                  &(struct live_shape){
+                      .system = systems[i], .devices = 2, .chunks = 3, .trouble = {.nap_us = 20}});
         assert_int_equal(live_add(&live, 8 * 512, 1), 0);
         start_users(users, 4, 8, touches(700));
         start_comers(comers, 4, touches(20));
@@ -270,9 +289,9 @@ static void *write_past(void *argument) {
         uint32_t first = ff__random_below(&random, FF_BLOCK_PAGES);
         struct ff_mask pages = ff_mask_of_run(first, first + 20 < 512 ? first + 20 : 512);
         if (ff__pipeline_claim(&live.pipeline, block, &pages)) {
-            pthread_mutex_lock(&live.lock);
-            fake_write_host(&live.fake, block, &pages);
-            pthread_mutex_unlock(&live.lock);
+            pthread_mutex_lock(&live.device->lock);
+            fake_write_host(&live.device->content, block, &pages, 0, NULL);
+            pthread_mutex_unlock(&live.device->lock);
             ff__pipeline_release(&live.pipeline, block, &pages);
         } else {
             live_evict(&live, block, NULL, false);
@@ -284,8 +303,8 @@ static void *write_past(void *argument) {
 static void test_writes_past_the_device(void **state) {
     (void)state;
     struct user users[4], writer = {.number = 7, .blocks = 8, .touches = touches(1500)};
-    live_open(&live,
-              &(struct live_shape){.system = "nvidia", .devices = 2, .chunks = 3, .nap_us = 20});
+    live_open(&live, &(struct live_shape){
+                         .system = "nvidia", .devices = 2, .chunks = 3, .trouble = {.nap_us = 20}});
     assert_int_equal(live_add(&live, 8 * 512, 1), 0);
     assert_int_equal(pthread_create(&writer.thread, NULL, write_past, &writer), 0);
     start_users(users, 4, 8, touches(1500));
@@ -307,7 +326,7 @@ static void test_claim_leaves_out_what_is_present(void **state) {
         pages = more;
     assert_true(ff_mask_equal(&pages, &rest));
     assert_false(ff__pipeline_claim(&live.pipeline, 1, &more));
-    fake_write_host(&live.fake, 1, &pages);
+    fake_write_host(&live.device->content, 1, &pages, 0, NULL);
     ff__pipeline_release(&live.pipeline, 1, &pages);
     assert_int_equal(live_touch(&live, 1, 15, false), TOUCHED);
     live_close(&live);
@@ -318,8 +337,9 @@ static void test_claim_leaves_out_what_is_present(void **state) {
 #define SLOW_US 50000u
 
 static void open_slow(void) {
-    live_open(&live, &(struct live_shape){
-                         .system = "demand", .devices = 2, .chunks = 4, .slow_us = SLOW_US});
+    live_open(&live,
+              &(struct live_shape){
+                  .system = "demand", .devices = 2, .chunks = 4, .trouble = {.slow_us = SLOW_US}});
     assert_int_equal(live_add(&live, 4 * 512, 1), 0);
 }
 
@@ -368,9 +388,9 @@ static void test_fault_during_a_write_from_outside(void **state) {
     assert_true(ff__pipeline_claim(&live.pipeline, 2, &pages));
     assert_int_equal(pthread_create(&user.thread, NULL, touch_block_2, &user), 0);
     usleep(SLOW_US);
-    pthread_mutex_lock(&live.lock);
-    fake_write_host(&live.fake, 2, &pages);
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    fake_write_host(&live.device->content, 2, &pages, 0, NULL);
+    pthread_mutex_unlock(&live.device->lock);
     ff__pipeline_release(&live.pipeline, 2, &pages);
     pthread_join(user.thread, NULL);
     assert_int_equal(user.bad, 0);
@@ -402,16 +422,16 @@ static void test_late_message_is_replayed(void **state) {
     uint32_t block = live_add(&live, 512, 1);
     assert_int_equal(live_touch(&live, block, 5, true), TOUCHED);
     struct ff_fault_group group = {block, FF_NONE, FF_NONE, ff_mask_of_run(5, 6), {{0}}, 0};
-    pthread_mutex_lock(&live.lock);
-    uint64_t before = live.replays, after = before;
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    uint64_t before = live.device->counts.replays, after = before;
+    pthread_mutex_unlock(&live.device->lock);
     assert_int_equal(ff__pipeline_serve(&live.pipeline, &group, false), 0);
     for (int tries = 0; after == before && tries < 20000;
          tries++) { /* the touch's job may still be ending */
         usleep(1000);
-        pthread_mutex_lock(&live.lock);
-        after = live.replays;
-        pthread_mutex_unlock(&live.lock);
+        pthread_mutex_lock(&live.device->lock);
+        after = live.device->counts.replays;
+        pthread_mutex_unlock(&live.device->lock);
     }
     assert_true(after > before);
     live_close(&live);
@@ -428,7 +448,7 @@ static void test_fault_outside_is_rejected(void **state) {
         uint32_t block = live_add(&live, 10, 1);
         assert_int_equal(live_touch(&live, block + 1, 0, true), TOUCH_REJECTED);
         assert_int_equal(live_touch(&live, block, 9, true), TOUCHED);
-        assert_int_equal(live.rejections, self_service ? 0 : 1);
+        assert_int_equal(live.device->counts.rejections, self_service ? 0 : 1);
         live_close(&live);
     }
 }
@@ -480,7 +500,8 @@ static void test_many_advisers(void **state) {
 /* What the queue does not take is counted, and nobody waits. */
 static void test_too_much_advice(void **state) {
     (void)state;
-    struct live_shape shape = {.system = "demand", .devices = 1, .chunks = 4, .nap_us = 300000};
+    struct live_shape shape = {
+        .system = "demand", .devices = 1, .chunks = 4, .trouble = {.nap_us = 300000}};
     live_open(&live, &shape);
     uint32_t block = live_add(&live, 512, 1), refused = 0;
     struct ff_advice advice = {
@@ -519,7 +540,7 @@ static void stop_while_busy(const struct live_shape *shape, uint32_t after_us) {
     start_users(users, 8, 20, UINT32_MAX / 2);
     usleep(after_us);
     ff__pipeline_stop(&live.pipeline);
-    live_let_go(&live);
+    fake_device_let_go(live.device);
     assert_int_equal(join_users(users, 8), 0);
     live_check(&live);
     live_free(&live);
@@ -533,7 +554,7 @@ static void test_stop_while_busy(void **state) {
                                                           : "demand:prefetch=pause",
                                    .devices = 1 + i % 2,
                                    .chunks = 1 + i % 4,
-                                   .nap_us = i * 30};
+                                   .trouble = {.nap_us = i * 30}};
         stop_while_busy(&shape, i * 3000);
     }
 }

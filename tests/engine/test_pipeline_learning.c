@@ -26,7 +26,7 @@ static void test_learning_under_load(void **state) {
     (void)state;
     check_users(
         &(struct live_shape){
-            .system = "nvidia:prefetch=next", .devices = 2, .chunks = 4, .nap_us = 20},
+            .system = "nvidia:prefetch=next", .devices = 2, .chunks = 4, .trouble = {.nap_us = 20}},
         8, 1000);
     assert_true(last_stats.prefetched > 0);
 }
@@ -148,10 +148,11 @@ static void test_learning_while_all_changes(void **state) {
     rogue_finding[0] = '\0';
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
         struct user users[4], comers[3], launcher = {.number = 9, .touches = touches(2000)};
-        live_open(
-            &live,
-            &(struct live_shape){
-                .system = systems[i], .devices = 2, .chunks = 3, .nap_us = 20, .launch_limit = 8});
+        live_open(&live, &(struct live_shape){.system = systems[i],
+                                              .devices = 2,
+                                              .chunks = 3,
+                                              .launch_limit = 8,
+                                              .trouble = {.nap_us = 20}});
         assert_int_equal(live_add(&live, 8 * 512, 1), 0);
         start_users(users, 4, 8, touches(1000));
         start_comers(comers, 3, touches(20));

@@ -34,22 +34,23 @@ static const struct ff_prefetch_policy babble_policy = {
 static void test_throttled_faults_are_served(void **state) {
     (void)state;
     struct live_shape shape = {
-        .system = "demand:prefetch=pause", .devices = 1, .chunks = 6, .nap_us = 10};
+        .system = "demand:prefetch=pause", .devices = 1, .chunks = 6, .trouble = {.nap_us = 10}};
     check_users(&shape, 8, 120);
     shape.self_service = true;
     check_users(&shape, 8, 120);
 }
 
 static void post_one_fault_a_block(uint32_t first, uint32_t end) {
-    pthread_mutex_lock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
     for (uint32_t block = first; block < end; block++)
-        live_post(&live, block, 3, false);
-    pthread_mutex_unlock(&live.lock);
+        fake_device_post(live.device, block, 3, false);
+    pthread_mutex_unlock(&live.device->lock);
 }
 
 static void open_with_blocks(const char *system, uint32_t count, uint32_t chunks) {
     live_open(&live,
-              &(struct live_shape){.system = system, .devices = 1, .chunks = chunks, .nap_us = 50});
+              &(struct live_shape){
+                  .system = system, .devices = 1, .chunks = chunks, .trouble = {.nap_us = 50}});
     assert_int_equal(live_add(&live, (uint64_t)count * FF_BLOCK_PAGES, 1), 0);
 }
 
@@ -59,7 +60,7 @@ static bool all_come_before_the_end(uint32_t count) {
     bool come = true;
     for (uint32_t block = 0; block < count && come; block++)
         come = live_has_come(&live, block, &page, UINT64_C(10000000000));
-    live_let_go(&live);
+    fake_device_let_go(live.device);
     ff__pipeline_stop(&live.pipeline);
     live_free(&live);
     return come;
@@ -81,10 +82,10 @@ static void test_a_part_of_a_group_is_throttled(void **state) {
     open_with_blocks("demand:prefetch=pause", 4, 4);
     assert_int_equal(live_touch(&live, 1, 3, true), TOUCHED);
     live_evict(&live, 1, NULL, false);
-    pthread_mutex_lock(&live.lock);
-    live_post(&live, 1, 3, false);
-    live_post(&live, 1, 4, false);
-    pthread_mutex_unlock(&live.lock);
+    pthread_mutex_lock(&live.device->lock);
+    fake_device_post(live.device, 1, 3, false);
+    fake_device_post(live.device, 1, 4, false);
+    pthread_mutex_unlock(&live.device->lock);
     assert_true(live_come(&live, 1, &both, UINT64_C(20000000000)));
     live_close(&live);
 }
@@ -101,7 +102,7 @@ static void test_stop_with_throttled_faults(void **state) {
     open_with_blocks("demand:prefetch=pause,pause=1000s", 150, 200);
     post_one_fault_a_block(70, 150);
     usleep(200000);
-    live_let_go(&live);
+    fake_device_let_go(live.device);
     ff__pipeline_stop(&live.pipeline);
     live_free(&live);
 }
@@ -131,9 +132,10 @@ static const struct ff_prefetch_policy asked_policy = {
 /* A fault that waits for room, through many turns, is one fault. */
 static void test_waiting_for_room_asks_once(void **state) {
     (void)state;
-    live_open(&live,
-              &(struct live_shape){
-                  .system = "demand:prefetch=asked", .devices = 1, .chunks = 1, .slow_us = 200000});
+    live_open(&live, &(struct live_shape){.system = "demand:prefetch=asked",
+                                          .devices = 1,
+                                          .chunks = 1,
+                                          .trouble = {.slow_us = 200000}});
     assert_int_equal(live_add(&live, 2 * 512, 1), 0);
     struct ff_advice advice = {
         .block = 1, .tier = 1, .launch = FF_NONE, .pages = ff_mask_of_run(0, 10)};

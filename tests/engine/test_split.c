@@ -347,7 +347,7 @@ static void test_what_stays_keeps_its_leaf(void **state) {
     assert_int_equal(fault(block + 1, 0, 17, &job), FF__JOB_RUN);
     struct ff_mask part = ff_mask_of_run(0, 20);
     fake_begin(&job.out[0]);
-    fake_out(&fake, &job.out[0], &part);
+    fake_move(&fake, &job.out[0], &part);
     job.in.left = job.in.pages;
     ff__engine_finish(&engine, 2000, &job);
     assert_int_equal(leaves_of(block), 31); /* one has left, one had pages that stayed */
@@ -403,18 +403,12 @@ static void test_spare_leaves(void **state) {
     config.virtual_time = false;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     fake_open(&fake, &engine.space, 1);
-    fake.leaf_count += 4 * FF_CHUNK_LEAVES;
-    for (uint32_t tier = 1; tier < 3; tier++) {
-        free(fake.owner[tier]);
-        fake.owner[tier] = fake_zeroed(fake.leaf_count * sizeof(uint32_t));
-        memset(fake.owner[tier], 0xff, fake.leaf_count * sizeof(uint32_t));
-    }
     uint32_t block = add_range(4 * FF_BLOCK_PAGES);
     struct ff_mask nothing = {{0}};
     bring_leaves(block, 0, 32);
     assert_int_equal(fault(block + 1, 0, 1, &job), FF__JOB_RUN);
     fake_begin(&job.out[0]);
-    fake_out(&fake, &job.out[0], &nothing);
+    fake_move(&fake, &job.out[0], &nothing);
     job.in.left = job.in.pages;
     ff__engine_finish(&engine, 2000, &job);
     for (uint32_t i = 0; i < 3; i++)

@@ -2,7 +2,13 @@
 #ifndef FF_TESTS_ENGINE_USERS_H
 #define FF_TESTS_ENGINE_USERS_H
 
+#include "base/cases.h"
+
 #include "engine/live.h"
+#include "engine/rogues.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 #define USERS_MAX 16u
 
@@ -23,7 +29,7 @@ static inline void *use_memory(void *argument) {
         uint32_t page = ff__random_below(&random, FF_BLOCK_PAGES);
         bool write = ff__random_below(&random, 2) != 0;
         for (uint32_t end = i + 1 + ff__random_below(&random, 8); i < end; i++) {
-            enum touch result = live_touch(&live, block, (page + i) % FF_BLOCK_PAGES, write);
+            enum fake_touch result = live_touch(&live, block, (page + i) % FF_BLOCK_PAGES, write);
             if (result == TOUCH_CLOSED)
                 return NULL;
             user->bad += result != TOUCHED;
@@ -72,7 +78,7 @@ static inline void check_users(const struct live_shape *shape, uint32_t count, u
         assert_int_equal(live_add(&live, 4 * 512, 1 + i % shape->devices), i * 4);
     start_users(users, count, 20, touches(each));
     uint32_t bad = join_users(users, count);
-    live_let_go(&live);
+    fake_device_let_go(live.device);
     ff__pipeline_stop(&live.pipeline);
     live_check(&live);
     last_stats = live.engine.space.stats;
@@ -94,10 +100,10 @@ static inline void *come_and_go(void *argument) {
             user->bad += live_touch(&live, block + page / 512, page % 512, i % 3 == 0) != TOUCHED;
         }
         struct ff_mask dead = ff_mask_of_run(0, pages < 300 ? pages : 300);
-        pthread_mutex_lock(&live.lock);
-        struct fake_block *b = &live.fake.blocks[block];
+        pthread_mutex_lock(&live.device->lock);
+        struct fake_block *b = &live.device->content.blocks[block];
         b->loose = ff_mask_or(&b->loose, &dead);
-        pthread_mutex_unlock(&live.lock);
+        pthread_mutex_unlock(&live.device->lock);
         live_evict(&live, block, &dead, false);
         for (uint32_t i = 0; i < 10; i++)
             user->bad += live_touch(&live, block + i % count, 0, i % 2 == 0) != TOUCHED;

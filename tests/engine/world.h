@@ -4,9 +4,13 @@
 #ifndef FF_TESTS_ENGINE_WORLD_H
 #define FF_TESTS_ENGINE_WORLD_H
 
-#include "engine/fake.h"
+#include "base/cases.h"
+
 #include "engine/launch.h"
 #include "engine/rogues.h"
+#include "fake/content.h"
+
+#include <errno.h>
 
 #define FLIGHTS     6u
 #define RETRIES     256u
@@ -276,7 +280,7 @@ static inline void carry_in(struct world *world, struct flight *flight) {
         return;
     }
     fake_begin(&job->in);
-    fake_in(&world->fake, &job->in, fails ? &part : NULL);
+    fake_move(&world->fake, &job->in, fails ? &part : NULL);
     struct ff_mask there = fake_on_devices(&world->fake, job->in.block);
     seen[SEEN_TWO_DEVICES] +=
         !ff_mask_equal(&there, &world->fake.blocks[job->in.block].on[job->in.to.tier]);
@@ -291,7 +295,7 @@ static inline void step_flight(struct world *world, struct flight *flight) {
     if (flight->stage < job->out_count) {
         bool fails = !job->out[flight->stage].freed && below(world, 6) == 0;
         fake_begin(&job->out[flight->stage]);
-        fake_out(&world->fake, &job->out[flight->stage], fails ? &part : NULL);
+        fake_move(&world->fake, &job->out[flight->stage], fails ? &part : NULL);
         flight->stage++;
     } else if (flight->stage == job->out_count && job->has_in) {
         carry_in(world, flight);
@@ -505,7 +509,7 @@ static inline void step_discard(struct world *world) {
         return;
     struct ff_mask pages = some_pages(world, block), there = fake_on_devices(&world->fake, block);
     struct ff_mask gone = ff_mask_minus(&pages, &there);
-    fake_bury(&world->fake, block, &gone);
+    fake_discard(&world->fake, block, &gone);
     ff__engine_discard(&world->engine, block, &pages); /* leaves alone what is on a device */
 }
 
@@ -608,7 +612,7 @@ static inline void step_outside(struct world *world) {
     uint32_t block = world->outside;
     if (block != FF_NONE) {
         world->outside = FF_NONE;
-        fake_write_host(&world->fake, block, &world->outside_pages);
+        fake_write_host(&world->fake, block, &world->outside_pages, 0, NULL);
         ff__engine_release_block(&world->engine, block, &world->outside_pages);
         return;
     }

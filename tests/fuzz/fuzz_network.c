@@ -5,7 +5,7 @@
 #include "workload/dnn/network.h"
 #include "workload/dnn/program.h"
 
-static void check_program(const struct ff__program *program) {
+static void check_program(const struct ff__network_program *program) {
     const struct ff__tape *tape = &program->tape;
     for (uint32_t i = 0; i < tape->use_count; i++) {
         const struct ff__operand *nest = &tape->uses[i].nest;
@@ -20,7 +20,7 @@ static void check_program(const struct ff__program *program) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ff__network *network;
-    struct ff__program program;
+    struct ff__network_program program;
     struct ff_error error = {""};
     char *text = fuzz_text(data, size);
     int status = ff__network_parse("my.txt", text, size, &network, &error);

@@ -122,8 +122,8 @@ static struct ff__tables open_tables(void *memory, size_t size, uint32_t rows, u
     return tables;
 }
 
-static const struct ff__row *row_of(const struct ff__tables *tables, const struct ff__table *table,
-                                    uint32_t block) {
+static const struct ff__row *row_of(const struct ff__tables *tables,
+                                    const struct ff__block_table *table, uint32_t block) {
     uint32_t row = ff__row_find(tables, table, block);
     return row == FF_NONE ? NULL : ff__row_at(tables, table, row);
 }
@@ -135,7 +135,7 @@ static void test_figure_5(void **state) {
     static const uint32_t misses[] = {a, b, c, a, c};
     void *memory = zeroed(1 << 16);
     struct ff__tables tables = open_tables(memory, 1 << 16, 64, 1, 2);
-    struct ff__table *table = ff__table_make(&tables, 0);
+    struct ff__block_table *table = ff__table_make(&tables, 0);
     uint32_t before = FF_NONE;
     for (size_t i = 0; i < 5; before = misses[i], i++)
         ff__table_record(&tables, table, before, misses[i]);
@@ -184,7 +184,7 @@ static void twin_record(struct twin *twin, uint32_t ways, uint32_t before, uint3
     list[0] = block;
 }
 
-static void compare(const struct ff__tables *tables, const struct ff__table *table,
+static void compare(const struct ff__tables *tables, const struct ff__block_table *table,
                     const struct twin *twin, uint32_t ways, uint32_t blocks) {
     uint32_t rows = 0, linked = 0, before = FF_NONE;
     for (uint32_t block = 0; block < blocks; block++) {
@@ -212,7 +212,7 @@ static void test_table_twin(void **state) {
         struct ff__random random = ff__random_seeded(seed);
         uint32_t ways = 1 + (uint32_t)(seed % 4), blocks = 20 + (uint32_t)(seed * 13 % 400);
         struct ff__tables tables = open_tables(memory, 1 << 20, 64, ways, 3);
-        struct ff__table *table = ff__table_make(&tables, 5);
+        struct ff__block_table *table = ff__table_make(&tables, 5);
         static struct twin twin;
         memset(&twin, 0xff, sizeof twin);
         memset(twin.used, 0, sizeof twin.used);
@@ -236,7 +236,7 @@ static void test_order(void **state) {
     (void)state;
     void *memory = zeroed(1 << 20);
     struct ff__tables tables = open_tables(memory, 1 << 20, 2048, 2, 4);
-    struct ff__table *table = ff__table_make(&tables, 1);
+    struct ff__block_table *table = ff__table_make(&tables, 1);
     for (uint32_t i = 0; i < 900; i++)
         ff__table_record(&tables, table, i ? 7 * (i - 1) : FF_NONE, 7 * i);
     ff__table_record(&tables, table, 7 * 10, 100000); /* behind the eleventh */
@@ -260,13 +260,13 @@ static void test_pressure(void **state) {
         struct ff__random random = ff__random_seeded(seed);
         struct ff__tables tables = open_tables(memory, size, 256, 2, 4);
         memset(memory + size, 0x5a, 4096);
-        struct ff__table *held = ff__table_make(&tables, 3);
+        struct ff__block_table *held = ff__table_make(&tables, 3);
         held->holds++;
         for (uint32_t i = 0; i < 20; i++)
             ff__table_record(&tables, held, FF_NONE, i);
         for (uint32_t i = 0; i < 30000; i++) {
             uint32_t id = 4 + ff__random_below(&random, 300);
-            struct ff__table *table = ff__table_find(&tables, id);
+            struct ff__block_table *table = ff__table_find(&tables, id);
             table = table ? table : ff__table_make(&tables, id);
             if (!table)
                 continue;

@@ -95,7 +95,8 @@ static void test_kernels_and_allocations(void **state) {
     assert_int_equal(kernels.worst[0].size, 16 * MB);
     assert_true(kernels.worst[0].bytes_in >= 3 * 8 * MB); /* half of it each time but the first */
     assert_true(kernels.worst[0].stall_ns > 0);
-    assert_true(kernels.worst[0].refaults > 0);
+    assert_true(kernels.worst[0].refaults > 0 && kernels.worst[0].bytes_out > 0);
+    assert_true(kernels.worst[0].prefetched_bytes > 0);
     assert_int_equal(buffers.count, 2);
     assert_int_equal(buffers.worst[0].number, 1);
     assert_string_equal(buffers.worst[0].kernel, "often");

@@ -92,12 +92,25 @@ static void check_gone(const struct held *before) {
     CHECK(SANITIZED || after.bytes <= before->bytes + KEPT);
 }
 
-static bool has_done(struct ff_context *context, const struct job *job) {
+/* Whether others have borrowed of the device at some moment of a pause. */
+static bool lends_while_it_rests(struct ff_context *context, uint32_t pause_us) {
+    const uint32_t step_us = 50000;
+    struct ff_stats stats;
+    bool lends = false;
+    for (; pause_us > 0; pause_us -= pause_us < step_us ? pause_us : step_us) {
+        usleep(pause_us < step_us ? pause_us : step_us);
+        ff_stats_read(context, &stats);
+        lends = lends || stats.lent > 0;
+    }
+    return lends;
+}
+
+static bool has_done(struct ff_context *context, const struct job *job, bool has_lent) {
     struct ff_stats stats;
     ff_stats_read(context, &stats);
     return (!job->must_lend || stats.pages_lent > 0) &&
            (!job->must_fetch || stats.pages_fetched > 0) &&
-           (!job->must_yield || stats.lent_peak > 0);
+           (!job->must_yield || (has_lent && stats.lent_peak > 0));
 }
 
 /* On a loaded machine it may have gone over its data several times before the broker lends it anything. */
@@ -109,10 +122,12 @@ static void work(const struct ff_config *config, const void *argument) {
     own.share_device = job->device;
     struct ff_context *context = child_open(&own);
     unsigned char *data = child_alloc(context, job->size);
-    for (uint32_t round = 0; round < job->rounds || !has_done(context, job); round++) {
+    bool has_lent = false;
+    for (uint32_t round = 0; round < job->rounds || !has_done(context, job, has_lent); round++) {
         if (job->frees && round > 0)
             CHECK(ff_mem_free(context, data) == 0);
-        usleep(round > 0 ? job->pause_us : 0);
+        if (lends_while_it_rests(context, round > 0 ? job->pause_us : 0))
+            has_lent = true;
         if (job->frees && round > 0)
             data = child_alloc(context, job->size);
         go_over(data, job->size, round, job->frees || round == 0);

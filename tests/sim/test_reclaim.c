@@ -41,7 +41,7 @@ static struct ff__reclaim start(uint64_t limit) {
 
 /* Allocates, and checks what went out for it, and where the memory is from. */
 static void take(struct ff__reclaim *reclaim, uint32_t storage, uint64_t bytes,
-                 enum ff__source source, const char *expected) {
+                 enum ff__reclaim_source source, const char *expected) {
     uint64_t before = reclaim->from[source];
     said[0] = '\0';
     assert_int_equal(ff__reclaim_allocate(reclaim, bytes, &reclaim->storages[storage].block), 0);

@@ -150,6 +150,20 @@ static void test_same_twice(void **state) {
     }
 }
 
+/* What is learned in the background takes effect at a fixed instant: the same results, whatever the
+ * machine is busy with. */
+static void test_learning(void **state) {
+    static const struct little rounds = {.pages = 3000, .launches = 8, .ctas = 13, .warps = 3};
+    static const char system[] = "hlsh-tree:tune=1600000,distance=4,steps=3";
+    static const char *const gpus[] = {"gtx1080ti", "v100-16g"};
+    (void)state;
+    for (unsigned i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        struct ff__sim_result a = little_run(&rounds, gpus[i], system, 8 * MIB);
+        struct ff__sim_result b = little_run(&rounds, gpus[i], system, 8 * MIB);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+}
+
 static const char *const systems[] = {"demand",   "nvidia", "nvidia-1", "uvmsmart",
                                       "counters", "belady", "oracle"};
 #define SYSTEMS (sizeof systems / sizeof systems[0])
@@ -380,6 +394,7 @@ int main(void) {
         cmocka_unit_test(test_second_launch_hits),
         cmocka_unit_test(test_writes_come_back),
         cmocka_unit_test(test_same_twice),
+        cmocka_unit_test(test_learning),
         cmocka_unit_test(test_wide_instructions_end),
         cmocka_unit_test(test_too_little_memory),
         cmocka_unit_test(test_devices),

@@ -148,6 +148,7 @@ static void check_live(const struct ff_config *config, uint32_t count, size_t si
     ff_stats_read(context, &stats);
     uint64_t pages = (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE * FF_PAGE_SIZE * count;
     assert_in_range(stats.host_held, pages, pages * 11 / 10);
+    assert_true(stats.host_held > 0);
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(data[i][0], 1 + i % 100);
         assert_memory_equal(data[i], data[i] + 1, size - 1);

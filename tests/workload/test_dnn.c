@@ -47,7 +47,7 @@ static void test_parameters(void **state) {
     }
 }
 
-static double flops_of_round(const struct ff__program *program) {
+static double flops_of_round(const struct ff__network_program *program) {
     const struct ff__tape *tape = &program->tape;
     double flops = 0;
     for (uint32_t i = program->first_end; i < tape->op_count; i++)
@@ -115,7 +115,7 @@ static void test_rounds(void **state) {
         snprintf(spec, sizeof spec, "%s:batch=%d,iterations=100", networks[i].name,
                  strcmp(networks[i].name, "dlrm") == 0 ? 65536 : 4);
         struct ff__workload *workload = open_workload(spec);
-        const struct ff__program *program = ff__dnn_program(workload);
+        const struct ff__network_program *program = ff__dnn_program(workload);
         int64_t live = 0;
         for (uint32_t j = program->first_end; j < program->tape.op_count; j++)
             live += (program->tape.ops[j].kind == FF__OP_NEW) -
@@ -189,7 +189,7 @@ static void test_operands(void **state) {
 /* What is wrong with the text, or "". */
 static const char *fault_of(const char *text, struct ff_error *error) {
     struct ff__network *network;
-    struct ff__program program;
+    struct ff__network_program program;
     error->message[0] = '\0';
     if (ff__network_parse("my.txt", text, strlen(text), &network, error) == 0 &&
         ff__program_make(network, 2, 8, &program, error) == 0)
@@ -266,7 +266,7 @@ static void test_own(void **state) {
                                "z = linear y 1\nloss = map sum z rows=1\nbackward loss\nsgd\n"
                                "w = mul x x\n";
     struct ff__network *network;
-    struct ff__program program;
+    struct ff__network_program program;
     int64_t live = 0;
     (void)state;
     assert_int_equal(ff__network_parse("my.txt", text, strlen(text), &network, NULL), 0);

@@ -108,7 +108,7 @@ static void copy_to_host(struct ff__soft *soft, uint32_t block, const char *from
 
 /* Copies a lease's pages to a bounce buffer, so that no thread sees them before it is known that the slot was the program's
  * all the while. False: it was reclaimed. */
-static bool bounce(struct ff__soft *soft, struct ff__source *source) {
+static bool bounce(struct ff__soft *soft, struct ff__page_source *source) {
     const struct ff__place *place = &source->out->from;
     const char *from = claim(soft, place, false, &source->was_clean);
     if (!lease_of(soft, place)) {
@@ -135,8 +135,8 @@ void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
         struct ff__move *out = submission->moves[i];
         if (!ff__guests_is_fetch(out) || out->block != in->block)
             continue;
-        struct ff__source *source = &sources->of[sources->count];
-        *source = (struct ff__source){.pages = ff_mask_and(&out->pages, &rest_of), .out = out};
+        struct ff__page_source *source = &sources->of[sources->count];
+        *source = (struct ff__page_source){.pages = ff_mask_and(&out->pages, &rest_of), .out = out};
         source->pages = ff_mask_minus(&source->pages, &dropped);
         if (bounce(soft, source)) {
             rest_of = ff_mask_minus(&rest_of, &source->pages);
@@ -148,10 +148,10 @@ void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
         }
     }
     sources->of[sources->count++] =
-        (struct ff__source){.pages = rest_of, .from = ff__host_at(&soft->host, in->block)};
+        (struct ff__page_source){.pages = rest_of, .from = ff__host_at(&soft->host, in->block)};
 }
 
-static void end_bounce(struct ff__soft *soft, const struct ff__source *source) {
+static void end_bounce(struct ff__soft *soft, const struct ff__page_source *source) {
     const struct ff__move *out = source->out;
     if (!source->is_bounced)
         return;
@@ -165,7 +165,7 @@ static void end_bounce(struct ff__soft *soft, const struct ff__source *source) {
 void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
                     const struct ff__sources *sources) {
     for (uint32_t i = 0; i + 1 < sources->count; i++) {
-        const struct ff__source *source = &sources->of[i];
+        const struct ff__page_source *source = &sources->of[i];
         struct ff_mask missed = ff_mask_and(&source->pages, &in->left);
         if (!ff_mask_empty(&missed)) {
             copy_to_host(soft, in->block, source->from, &missed);

@@ -6,7 +6,7 @@
 #include "backend/soft/move.h"
 
 /* Where pages of a way in come from. */
-struct ff__source {
+struct ff__page_source {
     struct ff_mask pages;
     const char *from;     /* the block's first page, or where it would be */
     struct ff__move *out; /* of a guest: its way out; NULL: they come from the host */
@@ -16,7 +16,7 @@ struct ff__source {
 
 struct ff__sources {
     uint32_t count;
-    struct ff__source of[FF_TIERS_MAX]; /* the last one is the host */
+    struct ff__page_source of[FF_TIERS_MAX]; /* the last one is the host */
 };
 
 /* A guest's way out to a device, which is part of the way in of the same submission. */

@@ -30,7 +30,7 @@ static void zero_pages(char *chunk, const struct ff_mask *pages) {
 static void fill_chunk(char *chunk, const struct ff__move *move, const struct ff__sources *sources,
                        const struct ff_mask *tail, bool used) {
     for (uint32_t i = 0; i < sources->count; i++) {
-        const struct ff__source *source = &sources->of[i];
+        const struct ff__page_source *source = &sources->of[i];
         FF_MASK_FOR_EACH_RUN(&source->pages, run) {
             size_t offset = (size_t)run.first * FF_PAGE_SIZE;
             ff__copy_pages(chunk + offset, source->from + offset, run.end - run.first);
@@ -89,7 +89,7 @@ static int wait_for_links(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff__submission *submission) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < sources->count; i++) {
-        const struct ff__source *source = &sources->of[i];
+        const struct ff__page_source *source = &sources->of[i];
         const struct ff__place *from = source->out ? &source->out->from : &move->from;
         struct ff_mask pages = ff_mask_and(&source->pages, &move->left);
         uint64_t through = ff__soft_link_end(soft, from, &move->to, &pages, start_ns);

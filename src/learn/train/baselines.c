@@ -16,12 +16,12 @@ static struct ff__embedding embedding_of(const struct ff__shape *shape) {
     return embedding;
 }
 
-struct weights {
+struct baseline_weights {
     float *embed, *w1, *b1, *w2, *b2;
 };
 
 /* Where everything is in an array of all parameters; its length is returned. */
-static size_t map_weights(struct weights *weights, const struct ff__baseline *baseline,
+static size_t map_weights(struct baseline_weights *weights, const struct ff__baseline *baseline,
                           const struct ff__shape *shape, float *params) {
     struct ff__pieces pieces = {params, 0};
     struct ff__embedding embedding = embedding_of(shape);
@@ -45,7 +45,7 @@ static size_t map_work(struct ff__baseline_run *run, const struct ff__baseline *
 }
 
 size_t ff__baseline_params(const struct ff__net_type *type, const struct ff__shape *shape) {
-    struct weights w;
+    struct baseline_weights w;
     return map_weights(&w, baseline_of(type), shape, NULL);
 }
 
@@ -58,7 +58,7 @@ size_t ff__baseline_work(const struct ff__net_type *type, const struct ff__shape
 
 void ff__baseline_init(struct ff__net *net, struct ff__random *random) {
     const struct ff__baseline *baseline = baseline_of(net->type);
-    struct weights w;
+    struct baseline_weights w;
     struct ff__embedding embedding = embedding_of(&net->shape);
     map_weights(&w, baseline, &net->shape, net->params);
     ff__net_uniform(w.embed, ff__embedding_params(&embedding), 1, random);
@@ -69,7 +69,7 @@ void ff__baseline_init(struct ff__net *net, struct ff__random *random) {
 }
 
 static struct ff__baseline_run run_of(const struct ff__net *net, const struct ff__batch *batch,
-                                      struct weights *w, struct weights *d) {
+                                      struct baseline_weights *w, struct baseline_weights *d) {
     const struct ff__baseline *baseline = baseline_of(net->type);
     struct ff__baseline_run run;
     map_work(&run, baseline, net->capacity, net->work);
@@ -87,7 +87,7 @@ void ff__baseline_forward(struct ff__net *net, const struct ff__batch *batch, fl
     const struct ff__baseline *baseline = baseline_of(net->type);
     const struct ff__linear classes = {batch->count, baseline->found, net->shape.classes};
     const struct ff__embedding embedding = embedding_of(&net->shape);
-    struct weights w, d;
+    struct baseline_weights w, d;
     struct ff__baseline_run run = run_of(net, batch, &w, &d);
     ff__embedding_forward(&embedding, run.tokens, batch->ids[0], run.n * FF__WINDOW, w.embed);
     baseline->forward(baseline, &run);
@@ -99,7 +99,7 @@ void ff__baseline_backward(struct ff__net *net, const struct ff__batch *batch,
     const struct ff__baseline *baseline = baseline_of(net->type);
     const struct ff__linear classes = {batch->count, baseline->found, net->shape.classes};
     const struct ff__embedding embedding = embedding_of(&net->shape);
-    struct weights w, d;
+    struct baseline_weights w, d;
     struct ff__baseline_run run = run_of(net, batch, &w, &d);
     ff__linear_backward(&classes, run.dfound, d.w2, d.b2, dlogits, run.found, w.w2);
     baseline->backward(baseline, &run);

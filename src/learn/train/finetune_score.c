@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run {
+struct finetuning {
     struct ff__model *model;
     const struct ff__corpus *corpus;
     struct ff__moment *order; /* [accesses] */
@@ -21,12 +21,12 @@ struct run {
 /* ---- a period's samples ---- */
 
 /* A class of the model's vocabulary, which changes, as one of the tally. */
-static uint32_t class_of(struct run *run, uint32_t class) {
+static uint32_t class_of(struct finetuning *run, uint32_t class) {
     const struct ff__vocab *classes = &run->model->features.classes;
     return class == FF__ESCAPE ? FF__ESCAPE : ff__tally_number(&run->tally, classes->value[class]);
 }
 
-static void score_batch(struct run *run, const struct ff__dataset *dataset, uint32_t count) {
+static void score_batch(struct finetuning *run, const struct ff__dataset *dataset, uint32_t count) {
     struct ff__net *net = &run->model->net;
     uint32_t classes = net->shape.classes;
     ff__batch_fill(&run->batch, dataset, run->positions, count);
@@ -41,7 +41,7 @@ static void score_batch(struct run *run, const struct ff__dataset *dataset, uint
     }
 }
 
-static void score_period(struct run *run, const struct ff__dataset *dataset, uint64_t first,
+static void score_period(struct finetuning *run, const struct ff__dataset *dataset, uint64_t first,
                          uint64_t end) {
     uint32_t count = 0;
     for (uint64_t i = first; i < end; i++) {
@@ -60,7 +60,7 @@ static void score_period(struct run *run, const struct ff__dataset *dataset, uin
 /* ---- learning ---- */
 
 /* From the latest accesses before `end`. */
-static int learn(struct run *run, uint64_t end) {
+static int learn(struct finetuning *run, uint64_t end) {
     uint64_t first = end > FF__FINETUNE_ACCESSES ? end - FF__FINETUNE_ACCESSES : 0;
     struct ff__corpus latest;
     ff__corpus_init(&latest, run->corpus->by, FF__FINETUNE_ACCESSES + 1);
@@ -76,13 +76,13 @@ static int learn(struct run *run, uint64_t end) {
 }
 
 /* Samples in the model's numbers; the same ones are for testing each time. */
-static int build(const struct run *run, struct ff__dataset *dataset) {
+static int build(const struct finetuning *run, struct ff__dataset *dataset) {
     const struct ff__model *model = run->model;
     return ff__dataset_build(dataset, &run->model->features, run->corpus, model->distance,
                              model->split, model->seed);
 }
 
-static int period(struct run *run, uint64_t first, uint64_t end) {
+static int period(struct finetuning *run, uint64_t first, uint64_t end) {
     struct ff__dataset dataset;
     int status = build(run, &dataset);
     if (status)
@@ -95,7 +95,7 @@ static int period(struct run *run, uint64_t first, uint64_t end) {
 /* ---- the whole ---- */
 
 /* *first: the first access with a sample to score. */
-static int choose(struct run *run, uint32_t limit, uint64_t *first) {
+static int choose(struct finetuning *run, uint32_t limit, uint64_t *first) {
     struct ff__dataset dataset;
     int status = build(run, &dataset);
     if (status)
@@ -109,7 +109,7 @@ static int choose(struct run *run, uint32_t limit, uint64_t *first) {
     return 0;
 }
 
-static int allocate(struct run *run, uint32_t limit) {
+static int allocate(struct finetuning *run, uint32_t limit) {
     uint32_t capacity = FF__FINETUNE_BATCH > run->model->net.capacity ? FF__FINETUNE_BATCH
                                                                       : run->model->net.capacity;
     run->order = ff__corpus_order(run->corpus);
@@ -122,7 +122,7 @@ static int allocate(struct run *run, uint32_t limit) {
     return run->order && run->scored && run->positions && run->logits ? status : -ENOMEM;
 }
 
-static void release(struct run *run) {
+static void release(struct finetuning *run) {
     free(run->order);
     free(run->scored);
     free(run->positions);
@@ -133,7 +133,7 @@ static void release(struct run *run) {
 
 int ff__finetune_score(struct ff__model *model, const struct ff__corpus *corpus, uint32_t limit,
                        struct ff__score *score) {
-    struct run run = {.model = model, .corpus = corpus};
+    struct finetuning run = {.model = model, .corpus = corpus};
     uint64_t first = 0;
     int status = allocate(&run, limit);
     if (!status)

@@ -9,7 +9,7 @@
 #define GATES (4 * STATE)
 
 /* By time, then by sample; the last state is what is found. */
-struct work {
+struct lstm_space {
     float *in, *gates, *cells, *states;
     float *din, *dgates, *dcell;
 };
@@ -23,10 +23,10 @@ static float *cut(float **rest, size_t count) {
     return piece;
 }
 
-static struct work map_work(const struct ff__baseline_run *run) {
+static struct lstm_space map_work(const struct ff__baseline_run *run) {
     float *rest = run->middle;
     const size_t n = run->n;
-    struct work work;
+    struct lstm_space work;
     work.in = cut(&rest, FF__WINDOW * n * IN);
     work.gates = cut(&rest, FF__WINDOW * n * GATES);
     work.cells = cut(&rest, (FF__WINDOW + 1) * n * STATE);
@@ -38,7 +38,7 @@ static struct work map_work(const struct ff__baseline_run *run) {
 }
 
 /* A step's input: its token and the state before, side by side. */
-static void join(const struct work *work, const float *tokens, size_t t, size_t n) {
+static void join(const struct lstm_space *work, const float *tokens, size_t t, size_t n) {
     float *in = work->in + t * n * IN;
     const float *state = work->states + t * n * STATE;
     for (size_t s = 0; s < n; s++) {
@@ -48,7 +48,7 @@ static void join(const struct work *work, const float *tokens, size_t t, size_t 
     }
 }
 
-static void part(const struct work *work, const struct ff__baseline_run *run, size_t t) {
+static void part(const struct lstm_space *work, const struct ff__baseline_run *run, size_t t) {
     for (size_t s = 0; s < run->n; s++) {
         memcpy(run->dtokens + (s * FF__WINDOW + t) * FF__BASELINE_WIDTH, work->din + s * IN,
                FF__BASELINE_WIDTH * sizeof(float));
@@ -58,7 +58,7 @@ static void part(const struct work *work, const struct ff__baseline_run *run, si
 }
 
 static void forward(const struct ff__baseline *baseline, const struct ff__baseline_run *run) {
-    const struct work work = map_work(run);
+    const struct lstm_space work = map_work(run);
     const size_t n = run->n, state = n * STATE;
     const struct ff__linear gates = {(uint32_t)n, baseline->in, baseline->hidden};
     memset(work.cells, 0, state * sizeof(float));
@@ -73,7 +73,7 @@ static void forward(const struct ff__baseline *baseline, const struct ff__baseli
 }
 
 static void backward(const struct ff__baseline *baseline, const struct ff__baseline_run *run) {
-    const struct work work = map_work(run);
+    const struct lstm_space work = map_work(run);
     const size_t n = run->n, state = n * STATE;
     const struct ff__linear gates = {(uint32_t)n, baseline->in, baseline->hidden};
     memset(work.dcell, 0, state * sizeof(float));

@@ -25,38 +25,38 @@ const struct ff__online_type *ff__online_type_find(const char *name) {
 
 /* ---- samples in the order of the program ---- */
 
-enum kind { NO_SAMPLE, TRAIN, TEST, SCORED };
+enum sample_kind { NO_SAMPLE, TRAIN, TEST, SCORED };
 
 /* What was predicted at a position, until it is known what came. */
-struct made {
+struct prediction {
     union ff__online_keys keys;
     int64_t value;
     bool found;
 };
 
 /* `then`: where the stream was in each array as many accesses ago as the distance. */
-struct stream {
+struct online_stream {
     struct ff__page_history history;
     struct ff__trail then;
-    uint64_t next;     /* position */
-    struct made *made; /* [room] a ring */
+    uint64_t next;           /* position */
+    struct prediction *made; /* [room] a ring */
     uint32_t room;
 };
 
-struct run {
+struct online_run {
     const struct ff__online_type *type;
     const struct ff__corpus *corpus;
     const struct ff__dataset *dataset;
     void *self;
     struct ff__moment *order; /* [accesses] */
     uint8_t *kind;            /* [accesses] */
-    struct stream *streams;
-    struct made *made;
+    struct online_stream *streams;
+    struct prediction *made;
     bool goes_on, tests; /* whether this pass is for testing */
     struct ff__tally tally;
 };
 
-static void sort_samples(struct run *run, uint32_t limit) {
+static void sort_samples(struct online_run *run, uint32_t limit) {
     const struct ff__dataset *dataset = run->dataset;
     for (uint32_t i = 0; i < dataset->train_count; i++)
         run->kind[dataset->train[i]] = TRAIN;
@@ -64,13 +64,13 @@ static void sort_samples(struct run *run, uint32_t limit) {
         run->kind[dataset->test[i]] = i < limit ? SCORED : TEST;
 }
 
-static void restart_streams(struct run *run) {
+static void restart_streams(struct online_run *run) {
     const struct ff__corpus *corpus = run->corpus;
-    struct made *made = run->made;
+    struct prediction *made = run->made;
     for (uint32_t s = 0; s < corpus->streams; s++) {
         uint64_t length = corpus->first[s + 1] - corpus->first[s],
                  distance = run->dataset->distance;
-        run->streams[s] = (struct stream){.next = corpus->first[s], .made = made};
+        run->streams[s] = (struct online_stream){.next = corpus->first[s], .made = made};
         run->streams[s].room = (uint32_t)(length < distance ? length : distance);
         made += run->streams[s].room;
     }
@@ -79,11 +79,12 @@ static void restart_streams(struct run *run) {
 /* ---- one access ---- */
 
 /* The access tells what should have been predicted `distance` accesses before it. */
-static int resolve(struct run *run, struct stream *stream, const struct ff__access *access) {
+static int resolve(struct online_run *run, struct online_stream *stream,
+                   const struct ff__access *access) {
     uint64_t at = stream->next - run->dataset->distance;
     const struct ff__access *before = &run->corpus->accesses[at];
-    const struct made *made = &stream->made[at % stream->room];
-    enum kind kind = (enum kind)run->kind[at];
+    const struct prediction *made = &stream->made[at % stream->room];
+    enum sample_kind kind = (enum sample_kind)run->kind[at];
     ff__trail_move(&stream->then, before->array, before->page);
     int64_t value = ff__trail_delta(&stream->then, access->array, access->page);
     if (kind == SCORED && run->tests)
@@ -94,13 +95,13 @@ static int resolve(struct run *run, struct stream *stream, const struct ff__acce
     return teaches ? run->type->teach(run->self, &made->keys, value) : 0;
 }
 
-static int take(struct run *run, const struct ff__moment *moment) {
-    struct stream *stream = &run->streams[moment->stream];
+static int take(struct online_run *run, const struct ff__moment *moment) {
+    struct online_stream *stream = &run->streams[moment->stream];
     const struct ff__access *access = &run->corpus->accesses[moment->at];
     int status = 0;
     if (moment->at >= run->corpus->first[moment->stream] + run->dataset->distance)
         status = resolve(run, stream, access);
-    struct made *made = &stream->made[moment->at % stream->room];
+    struct prediction *made = &stream->made[moment->at % stream->room];
     ff__page_history_add(&stream->history, access);
     made->keys = run->type->keys(run->self, &stream->history, access, moment->stream);
     made->found = run->type->look(run->self, &made->keys, &made->value);
@@ -110,7 +111,7 @@ static int take(struct run *run, const struct ff__moment *moment) {
 
 /* ---- all of them ---- */
 
-static int pass(struct run *run, bool tests) {
+static int pass(struct online_run *run, bool tests) {
     int status = 0;
     run->tests = tests;
     restart_streams(run);
@@ -120,7 +121,7 @@ static int pass(struct run *run, bool tests) {
 }
 
 /* Rings are no longer than their streams, all of them no longer than all accesses. */
-static int allocate(struct run *run, uint32_t limit) {
+static int allocate(struct online_run *run, uint32_t limit) {
     uint64_t room = 0;
     for (uint32_t s = 0; s < run->corpus->streams; s++) {
         uint64_t length = run->corpus->first[s + 1] - run->corpus->first[s];
@@ -136,7 +137,7 @@ static int allocate(struct run *run, uint32_t limit) {
     return run->order && run->kind && run->streams && run->made && run->self ? status : -ENOMEM;
 }
 
-static void release(struct run *run) {
+static void release(struct online_run *run) {
     if (run->self)
         run->type->release(run->self);
     free(run->order);
@@ -149,7 +150,8 @@ static void release(struct run *run) {
 int ff__online_score(const struct ff__online_type *type, const struct ff__corpus *corpus,
                      const struct ff__dataset *dataset, bool goes_on, uint32_t limit,
                      struct ff__score *score) {
-    struct run run = {.type = type, .corpus = corpus, .dataset = dataset, .goes_on = goes_on};
+    struct online_run run = {
+        .type = type, .corpus = corpus, .dataset = dataset, .goes_on = goes_on};
     int status = allocate(&run, limit);
     if (!status) {
         sort_samples(&run, limit);

@@ -31,7 +31,7 @@ struct layer {
     struct linear qkv, project, inner, outer;
 };
 
-struct weights {
+struct transformer_weights {
     float *embed;
     struct layer layer[LAYERS];
     struct norm end;
@@ -58,7 +58,8 @@ static void map_linear(struct linear *linear, struct ff__pieces *pieces, size_t 
     linear->b = ff__piece(pieces, out);
 }
 
-static size_t map_weights(struct weights *w, const struct ff__shape *shape, float *base) {
+static size_t map_weights(struct transformer_weights *w, const struct ff__shape *shape,
+                          float *base) {
     struct ff__pieces pieces = {base, 0};
     struct ff__embedding embedding = embedding_of(shape);
     w->embed = ff__piece(&pieces, ff__embedding_params(&embedding));
@@ -87,7 +88,7 @@ struct kept {
     float *inner;
 };
 
-struct work {
+struct transformer_space {
     struct kept kept[LAYERS];
     float *out, *stats, *unit;   /* after the layers */
     float *dx, *da, *db, *dwide; /* gradients: by rows of width, width, width and 3 width */
@@ -98,7 +99,7 @@ static uint32_t asking(uint32_t layer) {
     return layer + 1 < LAYERS ? FF__WINDOW : 1;
 }
 
-static size_t map_work(struct work *work, uint32_t capacity, float *base) {
+static size_t map_work(struct transformer_space *work, uint32_t capacity, float *base) {
     struct ff__pieces pieces = {base, 0};
     size_t rows = (size_t)capacity * FF__WINDOW, wide = rows * WIDTH;
     for (uint32_t l = 0; l < LAYERS; l++) {
@@ -128,14 +129,14 @@ static size_t map_work(struct work *work, uint32_t capacity, float *base) {
 
 static size_t param_count(const struct ff__net_type *type, const struct ff__shape *shape) {
     (void)type;
-    struct weights w;
+    struct transformer_weights w;
     return map_weights(&w, shape, NULL);
 }
 
 static size_t work_size(const struct ff__net_type *type, const struct ff__shape *shape,
                         uint32_t capacity) {
     (void)type;
-    struct work work;
+    struct transformer_space work;
     (void)shape;
     return map_work(&work, capacity, NULL);
 }
@@ -146,7 +147,7 @@ static void init_norm(struct norm *norm) {
 }
 
 static void init(struct ff__net *net, struct ff__random *random) {
-    struct weights w;
+    struct transformer_weights w;
     struct ff__embedding embedding = embedding_of(&net->shape);
     map_weights(&w, &net->shape, net->params);
     ff__net_uniform(w.embed, ff__embedding_params(&embedding), 1, random);
@@ -237,8 +238,8 @@ static void layer_forward(const struct layer *w, const struct kept *kept, float 
 }
 
 static void forward(struct ff__net *net, const struct ff__batch *batch, float *logits) {
-    struct weights w;
-    struct work work;
+    struct transformer_weights w;
+    struct transformer_space work;
     struct ff__embedding embedding = embedding_of(&net->shape);
     uint32_t n = batch->count;
     const struct ff__linear classes = {n, WIDTH, net->shape.classes};
@@ -258,7 +259,8 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
 
 /* work->dx: by the layer's output, then by its input. */
 static void layer_backward(const struct layer *w, const struct layer *d, const struct kept *kept,
-                           const struct work *work, uint32_t sequences, uint32_t asking_tokens) {
+                           const struct transformer_space *work, uint32_t sequences,
+                           uint32_t asking_tokens) {
     const struct sizes sizes = sizes_of(sequences, asking_tokens);
     size_t asked = sizes.asked;
     ff__linear_backward(&sizes.outer, work->dwide, d->outer.w, d->outer.b, work->dx, kept->inner,
@@ -281,8 +283,8 @@ static void layer_backward(const struct layer *w, const struct layer *d, const s
 }
 
 static void backward(struct ff__net *net, const struct ff__batch *batch, const float *dlogits) {
-    struct weights w, d;
-    struct work work;
+    struct transformer_weights w, d;
+    struct transformer_space work;
     struct ff__embedding embedding = embedding_of(&net->shape);
     uint32_t n = batch->count;
     const struct ff__linear classes = {n, WIDTH, net->shape.classes};

@@ -18,7 +18,7 @@
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
-enum param { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
+enum { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__RESERVE_ROWS,
     [PARAM_PROBE] = {"probe", FF_PARAM_INT, 1, 1, 50,
@@ -26,7 +26,7 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 /* By block. */
-struct record {
+struct auto_block {
     uint32_t left; /* how many evictions there had been when it left */
     uint8_t named; /* 1 + the evictor that named it last; 0: none */
     uint8_t gone;  /* 1 + the evictor that it was evicted by; 0: it was not, or is back */
@@ -36,7 +36,7 @@ struct record {
 struct auto_evict {
     struct ff__reserve reserve;
     struct ff__inner inner[EVICTORS];
-    struct record *records;
+    struct auto_block *records;
     struct ff__regret regret; /* the second way is forest-plus */
     struct ff__dead dead;
     int64_t probe; /* percent */
@@ -73,7 +73,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 /* ---- what happens ---- */
 
-static void has_come_back(struct auto_evict *self, uint64_t capacity, struct record *record) {
+static void has_come_back(struct auto_evict *self, uint64_t capacity, struct auto_block *record) {
     enum evictor evictor = record->gone - 1u;
     ff__dead_came_back(&self->dead, record->life);
     self->back[evictor]++;
@@ -83,7 +83,7 @@ static void has_come_back(struct auto_evict *self, uint64_t capacity, struct rec
     record->gone = 0;
 }
 
-static void has_left(struct auto_evict *self, struct record *record) {
+static void has_left(struct auto_evict *self, struct auto_block *record) {
     enum evictor evictor = record->named - 1u;
     ff__dead_left(&self->dead, record->life, self->evictions);
     self->by[evictor]++;
@@ -102,7 +102,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct auto_evict *self = state;
-    struct record *record = &self->records[arrival->block];
+    struct auto_block *record = &self->records[arrival->block];
     ff__reserve_arrival(&self->reserve, view, arrival);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone)
         has_come_back(self, view->capacity[arrival->tier], record);
@@ -111,7 +111,7 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct auto_evict *self = state;
-    struct record *record = &self->records[leave->block];
+    struct auto_block *record = &self->records[leave->block];
     if (leave->kind == FF_LEAVE_RELEASED && record->named)
         has_left(self, record);
     if (leave->kind == FF_LEAVE_DEAD)
@@ -137,12 +137,12 @@ static void range_freed(void *state, uint32_t range) {
 
 static void block_freed(void *state, uint32_t block) {
     struct auto_evict *self = state;
-    struct record *record = &self->records[block];
+    struct auto_block *record = &self->records[block];
     ff__inner_block_freed(self->inner, EVICTORS, block);
     if (record->gone)
         ff__dead_freed(&self->dead, record->life);
     if (record->named || record->gone) /* otherwise what was never written stays unallocated */
-        *record = (struct record){0};
+        *record = (struct auto_block){0};
 }
 
 /* ---- victims ---- */
@@ -255,7 +255,7 @@ const struct ff_evict_policy ff__evict_auto = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct auto_evict),
-            .block_state_size = sizeof(struct record),
+            .block_state_size = sizeof(struct auto_block),
             .params = params,
             .init = init,
             .fini = fini,

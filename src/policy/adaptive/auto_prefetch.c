@@ -27,7 +27,7 @@
 enum way { REACT, AHEAD, WAYS };
 enum inner { FOREST, CORRELATION, INNER };
 
-enum param { PARAM_WAY = FF__SPARSE_PARAMS, PARAMS };
+enum { PARAM_WAY = FF__SPARSE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__SPARSE_ROWS,
     [PARAM_WAY] = {"way", FF_PARAM_INT, 0, 0, WAYS,
@@ -35,13 +35,13 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 /* By device and slot of an execution ID: how long its launches took, each way. */
-struct timing {
+struct launch_timing {
     uint32_t id;    /* plus one; 0: none */
     float ns[WAYS]; /* a mean of the latest; 0: not known */
 };
 
 /* Of a device. */
-struct device {
+struct device_turns {
     uint32_t launch; /* that runs; FF_NONE: none */
     uint64_t begun_ns;
     bool recurs; /* its execution ID has run before */
@@ -57,16 +57,16 @@ struct device {
 struct auto_prefetch {
     struct ff__sparse sparse;
     struct ff__inner inner[INNER];
-    struct timing *timings; /* [device][FF_LAUNCH_SLOTS] */
-    bool fixed;             /* there is only one way */
-    struct device devices[FF_TIERS_MAX];
+    struct launch_timing *timings; /* [device][FF_LAUNCH_SLOTS] */
+    bool fixed;                    /* there is only one way */
+    struct device_turns devices[FF_TIERS_MAX];
 };
 
 static const struct ff__inner_param of_correlation[] = {{"beyond", 1}, {NULL, 0}};
 
 static size_t arena_size(const int64_t *values) {
     (void)values;
-    return (FF_TIERS_MAX - 1) * (size_t)FF_LAUNCH_SLOTS * sizeof(struct timing);
+    return (FF_TIERS_MAX - 1) * (size_t)FF_LAUNCH_SLOTS * sizeof(struct launch_timing);
 }
 
 static void fini(void *state) {
@@ -91,9 +91,10 @@ static int init(void *state, const struct ff_policy_env *env) {
     self->timings = env->arena;
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
-        self->devices[tier] = (struct device){.launch = FF_NONE,
-                                              .patience = PATIENCE,
-                                              .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
+        self->devices[tier] =
+            (struct device_turns){.launch = FF_NONE,
+                                  .patience = PATIENCE,
+                                  .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
     int status = start_forest(self, env);
     if (!status)
         status = ff__inner_start(&self->inner[CORRELATION], &ff__prefetch_correlation_plus.base,
@@ -105,7 +106,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 /* ---- which way ---- */
 
-static void change(struct device *device) {
+static void change(struct device_turns *device) {
     device->way = device->way == REACT ? AHEAD : REACT;
     device->changes++;
     device->since = 0;
@@ -118,7 +119,7 @@ static uint32_t first_wait(const struct ff_view *view) {
 }
 
 /* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */
-static void decide(struct device *device) {
+static void decide(struct device_turns *device) {
     enum way other = device->way == REACT ? AHEAD : REACT;
     bool worse = device->total_ns[other] < BETTER * device->total_ns[device->way];
     bool better = device->total_ns[device->way] < BETTER * device->total_ns[other];
@@ -135,31 +136,32 @@ static void decide(struct device *device) {
 }
 
 /* What a device's totals count of it. */
-static double both(const struct timing *timing, enum way way) {
+static double both(const struct launch_timing *timing, enum way way) {
     return timing->ns[REACT] > 0 && timing->ns[AHEAD] > 0 ? (double)timing->ns[way] : 0;
 }
 
-static struct timing *timing_of(const struct auto_prefetch *self, const struct device *device,
-                                uint32_t id) {
+static struct launch_timing *timing_of(const struct auto_prefetch *self,
+                                       const struct device_turns *device, uint32_t id) {
     size_t number = (size_t)(device - self->devices) - 1;
     return &self->timings[number * FF_LAUNCH_SLOTS + ff_launch_slot(id)];
 }
 
 /* The first launch of an ID is not counted: much of what it uses comes for the first time. An ID that takes another's slot takes
  * it out of the totals. */
-static void note_time(struct device *device, struct timing *timing, uint32_t id, double ns) {
-    const struct timing before = *timing;
+static void note_time(struct device_turns *device, struct launch_timing *timing, uint32_t id,
+                      double ns) {
+    const struct launch_timing before = *timing;
     device->ids += before.id == 0;
     float *mean = &timing->ns[device->way];
     if (before.id != id + 1)
-        *timing = (struct timing){.id = id + 1};
+        *timing = (struct launch_timing){.id = id + 1};
     else
         *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
     for (enum way way = REACT; way < WAYS; way++)
         device->total_ns[way] += both(timing, way) - both(&before, way);
 }
 
-static bool is_over(const struct device *device) {
+static bool is_over(const struct device_turns *device) {
     enum way other = device->way == REACT ? AHEAD : REACT;
     bool hopeless = device->total_ns[device->way] > HOPELESS * device->total_ns[other];
     uint32_t ids = device->ids < TURN_MAX ? device->ids : TURN_MAX;
@@ -168,9 +170,9 @@ static bool is_over(const struct device *device) {
            (first || device->turn >= ids || (device->wait == 0 && hopeless));
 }
 
-static void end_launch(struct auto_prefetch *self, struct device *device, uint64_t now_ns) {
+static void end_launch(struct auto_prefetch *self, struct device_turns *device, uint64_t now_ns) {
     uint32_t id = device->launch;
-    struct timing *timing = timing_of(self, device, id);
+    struct launch_timing *timing = timing_of(self, device, id);
     device->launch = FF_NONE;
     device->launches[device->way]++;
     device->turn += device->recurs;
@@ -185,7 +187,7 @@ static void end_launch(struct auto_prefetch *self, struct device *device, uint64
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
-    struct device *device = &self->devices[event->tier];
+    struct device_turns *device = &self->devices[event->tier];
     ff__sparse_launch(&self->sparse, event);
     if (event->begins) {
         if (device->ids == 0)
@@ -248,7 +250,7 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- the forecast: there is one only while it is followed, and not of a launch that nothing has been learned of ---- */
 
-static bool has_forecast(const struct device *device) {
+static bool has_forecast(const struct device_turns *device) {
     return device->way == AHEAD && device->recurs;
 }
 
@@ -314,7 +316,7 @@ static void block_freed(void *state, uint32_t block) {
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct auto_prefetch *self = state;
-    const struct device *device = &self->devices[1];
+    const struct device_turns *device = &self->devices[1];
     if (index > 0 || device->launches[REACT] == 0)
         return ff__sparse_report(&self->sparse, index - (device->launches[REACT] > 0), finding);
     finding->launch = finding->range = FF_NONE;

@@ -14,7 +14,7 @@
 /* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks */
 #define EASE 0.25
 
-enum param { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };
+enum { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     FF__RESERVE_ROWS,
     [PARAM_SPARE] = {"spare", FF_PARAM_INT, 4, 0, 4096,
@@ -26,7 +26,7 @@ static const struct ff_param params[PARAMS + 1] = {
 enum end { END_NONE, END_OLDEST, END_NEWEST, ENDS };
 
 /* By block. */
-struct record {
+struct keep_block {
     struct ff__order_link order;
     uint32_t left; /* how many evictions there had been when it left */
     uint8_t named; /* enum end: from which it was named last */
@@ -37,7 +37,7 @@ struct record {
 struct keep {
     struct ff__order order; /* has to be first */
     struct ff__reserve reserve;
-    struct record *records;
+    struct keep_block *records;
     uint32_t evictions, by_end[ENDS], back_by_end[ENDS];
     uint32_t spare_least, spare;
     struct ff__regret regret; /* the second way is to evict one of the newest */
@@ -45,7 +45,7 @@ struct keep {
 
 static int init(void *state, const struct ff_policy_env *env) {
     struct keep *keep = state;
-    ff__order_start(&keep->order, env->block_state, sizeof(struct record));
+    ff__order_start(&keep->order, env->block_state, sizeof(struct keep_block));
     keep->records = env->block_state;
     ff__reserve_start(&keep->reserve, env);
     keep->spare = keep->spare_least = (uint32_t)env->params[PARAM_SPARE];
@@ -62,7 +62,7 @@ static uint32_t short_absence(const struct keep *keep) {
     return keep->spare / 2 > keep->spare_least ? keep->spare / 2 : keep->spare_least;
 }
 
-static void has_come_back(struct keep *keep, uint64_t capacity, struct record *record) {
+static void has_come_back(struct keep *keep, uint64_t capacity, struct keep_block *record) {
     uint32_t absence = keep->evictions - record->left;
     bool soon = absence <= short_absence(keep);
     keep->back_by_end[record->gone]++;
@@ -76,14 +76,14 @@ static void has_come_back(struct keep *keep, uint64_t capacity, struct record *r
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct keep *keep = state;
-    struct record *record = &keep->records[arrival->block];
+    struct keep_block *record = &keep->records[arrival->block];
     ff__reserve_arrival(&keep->reserve, view, arrival);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone != END_NONE)
         has_come_back(keep, view->capacity[arrival->tier], record);
     ff__order_on_arrival(&keep->order, view, arrival);
 }
 
-static void has_left(struct keep *keep, uint64_t capacity, struct record *record) {
+static void has_left(struct keep *keep, uint64_t capacity, struct keep_block *record) {
     uint32_t ease = (uint32_t)(EASE * (double)capacity / FF_BLOCK_PAGES) + 1;
     enum end end = record->named;
     keep->by_end[end]++;
@@ -97,7 +97,7 @@ static void has_left(struct keep *keep, uint64_t capacity, struct record *record
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct keep *keep = state;
-    struct record *record = &keep->records[leave->block];
+    struct keep_block *record = &keep->records[leave->block];
     if (leave->kind == FF_LEAVE_RELEASED && record->named != END_NONE)
         has_left(keep, view->capacity[leave->tier], record);
     ff__order_on_leave(&keep->order, view, leave);
@@ -106,7 +106,7 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
 static void block_freed(void *state, uint32_t block) {
     struct keep *keep = state;
     ff__order_block_freed(&keep->order, block);
-    keep->records[block] = (struct record){.named = END_NONE};
+    keep->records[block] = (struct keep_block){.named = END_NONE};
 }
 
 /* False when the list is full. */
@@ -172,7 +172,7 @@ const struct ff_evict_policy ff__evict_keep = {
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct keep),
-            .block_state_size = sizeof(struct record),
+            .block_state_size = sizeof(struct keep_block),
             .params = params,
             .init = init,
             .block_freed = block_freed,

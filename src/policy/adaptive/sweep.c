@@ -11,10 +11,11 @@
 #define PAGE       FF__SWEEP_PAGE
 #define ROUNDING   2 /* by which bounds may be too far apart */
 
-static struct ff__sweep *sweep_of(struct ff__sweeps *sweeps, uint32_t range, uint32_t thread) {
-    struct ff__sweep *sweep = &sweeps->of[(range * 31 + thread) % FF__SWEEPS];
+static struct ff__thread_sweep *sweep_of(struct ff__sweeps *sweeps, uint32_t range,
+                                         uint32_t thread) {
+    struct ff__thread_sweep *sweep = &sweeps->of[(range * 31 + thread) % FF__SWEEPS];
     if (sweep->range != range || sweep->thread != thread)
-        *sweep = (struct ff__sweep){.range = range, .thread = thread};
+        *sweep = (struct ff__thread_sweep){.range = range, .thread = thread};
     return sweep;
 }
 
@@ -58,21 +59,21 @@ static struct ff__bounds go_from(struct ff__bounds place, struct ff__bounds stri
 /* ---- the next places ---- */
 
 /* Whole pages, as long as that may be so. */
-static struct ff__bounds stride_of(const struct ff__sweep *sweep) {
+static struct ff__bounds stride_of(const struct ff__thread_sweep *sweep) {
     int64_t whole = quotient(sweep->stride.high - ROUNDING, PAGE) * PAGE;
     bool may_be = whole >= sweep->stride.low + ROUNDING;
     return may_be ? (struct ff__bounds){whole, whole} : sweep->stride;
 }
 
 /* For how many strides it is known where they lead to, but for a page. */
-static int64_t trusted(const struct ff__sweep *sweep) {
+static int64_t trusted(const struct ff__thread_sweep *sweep) {
     struct ff__bounds stride = stride_of(sweep);
     return width_of(stride) == 0 ? 2 * (int64_t)sweep->seen : PAGE / width_of(stride);
 }
 
 /* How many strides lie between the latest fault and this one, which may be on the page behind the place; 0: it is not on the
  * way. */
-static uint32_t strides_to(const struct ff__sweep *sweep, int64_t page) {
+static uint32_t strides_to(const struct ff__thread_sweep *sweep, int64_t page) {
     int64_t stride = middle_of(stride_of(sweep));
     int64_t way = page * PAGE + PAGE / 2 - middle_of(sweep->place);
     if (sweep->seen == 0 || stride == 0 || (way < 0) != (stride < 0))
@@ -92,7 +93,7 @@ static void set_pages(struct ff_mask *pages, int64_t from, int64_t to, int64_t f
 }
 
 /* Of the block's pages, from `first` on, those that are used next. A place that may be in either of two pages brings none. */
-static struct ff_mask pages_ahead(struct ff__sweep *sweep, int64_t first, int64_t end) {
+static struct ff_mask pages_ahead(struct ff__thread_sweep *sweep, int64_t first, int64_t end) {
     struct ff_mask pages = {{0}};
     int64_t most = sweep->is_lost || sweep->seen < SEEN_LEAST ? 0 : trusted(sweep);
     for (sweep->ahead = 0; sweep->ahead < most; sweep->ahead++) {
@@ -110,12 +111,12 @@ static struct ff_mask pages_ahead(struct ff__sweep *sweep, int64_t first, int64_
 
 /* ---- what a fault shows ---- */
 
-static void measure_from(struct ff__sweep *sweep, struct ff__bounds place) {
+static void measure_from(struct ff__thread_sweep *sweep, struct ff__bounds place) {
     sweep->origin = place;
     sweep->steps = 0;
 }
 
-static void place_at(struct ff__sweep *sweep, int64_t page) {
+static void place_at(struct ff__thread_sweep *sweep, int64_t page) {
     sweep->page = page;
     sweep->place = pages_from(page, page);
     measure_from(sweep, sweep->place);
@@ -123,7 +124,7 @@ static void place_at(struct ff__sweep *sweep, int64_t page) {
 
 /* So many strides on the place is in these pages. False: that cannot be. Once it is known twice as well, the stride is measured
  * from there. */
-static bool narrow(struct ff__sweep *sweep, struct ff__bounds pages, uint32_t strides) {
+static bool narrow(struct ff__thread_sweep *sweep, struct ff__bounds pages, uint32_t strides) {
     struct ff__bounds place = both(go_from(sweep->place, sweep->stride, strides), pages);
     uint32_t steps = sweep->steps + strides;
     struct ff__bounds shown = {quotient(place.low - sweep->origin.high, steps),
@@ -140,12 +141,12 @@ static bool narrow(struct ff__sweep *sweep, struct ff__bounds pages, uint32_t st
 }
 
 /* What is used at the latest place goes on in this page, the next one. */
-static void goes_on_in(struct ff__sweep *sweep, int64_t page) {
+static void goes_on_in(struct ff__thread_sweep *sweep, int64_t page) {
     sweep->width = larger(sweep->width, page * PAGE - smaller(sweep->place.high, page * PAGE - 1));
 }
 
 /* `first`: the page, or the one before it, if the place may be there. */
-static bool go_on(struct ff__sweep *sweep, int64_t first, int64_t page, uint32_t strides) {
+static bool go_on(struct ff__thread_sweep *sweep, int64_t first, int64_t page, uint32_t strides) {
     if (!narrow(sweep, pages_from(first, page), strides))
         return false;
     if (sweep->place.high < page * PAGE)
@@ -156,7 +157,7 @@ static bool go_on(struct ff__sweep *sweep, int64_t first, int64_t page, uint32_t
     return true;
 }
 
-static void learn_stride(struct ff__sweep *sweep, int64_t page) {
+static void learn_stride(struct ff__thread_sweep *sweep, int64_t page) {
     int64_t way = page - sweep->page;
     sweep->stride = (struct ff__bounds){(way - 1) * PAGE + 1, (way + 1) * PAGE - 1};
     sweep->width = 0;
@@ -166,7 +167,7 @@ static void learn_stride(struct ff__sweep *sweep, int64_t page) {
 }
 
 /* Elsewhere, with about the same stride, as the next fault will show; or else with another one. */
-static void begin_again(struct ff__sweep *sweep, int64_t page) {
+static void begin_again(struct ff__thread_sweep *sweep, int64_t page) {
     if (sweep->is_lost || sweep->seen == 0) {
         learn_stride(sweep, page);
         return;
@@ -179,12 +180,12 @@ static void begin_again(struct ff__sweep *sweep, int64_t page) {
 }
 
 /* What has been used at the latest place goes on in this page. */
-static bool is_beside(const struct ff__sweep *sweep, int64_t page) {
+static bool is_beside(const struct ff__thread_sweep *sweep, int64_t page) {
     return sweep->seen > 0 && page == sweep->page + 1 && llabs(sweep->stride.low) >= 2 * PAGE;
 }
 
 /* Whether the page before this one is there: then its use had no fault, and may be what goes on in this one. */
-static bool may_begin_before(const struct ff__sweep *sweep, const struct ff_view *view,
+static bool may_begin_before(const struct ff__thread_sweep *sweep, const struct ff_view *view,
                              const struct ff_fault_group *group, uint32_t page) {
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     return sweep->width > 0 && page > 0 && ff_mask_test(&there, page - 1);
@@ -192,7 +193,7 @@ static bool may_begin_before(const struct ff__sweep *sweep, const struct ff_view
 
 /* Several threads may have met the group's faults, and which of them is known only of one: so the page that is on its way,
  * or else the first one, is its. */
-static uint32_t page_of(const struct ff__sweep *sweep, const struct ff_fault_group *group,
+static uint32_t page_of(const struct ff__thread_sweep *sweep, const struct ff_fault_group *group,
                         int64_t first, uint32_t *strides) {
     FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
         *strides = strides_to(sweep, first + page);
@@ -205,7 +206,7 @@ static uint32_t page_of(const struct ff__sweep *sweep, const struct ff_fault_gro
 struct ff_mask ff__sweeps_fault(struct ff__sweeps *sweeps, const struct ff_view *view,
                                 const struct ff_fault_group *group) {
     const struct ff_block *block = &view->blocks[group->block];
-    struct ff__sweep *sweep = sweep_of(sweeps, block->range, group->thread);
+    struct ff__thread_sweep *sweep = sweep_of(sweeps, block->range, group->thread);
     int64_t first = (int64_t)group->block * FF_BLOCK_PAGES;
     uint32_t strides = 0, in_block = page_of(sweep, group, first, &strides);
     int64_t page = first + in_block;

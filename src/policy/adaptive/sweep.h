@@ -16,7 +16,7 @@ struct ff__bounds {
 };
 
 /* A thread's faults in a range. */
-struct ff__sweep {
+struct ff__thread_sweep {
     uint32_t range, thread;
     int64_t page;             /* of the latest fault, of all addresses, */
     struct ff__bounds place;  /* and where in it; likewise of all addresses */
@@ -35,7 +35,7 @@ struct ff__sweep {
 
 /* All zero at first. Of two sweeps that would have the same element the later one has it. */
 struct ff__sweeps {
-    struct ff__sweep of[FF__SWEEPS];
+    struct ff__thread_sweep of[FF__SWEEPS];
 };
 
 /* The pages of the group's block that the thread is going to use next, as far as that is known; some of them may be there, or

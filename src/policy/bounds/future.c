@@ -21,7 +21,7 @@ struct future {
     uint64_t planned_at; /* uses so far when accesses last led to a plan */
 };
 
-enum param { AHEAD, PARAMS };
+enum { AHEAD, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [AHEAD] = FF__FUTURE_AHEAD_ROW,
@@ -41,16 +41,17 @@ static void block_freed(void *state, uint32_t block) {
 /* ---- room ---- */
 
 /* Memory that may be taken: what is free, and then what is needed last. */
-struct room {
+struct future_room {
     struct ff__belady *belady;
     const struct ff_view *view;
     uint32_t tier;
     uint64_t free; /* units */
 };
 
-static struct room room_on(struct future *future, const struct ff_view *view, uint32_t tier) {
+static struct future_room room_on(struct future *future, const struct ff_view *view,
+                                  uint32_t tier) {
     uint32_t unit = view->by_page ? 1 : FF_BLOCK_PAGES;
-    return (struct room){&future->belady, view, tier, ff_view_free_pages(view, tier) / unit};
+    return (struct future_room){&future->belady, view, tier, ff_view_free_pages(view, tier) / unit};
 }
 
 /* Departures are not told to prefetching: they are noticed here. */
@@ -64,7 +65,7 @@ static bool is_on_device(const struct ff_view *view, uint32_t unit) {
 }
 
 /* Takes a unit for something that is needed at `next`. */
-static bool take(struct room *room, uint64_t next) {
+static bool take(struct future_room *room, uint64_t next) {
     uint32_t unit;
     uint64_t last;
     if (room->free > 0) {
@@ -92,7 +93,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct ff__next_use next[FF_BLOCK_PAGES];
     if (group->tier == FF_TIER_HOST)
         return;
-    struct room room = room_on(future, view, group->tier);
+    struct future_room room = room_on(future, view, group->tier);
     struct ff_mask pages = ff_view_pages(view, group->block);
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask absent = ff_mask_minus(&pages, &there);
@@ -120,14 +121,14 @@ static struct ff_advice *find(const struct ff_advice_list *list, uint32_t block)
 }
 
 /* Memory for the page: by block, the first one takes it for all. */
-static bool take_for(struct room *room, uint32_t block, bool is_first, uint64_t next) {
+static bool take_for(struct future_room *room, uint32_t block, bool is_first, uint64_t next) {
     bool has = !room->view->by_page && (!is_first || ff_view_holds(room->view, room->tier, block));
     return has || take(room, next);
 }
 
 /* False: not now, and nothing after it. */
-static bool add(struct room *room, struct ff_advice_list *list, uint32_t block, uint32_t page,
-                uint64_t next) {
+static bool add(struct future_room *room, struct ff_advice_list *list, uint32_t block,
+                uint32_t page, uint64_t next) {
     struct ff_mask there = ff_view_expected(room->view, room->tier, block);
     struct ff_advice *entry = find(list, block);
     if (ff_mask_test(&there, page) || (entry && ff_mask_test(&entry->pages, page)))
@@ -166,7 +167,7 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
         future->passed++;
     uint64_t i = future->planned > future->passed ? future->planned : future->passed;
     uint64_t sight = future->belady.at + future->ahead, end = sight < i + LOOK ? sight : i + LOOK;
-    struct room room = {0};
+    struct future_room room = {0};
     for (; i < end && i < recorded->length; i++) {
         if (is_passed(future, i))
             continue;

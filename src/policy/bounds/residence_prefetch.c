@@ -23,7 +23,7 @@ struct residence {
     bool may_choose, is_chosen;
 };
 
-enum param { AHEAD, REMOTE, PARAMS };
+enum { AHEAD, REMOTE, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [AHEAD] = FF__FUTURE_AHEAD_ROW,

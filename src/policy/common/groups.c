@@ -72,7 +72,7 @@ void ff__groups_block_freed(void *state, uint32_t block) {
  * here, parts of units go, and at last reserved ones. */
 enum pass { PASS_WHOLE, PASS_PARTS, PASS_RESERVED, PASSES };
 
-struct hunt {
+struct group_hunt {
     const struct ff__groups *groups;
     enum ff__victim victim;
     enum pass pass;
@@ -82,13 +82,13 @@ struct hunt {
 
 /* Whether enough is named. The reserve is a share of what is there at each eviction: with one, a unit
  * is named at a time, as in UVMSmart, and the engine asks again. */
-static bool is_over(const struct hunt *hunt) {
+static bool is_over(const struct group_hunt *hunt) {
     bool singly =
         hunt->naming.request->granule < FF_BLOCK_PAGES && hunt->groups->evictor.reserve > 0;
     return ff__naming_done(&hunt->naming) || (singly && hunt->naming.named > 0);
 }
 
-static const struct ff_mask *resident_of(const struct hunt *hunt, uint32_t block) {
+static const struct ff_mask *resident_of(const struct group_hunt *hunt, uint32_t block) {
     return ff_view_resident(hunt->naming.view, hunt->groups->evictor.tier, block);
 }
 
@@ -101,14 +101,14 @@ static uint32_t oldest_of(const struct ff__group *group, uint32_t leaves) {
 }
 
 /* The leaves that hold something, without those to be passed over: the oldest ones. */
-static uint32_t unreserved_of(struct hunt *hunt, uint32_t block) {
+static uint32_t unreserved_of(struct group_hunt *hunt, uint32_t block) {
     uint32_t leaves = ff__leaves_of(resident_of(hunt, block));
     for (; hunt->skip > 0 && leaves; hunt->skip--)
         leaves &= ~(1u << oldest_of(group_of(hunt->groups, block), leaves));
     return leaves;
 }
 
-static uint32_t evictable_of(const struct hunt *hunt, uint32_t block, uint32_t leaves) {
+static uint32_t evictable_of(const struct group_hunt *hunt, uint32_t block, uint32_t leaves) {
     const struct ff_view *view = hunt->naming.view;
     struct ff_mask coming = ff_view_coming(view, block);
     leaves &= ~ff__leaves_of(&coming);
@@ -128,7 +128,7 @@ static uint32_t drained(struct ff__tree *tree, uint32_t gone, uint32_t leaves) {
     return ff__leaves_of(&more);
 }
 
-static void name_leaves(struct hunt *hunt, uint32_t block, uint32_t leaves) {
+static void name_leaves(struct group_hunt *hunt, uint32_t block, uint32_t leaves) {
     static const struct ff__tree_shape half = {FF_LEAF_PAGES, FF_BLOCK_PAGES, 50, false};
     const struct ff_view *view = hunt->naming.view;
     uint32_t page_count = view->blocks[block].page_count;
@@ -146,7 +146,7 @@ static void name_leaves(struct hunt *hunt, uint32_t block, uint32_t leaves) {
     }
 }
 
-static void try_leaves(struct hunt *hunt, uint32_t block) {
+static void try_leaves(struct group_hunt *hunt, uint32_t block) {
     uint32_t leaves = unreserved_of(hunt, block);
     bool own = block == hunt->naming.request->for_block;
     bool spared = own && (hunt->pass == PASS_PARTS || !hunt->naming.view->by_page);
@@ -156,7 +156,7 @@ static void try_leaves(struct hunt *hunt, uint32_t block) {
 }
 
 /* By chunk, a block can only go as a whole, whatever it holds. */
-static void try_block(struct hunt *hunt, uint32_t block) {
+static void try_block(struct group_hunt *hunt, uint32_t block) {
     const struct ff_view *view = hunt->naming.view;
     const struct ff_mask *resident = resident_of(hunt, block);
     bool own = block == hunt->naming.request->for_block;
@@ -173,7 +173,7 @@ static void try_block(struct hunt *hunt, uint32_t block) {
     ff__name(&hunt->naming, block, resident);
 }
 
-static uint64_t leaf_count(const struct hunt *hunt) {
+static uint64_t leaf_count(const struct group_hunt *hunt) {
     const struct ff__recency *list = &hunt->groups->list;
     uint64_t leaves = 0;
     for (uint32_t number = list->head; number; number = ff__recency_link(list, number - 1)->next)
@@ -181,7 +181,7 @@ static uint64_t leaf_count(const struct hunt *hunt) {
     return leaves;
 }
 
-static void try_all(struct hunt *hunt) {
+static void try_all(struct group_hunt *hunt) {
     const struct ff__recency *list = &hunt->groups->list;
     bool blocks =
         hunt->victim == FF__VICTIM_BLOCK || hunt->naming.request->granule == FF_BLOCK_PAGES;
@@ -198,7 +198,7 @@ static void try_all(struct hunt *hunt) {
 
 void ff__groups_pick(struct ff__groups *groups, enum ff__victim victim, const struct ff_view *view,
                      const struct ff_evict_request *request, struct ff_victim_list *victims) {
-    struct hunt hunt = {
+    struct group_hunt hunt = {
         .groups = groups, .victim = victim, .naming = ff__naming_of(view, request, victims)};
     for (int pass = PASS_WHOLE; pass < PASSES && hunt.naming.named == 0; pass++) {
         hunt.pass = (enum pass)pass;

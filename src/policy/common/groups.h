@@ -11,7 +11,7 @@
 #include <farfault/model.h>
 
 struct ff__group {
-    struct ff__link link;
+    struct ff__recency_link link;
     uint64_t used[FF__BLOCK_LEAVES]; /* when, by `clock` */
 };
 

@@ -24,7 +24,7 @@ enum ff__order_list {
 }; /* searched in this order */
 
 struct ff__order_link {
-    struct ff__link link; /* on its list */
+    struct ff__recency_link link; /* on its list */
     uint32_t list;
     uint32_t when; /* of its last service */
 };

@@ -37,7 +37,7 @@ static struct ff_mask random_of(const struct ff_mask *faulted, uint32_t page_cou
     return drawn;
 }
 
-struct ff_mask ff__neighbours_of(enum ff__neighbours kind, const struct ff_mask *faulted,
+struct ff_mask ff__neighbours_of(enum ff__neighbour_kind kind, const struct ff_mask *faulted,
                                  const struct ff_mask *there, uint32_t page_count,
                                  struct ff__random *random) {
     struct ff_mask pages = {{0}};
@@ -51,7 +51,7 @@ struct ff_mask ff__neighbours_of(enum ff__neighbours kind, const struct ff_mask 
     return ff_mask_minus(&pages, there);
 }
 
-void ff__neighbours_advise(enum ff__neighbours kind, const struct ff_view *view,
+void ff__neighbours_advise(enum ff__neighbour_kind kind, const struct ff_view *view,
                            const struct ff_fault_group *group, struct ff__random *random,
                            struct ff_fault_advice *advice) {
     struct ff_mask coming = ff_mask_minus(&group->faulted, &advice->remote);

@@ -7,7 +7,7 @@
 
 #include <farfault/policy.h>
 
-enum ff__neighbours {
+enum ff__neighbour_kind {
     FF__NEIGHBOURS_NONE,
     FF__NEIGHBOURS_TREE,       /* whole leaves; any node of the tree more than half valid fills */
     FF__NEIGHBOURS_SEQUENTIAL, /* the whole leaf of each fault */
@@ -16,12 +16,12 @@ enum ff__neighbours {
 };
 
 /* Without pages that are in `faulted` or `there` already. */
-struct ff_mask ff__neighbours_of(enum ff__neighbours kind, const struct ff_mask *faulted,
+struct ff_mask ff__neighbours_of(enum ff__neighbour_kind kind, const struct ff_mask *faulted,
                                  const struct ff_mask *there, uint32_t page_count,
                                  struct ff__random *random);
 
 /* For on_fault: those of the group's pages but the remote ones. */
-void ff__neighbours_advise(enum ff__neighbours kind, const struct ff_view *view,
+void ff__neighbours_advise(enum ff__neighbour_kind kind, const struct ff_view *view,
                            const struct ff_fault_group *group, struct ff__random *random,
                            struct ff_fault_advice *advice);
 

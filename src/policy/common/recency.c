@@ -3,12 +3,12 @@
 #define NOBODY   0u
 #define RESERVED FF__RECENCY_RESERVED
 
-static inline struct ff__link *at(const struct ff__recency *list, uint32_t number) {
+static inline struct ff__recency_link *at(const struct ff__recency *list, uint32_t number) {
     return ff__recency_link(list, number - 1);
 }
 
 static void cut(struct ff__recency *list, uint32_t number) {
-    struct ff__link *link = at(list, number);
+    struct ff__recency_link *link = at(list, number);
     uint32_t next = link->next, prev = link->prev & ~RESERVED;
     if (list->edge == number)
         list->edge = next;
@@ -23,13 +23,13 @@ static void cut(struct ff__recency *list, uint32_t number) {
         at(list, next)->prev = prev;
     else
         at(list, next)->prev = (at(list, next)->prev & RESERVED) | prev;
-    *link = (struct ff__link){NOBODY, NOBODY};
+    *link = (struct ff__recency_link){NOBODY, NOBODY};
     list->count--;
 }
 
 static void append(struct ff__recency *list, uint32_t number) {
     uint32_t last = list->tail;
-    *at(list, number) = (struct ff__link){NOBODY, last};
+    *at(list, number) = (struct ff__recency_link){NOBODY, last};
     list->tail = number;
     list->count++;
     if (last == NOBODY)
@@ -55,7 +55,7 @@ static void settle(struct ff__recency *list) {
 
 /* cut() and append() in one, if nothing is reserved and the unit is not the last. */
 static void move_last(struct ff__recency *list, uint32_t number) {
-    struct ff__link *link = at(list, number);
+    struct ff__recency_link *link = at(list, number);
     uint32_t next = link->next, prev = link->prev, last = list->tail;
     if (list->edge == number)
         list->edge = next;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* Both are id + 1, and 0 is none; the top bit of `prev` says that the unit is reserved. */
-struct ff__link {
+struct ff__recency_link {
     uint32_t next, prev;
 };
 
@@ -36,8 +36,9 @@ struct ff__recency {
 #define FF__RECENCY_RESERVED 0x80000000u
 #define FF__RECENCY_UNITS    0x7ffffffeu /* more cannot be told apart */
 
-static inline struct ff__link *ff__recency_link(const struct ff__recency *list, uint32_t id) {
-    return (struct ff__link *)(list->links + (size_t)id * list->stride);
+static inline struct ff__recency_link *ff__recency_link(const struct ff__recency *list,
+                                                        uint32_t id) {
+    return (struct ff__recency_link *)(list->links + (size_t)id * list->stride);
 }
 
 static inline bool ff__recency_has(const struct ff__recency *list, uint32_t id) {

@@ -20,7 +20,7 @@
 static const uint8_t lengths[FOLDS] = {1, 2, 4, 8};
 
 /* A sequence of blocks; all zero: none yet. */
-struct stream {
+struct block_stream {
     struct ff__recent steps; /* distances from block to block */
     uint32_t folds[FOLDS];
     uint32_t last;                /* block + 1 */
@@ -28,31 +28,31 @@ struct stream {
 };
 
 /* Of a block and a range; what is common begins with the common part. */
-struct record {
+struct context_block {
     struct ff__sparse_block sparse;
     uint8_t ahead; /* the device that it was brought to ahead, and not seen on since; 0: none */
 };
 
-struct range {
+struct context_range {
     struct ff__sparse_range sparse;
-    struct stream stream;
+    struct block_stream stream;
 };
 
 struct context {
     struct ff__sparse sparse;
     struct ff__context tables;
-    struct record *records;
-    struct range *ranges;
-    struct stream by_tier[FF_TIERS_MAX];
+    struct context_block *records;
+    struct context_range *ranges;
+    struct block_stream by_tier[FF_TIERS_MAX];
     uint32_t ahead[FF_TIERS_MAX]; /* records of each device */
     uint32_t depth;
     uint64_t room;  /* percent */
     uint64_t trust; /* of FF__CONTEXT_CERTAIN */
 };
 
-enum kind { OF_RANGE = 1, OF_DEVICE };
+enum stream_kind { OF_RANGE = 1, OF_DEVICE };
 
-enum param { OFTEN = FF__SPARSE_PARAMS, BITS, DEPTH, TRUST, ROOM, PARAMS };
+enum { OFTEN = FF__SPARSE_PARAMS, BITS, DEPTH, TRUST, ROOM, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__SPARSE_ROWS,
@@ -77,8 +77,8 @@ static size_t arena_size(const int64_t *values) {
 static int init(void *state, const struct ff_policy_env *env) {
     struct context *context = state;
     ff__context_start(&context->tables, env->arena, (uint32_t)env->params[BITS]);
-    ff__sparse_start(&context->sparse, env, sizeof(struct record), sizeof(struct range),
-                     (uint32_t)env->params[OFTEN]);
+    ff__sparse_start(&context->sparse, env, sizeof(struct context_block),
+                     sizeof(struct context_range), (uint32_t)env->params[OFTEN]);
     context->ranges = env->range_state;
     context->records = env->block_state;
     context->depth = (uint32_t)env->params[DEPTH];
@@ -89,15 +89,15 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void range_freed(void *state, uint32_t range) {
     struct context *context = state;
-    struct stream *stream = &context->ranges[range].stream;
+    struct block_stream *stream = &context->ranges[range].stream;
     ff__sparse_range_freed(&context->sparse, range);
     if (stream->last)
-        *stream = (struct stream){0};
+        *stream = (struct block_stream){0};
 }
 
 /* It has been seen, or is gone, or is not expected any more. */
 static void settle(struct context *context, uint32_t block) {
-    struct record *record = &context->records[block];
+    struct context_block *record = &context->records[block];
     if (record->ahead == 0) /* what was never written costs no memory */
         return;
     context->ahead[record->ahead]--;
@@ -119,8 +119,8 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
 /* ---- sequences ---- */
 
 /* The context of a sequence at a block: the last steps, with and without the kernel and the block. */
-static struct ff__context_keys keys_of(const uint32_t folds[FOLDS], enum kind kind, uint32_t launch,
-                                       uint32_t block) {
+static struct ff__context_keys keys_of(const uint32_t folds[FOLDS], enum stream_kind kind,
+                                       uint32_t launch, uint32_t block) {
     const uint64_t any = ff__context_mix(1, kind), kernel = ff__context_mix(any, launch + 2u);
     const uint64_t here = ff__context_mix(any, block), both = ff__context_mix(kernel, block);
     const uint64_t hashes[FF__CONTEXT_TABLES] = {
@@ -136,8 +136,8 @@ static struct ff__context_keys keys_of(const uint32_t folds[FOLDS], enum kind ki
 }
 
 /* One more block of the sequence. */
-static void step(struct context *context, struct stream *stream, enum kind kind, uint32_t launch,
-                 uint32_t block) {
+static void step(struct context *context, struct block_stream *stream, enum stream_kind kind,
+                 uint32_t launch, uint32_t block) {
     int32_t by = (int32_t)(block + 1 - stream->last);
     if (stream->last) {
         struct ff__context_keys keys = keys_of(stream->folds, kind, launch, stream->last - 1);
@@ -149,8 +149,8 @@ static void step(struct context *context, struct stream *stream, enum kind kind,
 }
 
 /* A block that faults: the chain up to it is right, or all of it wrong. False: nothing new. */
-static bool see(struct context *context, struct stream *stream, enum kind kind, uint32_t launch,
-                uint32_t block) {
+static bool see(struct context *context, struct block_stream *stream, enum stream_kind kind,
+                uint32_t launch, uint32_t block) {
     uint32_t passed = 0;
     if (stream->last == block + 1)
         return false;
@@ -182,7 +182,7 @@ static bool can_bring(const struct context *context, const struct ff_view *view,
 }
 
 /* Makes the chain longer, as far as it is trusted. */
-static void predict(struct context *context, struct stream *stream, enum kind kind,
+static void predict(struct context *context, struct block_stream *stream, enum stream_kind kind,
                     const struct ff_view *view, const struct ff_fault_group *group) {
     const uint32_t range = kind == OF_RANGE ? view->blocks[group->block].range : FF_NONE;
     uint64_t chance = FF__CONTEXT_CERTAIN;
@@ -230,7 +230,7 @@ static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tie
  * predicted to follow it would come much too early and evict what is needed sooner. */
 static bool bring_block(struct context *context, const struct ff_view *view, uint32_t block,
                         const struct ff_fault_group *group, struct ff_advice_list *advice) {
-    struct record *record = &context->records[block];
+    struct context_block *record = &context->records[block];
     struct ff_mask there = ff_view_expected(view, group->tier, block);
     struct ff_advice bring = {.action = FF_BRING,
                               .block = block,
@@ -253,7 +253,7 @@ static bool bring_block(struct context *context, const struct ff_view *view, uin
 
 /* Brings what is missing of the chain from its block number `first` on, and not on its way for the other sequence. Marked
  * is the first such block, if a part of the chain is still to be used before it, else the one in the middle. */
-static void bring(struct context *context, struct stream *stream, uint32_t first,
+static void bring(struct context *context, struct block_stream *stream, uint32_t first,
                   const struct ff_view *view, const struct ff_fault_group *group,
                   struct ff_advice_list *advice) {
     const uint32_t before = advice->count;
@@ -266,7 +266,7 @@ static void bring(struct context *context, struct stream *stream, uint32_t first
              ff_mask_next(&group->faulted, 0));
 }
 
-static void follow(struct context *context, struct stream *stream, enum kind kind,
+static void follow(struct context *context, struct block_stream *stream, enum stream_kind kind,
                    const struct ff_view *view, const struct ff_fault_group *group,
                    struct ff_advice_list *advice) {
     if (!see(context, stream, kind, group->launch, group->block))
@@ -323,8 +323,8 @@ const struct ff_prefetch_policy ff__prefetch_context = {
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct context),
-            .block_state_size = sizeof(struct record),
-            .range_state_size = sizeof(struct range),
+            .block_state_size = sizeof(struct context_block),
+            .range_state_size = sizeof(struct context_range),
             .arena_size = arena_size,
             .params = params,
             .init = init,

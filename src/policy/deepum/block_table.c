@@ -20,9 +20,9 @@ static uint32_t log2_of(uint32_t n) {
 int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
                      const struct ff__tables_shape *shape) {
     size_t buckets = 1;
-    while (buckets * 2 * BUCKET * sizeof(struct ff__table) <= size / TABLES_SHARE)
+    while (buckets * 2 * BUCKET * sizeof(struct ff__block_table) <= size / TABLES_SHARE)
         buckets *= 2;
-    size_t heads = buckets * BUCKET * sizeof(struct ff__table);
+    size_t heads = buckets * BUCKET * sizeof(struct ff__block_table);
     if (heads > size)
         return -ENOMEM;
     *tables = (struct ff__tables){
@@ -46,11 +46,11 @@ int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
 
 /* ---- by launch ---- */
 
-static uint32_t number_of(const struct ff__tables *tables, const struct ff__table *table) {
+static uint32_t number_of(const struct ff__tables *tables, const struct ff__block_table *table) {
     return (uint32_t)(table - tables->tables);
 }
 
-static void leave_list(struct ff__tables *tables, const struct ff__table *table) {
+static void leave_list(struct ff__tables *tables, const struct ff__block_table *table) {
     if (table->before == FF_NONE)
         tables->least = table->after;
     else
@@ -61,7 +61,7 @@ static void leave_list(struct ff__tables *tables, const struct ff__table *table)
         tables->tables[table->after].before = table->before;
 }
 
-static void join_list(struct ff__tables *tables, struct ff__table *table) {
+static void join_list(struct ff__tables *tables, struct ff__block_table *table) {
     uint32_t number = number_of(tables, table);
     table->before = tables->most;
     table->after = FF_NONE;
@@ -72,12 +72,12 @@ static void join_list(struct ff__tables *tables, struct ff__table *table) {
     tables->most = number;
 }
 
-void ff__table_touch(struct ff__tables *tables, struct ff__table *table) {
+void ff__table_touch(struct ff__tables *tables, struct ff__block_table *table) {
     leave_list(tables, table);
     join_list(tables, table);
 }
 
-static void drop(struct ff__tables *tables, struct ff__table *table) {
+static void drop(struct ff__tables *tables, struct ff__block_table *table) {
     leave_list(tables, table);
     ff__buddy_give(&tables->regions, table->unit, table->order);
     table->key = 0;
@@ -95,14 +95,14 @@ static bool drop_least(struct ff__tables *tables) {
 
 /* ---- tables ---- */
 
-static void clear_rows(const struct ff__tables *tables, const struct ff__table *table) {
+static void clear_rows(const struct ff__tables *tables, const struct ff__block_table *table) {
     uint32_t count = (UNIT_SETS << table->order) * tables->ways;
     for (uint32_t i = 0; i < count; i++)
         ff__row_at(tables, table, i)->block = FF_NONE;
 }
 
 /* A region of free rows; others' tables make room. */
-static bool take_rows(struct ff__tables *tables, struct ff__table *table, uint32_t order) {
+static bool take_rows(struct ff__tables *tables, struct ff__block_table *table, uint32_t order) {
     uint32_t unit;
     while ((unit = ff__buddy_take(&tables->regions, order)) == FF_NONE)
         if (!drop_least(tables))
@@ -114,20 +114,20 @@ static bool take_rows(struct ff__tables *tables, struct ff__table *table, uint32
     return true;
 }
 
-static struct ff__table *bucket_of(struct ff__tables *tables, uint32_t id) {
+static struct ff__block_table *bucket_of(struct ff__tables *tables, uint32_t id) {
     return &tables->tables[(id & tables->bucket_mask) * BUCKET];
 }
 
-struct ff__table *ff__table_find(struct ff__tables *tables, uint32_t id) {
-    struct ff__table *bucket = bucket_of(tables, id);
+struct ff__block_table *ff__table_find(struct ff__tables *tables, uint32_t id) {
+    struct ff__block_table *bucket = bucket_of(tables, id);
     for (uint32_t i = 0; i < BUCKET; i++)
         if (bucket[i].key == id + 1)
             return &bucket[i];
     return NULL;
 }
 
-struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id) {
-    struct ff__table *bucket = bucket_of(tables, id), *table = NULL;
+struct ff__block_table *ff__table_make(struct ff__tables *tables, uint32_t id) {
+    struct ff__block_table *bucket = bucket_of(tables, id), *table = NULL;
     for (uint32_t i = 0; i < BUCKET && !table; i++)
         if (bucket[i].key == 0)
             table = &bucket[i];
@@ -137,7 +137,7 @@ struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id) {
         drop(tables, &bucket[i]);
         table = &bucket[i];
     }
-    struct ff__table made = {.key = id + 1, .start = FF_NONE, .end = FF_NONE};
+    struct ff__block_table made = {.key = id + 1, .start = FF_NONE, .end = FF_NONE};
     if (!table || !take_rows(tables, &made, 0))
         return NULL;
     *table = made;
@@ -147,12 +147,12 @@ struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id) {
 
 /* ---- rows ---- */
 
-static uint32_t first_way(const struct ff__tables *tables, const struct ff__table *table,
+static uint32_t first_way(const struct ff__tables *tables, const struct ff__block_table *table,
                           uint32_t block) {
     return (block & ((UNIT_SETS << table->order) - 1)) * tables->ways;
 }
 
-uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__table *table,
+uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__block_table *table,
                       uint32_t block) {
     uint32_t first = first_way(tables, table, block);
     for (uint32_t row = first; row < first + tables->ways; row++)
@@ -162,7 +162,7 @@ uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__table *t
 }
 
 /* Links a row into the order, behind `before` or in front of all. */
-static void link_row(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+static void link_row(const struct ff__tables *tables, struct ff__block_table *table, uint32_t row,
                      uint32_t before) {
     struct ff__row *at = ff__row_at(tables, table, row);
     at->before = before;
@@ -180,7 +180,8 @@ static void link_row(const struct ff__tables *tables, struct ff__table *table, u
     table->unnumbered = true;
 }
 
-static void unlink_row(const struct ff__tables *tables, struct ff__table *table, uint32_t row) {
+static void unlink_row(const struct ff__tables *tables, struct ff__block_table *table,
+                       uint32_t row) {
     const struct ff__row *at = ff__row_at(tables, table, row);
     if (at->before == FF_NONE)
         table->first = at->after;
@@ -193,7 +194,7 @@ static void unlink_row(const struct ff__tables *tables, struct ff__table *table,
     table->count--;
 }
 
-static uint32_t free_way(const struct ff__tables *tables, const struct ff__table *table,
+static uint32_t free_way(const struct ff__tables *tables, const struct ff__block_table *table,
                          uint32_t block) {
     uint32_t first = first_way(tables, table, block);
     for (uint32_t row = first; row < first + tables->ways; row++)
@@ -203,10 +204,10 @@ static uint32_t free_way(const struct ff__tables *tables, const struct ff__table
 }
 
 /* Every row moves to a region of twice the size, where each set's rows have two sets to be in. */
-static bool grow(struct ff__tables *tables, struct ff__table *table) {
+static bool grow(struct ff__tables *tables, struct ff__block_table *table) {
     if (table->order == tables->max_order)
         return false;
-    struct ff__table old = *table, larger = *table;
+    struct ff__block_table old = *table, larger = *table;
     table->holds++;
     bool taken = take_rows(tables, &larger, old.order + 1);
     table->holds--;
@@ -229,7 +230,7 @@ static bool grow(struct ff__tables *tables, struct ff__table *table) {
     return true;
 }
 
-static uint32_t least_used_way(const struct ff__tables *tables, const struct ff__table *table,
+static uint32_t least_used_way(const struct ff__tables *tables, const struct ff__block_table *table,
                                uint32_t block) {
     uint32_t first = first_way(tables, table, block), least = first;
     for (uint32_t row = first; row < first + tables->ways; row++)
@@ -238,7 +239,7 @@ static uint32_t least_used_way(const struct ff__tables *tables, const struct ff_
     return least;
 }
 
-static uint32_t add_row(struct ff__tables *tables, struct ff__table *table, uint32_t before,
+static uint32_t add_row(struct ff__tables *tables, struct ff__block_table *table, uint32_t before,
                         uint32_t block, uint32_t *replaced) {
     uint32_t row;
     while ((row = free_way(tables, table, block)) == FF_NONE && grow(tables, table))
@@ -274,7 +275,7 @@ static void add_successor(const struct ff__tables *tables, struct ff__row *row, 
     }
 }
 
-struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
+struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__block_table *table,
                                      uint32_t before, uint32_t block) {
     struct ff__recorded done = {.row = ff__row_find(tables, table, block),
                                 .replaced = FF_NONE,
@@ -292,7 +293,8 @@ struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table
     return done;
 }
 
-void ff__table_remove(const struct ff__tables *tables, struct ff__table *table, uint32_t row) {
+void ff__table_remove(const struct ff__tables *tables, struct ff__block_table *table,
+                      uint32_t row) {
     struct ff__row *at = ff__row_at(tables, table, row);
     unlink_row(tables, table, row);
     table->unnumbered = true;
@@ -301,25 +303,26 @@ void ff__table_remove(const struct ff__tables *tables, struct ff__table *table, 
     at->block = FF_NONE;
 }
 
-void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+void ff__table_move(const struct ff__tables *tables, struct ff__block_table *table, uint32_t row,
                     uint32_t behind) {
     unlink_row(tables, table, row);
     link_row(tables, table, row, behind);
 }
 
-static void number_from(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
-                        uint32_t step) {
+static void number_from(const struct ff__tables *tables, struct ff__block_table *table,
+                        uint32_t row, uint32_t step) {
     for (; row != FF_NONE; row = ff__row_at(tables, table, row)->after)
         ff__row_at(tables, table, row)->step = step++;
     table->unnumbered = false;
 }
 
-void ff__table_number(const struct ff__tables *tables, struct ff__table *table) {
+void ff__table_number(const struct ff__tables *tables, struct ff__block_table *table) {
     if (table->unnumbered)
         number_from(tables, table, table->first, 0);
 }
 
-void ff__table_number_new(const struct ff__tables *tables, struct ff__table *table, uint32_t row) {
+void ff__table_number_new(const struct ff__tables *tables, struct ff__block_table *table,
+                          uint32_t row) {
     uint32_t before = ff__row_at(tables, table, row)->before;
     number_from(tables, table, row,
                 before == FF_NONE ? 0 : ff__row_at(tables, table, before)->step + 1);

@@ -29,7 +29,7 @@ struct ff__row {
     uint32_t successor[];   /* blocks; FF_NONE: no more. Behind them, if tables have that: ... */
 };
 
-struct ff__table {
+struct ff__block_table {
     uint32_t key;           /* the execution ID plus one; 0: no table here */
     uint32_t unit, order;   /* its rows' region */
     uint32_t count;         /* rows in use */
@@ -45,7 +45,7 @@ struct ff__table {
 
 struct ff__tables {
     struct ff__buddy regions;
-    struct ff__table *tables;
+    struct ff__block_table *tables;
     uint32_t bucket_mask;
     uint32_t ways, successors, stride, max_order;
     bool gaps;            /* rows have ff__row_gap() */
@@ -63,7 +63,7 @@ int ff__tables_start(struct ff__tables *tables, void *memory, size_t size,
                      const struct ff__tables_shape *shape);
 
 static inline struct ff__row *ff__row_at(const struct ff__tables *tables,
-                                         const struct ff__table *table, uint32_t row) {
+                                         const struct ff__block_table *table, uint32_t row) {
     unsigned char *rows = ff__buddy_at(&tables->regions, table->unit);
     return (struct ff__row *)(void *)(rows + (size_t)row * tables->stride);
 }
@@ -74,14 +74,14 @@ static inline uint32_t *ff__row_gap(const struct ff__tables *tables, struct ff__
 }
 
 /* The table of an execution ID, NULL if there is none. `make` makes it; NULL then: no room. */
-struct ff__table *ff__table_find(struct ff__tables *tables, uint32_t id);
-struct ff__table *ff__table_make(struct ff__tables *tables, uint32_t id);
+struct ff__block_table *ff__table_find(struct ff__tables *tables, uint32_t id);
+struct ff__block_table *ff__table_make(struct ff__tables *tables, uint32_t id);
 
 /* It was launched: it is the last to go. */
-void ff__table_touch(struct ff__tables *tables, struct ff__table *table);
+void ff__table_touch(struct ff__tables *tables, struct ff__block_table *table);
 
 /* A row's number, FF_NONE if the block has none. */
-uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__table *table,
+uint32_t ff__row_find(const struct ff__tables *tables, const struct ff__block_table *table,
                       uint32_t block);
 
 /* What a record has changed. */
@@ -94,18 +94,19 @@ struct ff__recorded {
 
 /* A fault on `block`, the one before it having been on `before` (FF_NONE: none in this execution).
  * Rows may move. */
-struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__table *table,
+struct ff__recorded ff__table_record(struct ff__tables *tables, struct ff__block_table *table,
                                      uint32_t before, uint32_t block);
 
 /* The row's block is gone. */
-void ff__table_remove(const struct ff__tables *tables, struct ff__table *table, uint32_t row);
+void ff__table_remove(const struct ff__tables *tables, struct ff__block_table *table, uint32_t row);
 
 /* Moves a row to behind another one, in the order of first touch. */
-void ff__table_move(const struct ff__tables *tables, struct ff__table *table, uint32_t row,
+void ff__table_move(const struct ff__tables *tables, struct ff__block_table *table, uint32_t row,
                     uint32_t behind);
 
 /* Brings the steps up to date; ..._new: where they were until this row came, and took no other's place. */
-void ff__table_number(const struct ff__tables *tables, struct ff__table *table);
-void ff__table_number_new(const struct ff__tables *tables, struct ff__table *table, uint32_t row);
+void ff__table_number(const struct ff__tables *tables, struct ff__block_table *table);
+void ff__table_number_new(const struct ff__tables *tables, struct ff__block_table *table,
+                          uint32_t row);
 
 #endif

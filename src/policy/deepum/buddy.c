@@ -3,11 +3,11 @@
 #include <farfault/policy.h>
 
 /* In a free region's first bytes. */
-struct link {
+struct free_region {
     uint32_t next, before;
 };
 
-static struct link *link_of(const struct ff__buddy *buddy, uint32_t unit) {
+static struct free_region *link_of(const struct ff__buddy *buddy, uint32_t unit) {
     return ff__buddy_at(buddy, unit);
 }
 
@@ -26,7 +26,7 @@ void ff__buddy_start(struct ff__buddy *buddy, void *memory, size_t size, size_t 
 
 static void push(struct ff__buddy *buddy, uint32_t unit, uint32_t order) {
     uint32_t next = buddy->head[order];
-    *link_of(buddy, unit) = (struct link){next, FF_NONE};
+    *link_of(buddy, unit) = (struct free_region){next, FF_NONE};
     if (next != FF_NONE)
         link_of(buddy, next)->before = unit;
     buddy->head[order] = unit;
@@ -34,7 +34,7 @@ static void push(struct ff__buddy *buddy, uint32_t unit, uint32_t order) {
 }
 
 static void unlink_region(struct ff__buddy *buddy, uint32_t unit, uint32_t order) {
-    struct link link = *link_of(buddy, unit);
+    struct free_region link = *link_of(buddy, unit);
     if (link.before == FF_NONE)
         buddy->head[order] = link.next;
     else

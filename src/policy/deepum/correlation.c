@@ -23,7 +23,7 @@ struct walk {
     bool active, waits, at_end;
 };
 
-struct device {
+struct device_walk {
     struct walk walk;
     uint32_t last_block; /* of this execution's faults; FF_NONE: none yet */
 };
@@ -31,10 +31,10 @@ struct device {
 struct correlation {
     struct ff__expected expected;
     uint32_t stamp, most_blocks; /* to visit: as many as a table has rows */
-    struct device devices[FF_TIERS_MAX];
+    struct device_walk devices[FF_TIERS_MAX];
 };
 
-enum param { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, PARAMS };
+enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, PARAMS };
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no bound. */
 static const struct ff_param params[PARAMS + 1] = {
@@ -80,7 +80,7 @@ static void block_freed(void *state, uint32_t block) {
 
 /* Puts a block down to be visited, unless it was before. A successor may have lost its row. */
 static void visit_later(const struct correlation *correlation, struct walk *walk,
-                        const struct ff__table *table, uint32_t block) {
+                        const struct ff__block_table *table, uint32_t block) {
     const struct ff__tables *tables = &correlation->expected.tables;
     uint32_t row = ff__row_find(tables, table, block);
     if (row != FF_NONE && ff__row_at(tables, table, row)->walked == walk->stamp)
@@ -93,7 +93,7 @@ static void visit_later(const struct correlation *correlation, struct walk *walk
 
 /* The walk has met a block: its successors are next, or it was the last one of its kernel. */
 static void meet(const struct correlation *correlation, struct walk *walk,
-                 const struct ff__table *table, uint32_t block) {
+                 const struct ff__block_table *table, uint32_t block) {
     const struct ff__tables *tables = &correlation->expected.tables;
     uint32_t row = ff__row_find(tables, table, block);
     walk->at_end = block == table->end;
@@ -106,7 +106,8 @@ static void meet(const struct correlation *correlation, struct walk *walk,
         visit_later(correlation, walk, table, at->successor[i]);
 }
 
-static struct ff__table *begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
+static struct ff__block_table *begin(struct correlation *correlation, uint32_t tier,
+                                     uint64_t turn) {
     struct walk *walk = &correlation->devices[tier].walk;
     walk->turn = turn;
     walk->stamp = ++correlation->stamp;
@@ -119,7 +120,7 @@ static struct ff__table *begin(struct correlation *correlation, uint32_t tier, u
 /* With the start block of a launch's table. A kernel that never had a fault needs nothing. */
 static void begin_at_start(struct correlation *correlation, uint32_t tier, uint64_t turn) {
     struct walk *walk = &correlation->devices[tier].walk;
-    const struct ff__table *table = begin(correlation, tier, turn);
+    const struct ff__block_table *table = begin(correlation, tier, turn);
     walk->at_end = !table || table->start == FF_NONE;
     if (!walk->at_end)
         visit_later(correlation, walk, table, table->start);
@@ -128,7 +129,8 @@ static void begin_at_start(struct correlation *correlation, uint32_t tier, uint6
 /* The next block of the launch that the walk is in; FF_NONE: there are no more. */
 static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
     struct walk *walk = &correlation->devices[tier].walk;
-    const struct ff__table *table = ff__launch_table(&correlation->expected, tier, walk->turn);
+    const struct ff__block_table *table =
+        ff__launch_table(&correlation->expected, tier, walk->turn);
     if (!table || walk->head == walk->tail)
         return FF_NONE;
     uint32_t block = walk->blocks[walk->head++];
@@ -165,9 +167,9 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* The end block is that of the latest fault before the next kernel begins. */
 static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
-    struct device *device = &correlation->devices[event->tier];
+    struct device_walk *device = &correlation->devices[event->tier];
     struct ff__expected *expected = &correlation->expected;
-    struct ff__table *ended =
+    struct ff__block_table *ended =
         ff__launch_table(expected, event->tier, expected->sequences[event->tier].now);
     if (ended && device->last_block != FF_NONE)
         ended->end = ff__row_find(&expected->tables, ended, device->last_block) == FF_NONE
@@ -180,14 +182,14 @@ static void on_launch_event(struct correlation *correlation, const struct ff_eve
 
 static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
     struct ff__expected *expected = &correlation->expected;
-    struct device *device = &correlation->devices[event->tier];
+    struct device_walk *device = &correlation->devices[event->tier];
     struct ff__sequence *sequence = &expected->sequences[event->tier];
     struct ff__recorded recorded;
     if (event->launch == FF_NONE)
         return; /* the host's, not a kernel's */
     bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
     uint32_t before = is_running ? device->last_block : FF_NONE;
-    struct ff__table *table =
+    struct ff__block_table *table =
         ff__expected_fault(expected, event->tier, event->launch, before, event->block, &recorded);
     if (!table || !is_running)
         return;
@@ -206,7 +208,7 @@ static void on_no_room(struct correlation *correlation, const struct ff_event *e
     if (walk->waits || !walk->active ||
         !ff__expected_find(&correlation->expected, event->tier, event->launch, &turn))
         return;
-    const struct ff__table *table = begin(correlation, event->tier, turn);
+    const struct ff__block_table *table = begin(correlation, event->tier, turn);
     if (table)
         visit_later(correlation, walk, table, event->block);
     walk->waits = true;

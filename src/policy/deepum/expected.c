@@ -18,7 +18,7 @@ int ff__expected_start(struct ff__expected *expected, const struct ff_policy_env
         struct ff__sequence *sequence = &expected->sequences[tier];
         memset(sequence->context, 0xff, sizeof sequence->context);
         for (uint32_t i = 0; i < FF__RING; i++)
-            sequence->ring[i] = (struct ff__launch){FF_NONE, FF_NONE};
+            sequence->ring[i] = (struct ff__expected_launch){FF_NONE, FF_NONE};
     }
     return ff__tables_start(&expected->tables, (unsigned char *)env->arena + history,
                             size - history, shape);
@@ -40,7 +40,7 @@ static void mark(struct ff__expected *expected, uint32_t tier, uint64_t turn, ui
 
 static void mark_all(struct ff__expected *expected, uint32_t tier, uint64_t turn, bool used) {
     const struct ff__tables *tables = &expected->tables;
-    const struct ff__table *table = ff__launch_table(expected, tier, turn);
+    const struct ff__block_table *table = ff__launch_table(expected, tier, turn);
     for (uint32_t row = table ? table->first : FF_NONE; row != FF_NONE;) {
         const struct ff__row *at = ff__row_at(tables, table, row);
         mark(expected, tier, turn, at->block, used);
@@ -60,7 +60,7 @@ static void forget_successors(const struct ff__expected *expected, struct ff__ro
 }
 
 /* Takes rows of blocks that are gone, and what others name as their successors, out of a table. */
-static void sweep(const struct ff__expected *expected, struct ff__table *table) {
+static void sweep(const struct ff__expected *expected, struct ff__block_table *table) {
     const struct ff__tables *tables = &expected->tables;
     if (table->swept == expected->frees)
         return;
@@ -76,16 +76,16 @@ static void sweep(const struct ff__expected *expected, struct ff__table *table) 
     table->swept = expected->frees;
 }
 
-static void hold(struct ff__expected *expected, struct ff__launch *launch,
-                 struct ff__table *table) {
+static void hold(struct ff__expected *expected, struct ff__expected_launch *launch,
+                 struct ff__block_table *table) {
     launch->table = table ? (uint32_t)(table - expected->tables.tables) : FF_NONE;
     if (table)
         table->holds++;
 }
 
 static void enter(struct ff__expected *expected, uint32_t tier, uint64_t turn, uint32_t id) {
-    struct ff__launch *launch = ff__launch_at(&expected->sequences[tier], turn);
-    struct ff__table *table = ff__table_find(&expected->tables, id);
+    struct ff__expected_launch *launch = ff__launch_at(&expected->sequences[tier], turn);
+    struct ff__block_table *table = ff__table_find(&expected->tables, id);
     launch->id = id;
     hold(expected, launch, table);
     if (table) {
@@ -96,24 +96,25 @@ static void enter(struct ff__expected *expected, uint32_t tier, uint64_t turn, u
 }
 
 static void leave(struct ff__expected *expected, uint32_t tier, uint64_t turn) {
-    struct ff__table *table = ff__launch_table(expected, tier, turn);
+    struct ff__block_table *table = ff__launch_table(expected, tier, turn);
     mark_all(expected, tier, turn, false);
     if (table)
         table->holds--;
-    *ff__launch_at(&expected->sequences[tier], turn) = (struct ff__launch){FF_NONE, FF_NONE};
+    *ff__launch_at(&expected->sequences[tier], turn) =
+        (struct ff__expected_launch){FF_NONE, FF_NONE};
 }
 
 /* ---- launches ---- */
 
 /* A table that has just been made is that of launches in the ring. */
-static struct ff__table *make_table(struct ff__expected *expected, uint32_t id) {
-    struct ff__table *table = ff__table_make(&expected->tables, id);
+static struct ff__block_table *make_table(struct ff__expected *expected, uint32_t id) {
+    struct ff__block_table *table = ff__table_make(&expected->tables, id);
     if (table)
         table->swept = expected->frees;
     for (uint32_t tier = 1; tier < expected->tier_count && table; tier++) {
         struct ff__sequence *sequence = &expected->sequences[tier];
         for (uint32_t i = 0; i <= sequence->ahead; i++) {
-            struct ff__launch *launch = ff__launch_at(sequence, sequence->now + i);
+            struct ff__expected_launch *launch = ff__launch_at(sequence, sequence->now + i);
             if (launch->id == id)
                 hold(expected, launch, table);
         }
@@ -151,7 +152,7 @@ bool ff__expected_launch(struct ff__expected *expected, uint32_t tier, uint32_t 
     sequence->retractions += !right;
     if (!right)
         enter(expected, tier, next, id);
-    struct ff__table *table = ff__launch_table(expected, tier, next);
+    struct ff__block_table *table = ff__launch_table(expected, tier, next);
     if (!table)
         table = make_table(expected, id);
     if (table) {
@@ -180,14 +181,14 @@ static void mark_row(struct ff__expected *expected, uint32_t number,
     }
 }
 
-struct ff__table *ff__expected_fault(struct ff__expected *expected, uint32_t tier, uint32_t id,
-                                     uint32_t before, uint32_t block,
-                                     struct ff__recorded *recorded) {
-    struct ff__launch *running =
+struct ff__block_table *ff__expected_fault(struct ff__expected *expected, uint32_t tier,
+                                           uint32_t id, uint32_t before, uint32_t block,
+                                           struct ff__recorded *recorded) {
+    struct ff__expected_launch *running =
         ff__launch_at(&expected->sequences[tier], expected->sequences[tier].now);
-    struct ff__table *table = running->id == id && running->table != FF_NONE
-                                  ? &expected->tables.tables[running->table]
-                                  : ff__table_find(&expected->tables, id);
+    struct ff__block_table *table = running->id == id && running->table != FF_NONE
+                                        ? &expected->tables.tables[running->table]
+                                        : ff__table_find(&expected->tables, id);
     if (!table)
         table = make_table(expected, id);
     if (!table)
@@ -202,7 +203,7 @@ struct ff__table *ff__expected_fault(struct ff__expected *expected, uint32_t tie
 /* ---- blocks that go ---- */
 
 static void forget_in(struct ff__expected *expected, uint32_t tier, uint64_t turn, uint32_t block) {
-    struct ff__table *table = ff__launch_table(expected, tier, turn);
+    struct ff__block_table *table = ff__launch_table(expected, tier, turn);
     uint32_t row = table ? ff__row_find(&expected->tables, table, block) : FF_NONE;
     if (row != FF_NONE)
         ff__table_remove(&expected->tables, table, row);

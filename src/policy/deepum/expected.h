@@ -33,7 +33,7 @@ struct ff__expected_block {
 #define FF__EXPECTED_BLOCK_SIZE(tiers)                                                             \
     (sizeof(struct ff__expected_block) + ((tiers)-1) * sizeof(struct ff__uses))
 
-struct ff__launch {
+struct ff__expected_launch {
     uint32_t id;    /* FF_NONE: none yet */
     uint32_t table; /* FF_NONE: nothing is known of it, or there is no room */
 };
@@ -44,7 +44,7 @@ struct ff__sequence {
     uint32_t ahead;       /* so many after it are predicted */
     uint64_t retractions; /* how often predicted uses were retracted */
     uint32_t context[FF__CONTEXT];
-    struct ff__launch ring[FF__RING];
+    struct ff__expected_launch ring[FF__RING];
 };
 
 struct ff__expected {
@@ -63,13 +63,14 @@ static inline struct ff__expected_block *ff__expected_block_at(const struct ff__
     return (struct ff__expected_block *)(void *)(expected->blocks + block * expected->stride);
 }
 
-static inline struct ff__launch *ff__launch_at(struct ff__sequence *sequence, uint64_t turn) {
+static inline struct ff__expected_launch *ff__launch_at(struct ff__sequence *sequence,
+                                                        uint64_t turn) {
     return &sequence->ring[turn % FF__RING];
 }
 
 /* The table of a launch in the ring, or NULL. */
-static inline struct ff__table *ff__launch_table(struct ff__expected *expected, uint32_t tier,
-                                                 uint64_t turn) {
+static inline struct ff__block_table *ff__launch_table(struct ff__expected *expected, uint32_t tier,
+                                                       uint64_t turn) {
     uint32_t table = ff__launch_at(&expected->sequences[tier], turn)->table;
     return table == FF_NONE ? NULL : &expected->tables.tables[table];
 }
@@ -85,9 +86,9 @@ bool ff__expected_launch(struct ff__expected *expected, uint32_t tier, uint32_t 
 
 /* A fault of a launch of the ID, or of any other kernel, after one on `before` (FF_NONE). NULL: there is no room for a
  * table; else the kernel's table. */
-struct ff__table *ff__expected_fault(struct ff__expected *expected, uint32_t tier, uint32_t id,
-                                     uint32_t before, uint32_t block,
-                                     struct ff__recorded *recorded);
+struct ff__block_table *ff__expected_fault(struct ff__expected *expected, uint32_t tier,
+                                           uint32_t id, uint32_t before, uint32_t block,
+                                           struct ff__recorded *recorded);
 
 /* The block's range is gone: nothing that was learned of it holds for what will have its number. Tables of launches to
  * come forget it at once, others when they are used again. */

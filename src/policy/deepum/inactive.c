@@ -6,7 +6,7 @@ struct inactive {
     bool parts;
 };
 
-enum param { PARTS, PARAMS };
+enum { PARTS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [PARTS] = {"parts", FF_PARAM_BOOL, 0, 0, 1,

@@ -20,7 +20,7 @@ struct predicted {
     uint64_t now, retractions;
 };
 
-enum param { RESERVE, PARAMS };
+enum { RESERVE, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [RESERVE] = {"reserve", FF_PARAM_INT, 1, 0, 1 << 20,

@@ -20,41 +20,28 @@
 #include "policy/registry.h"
 
 /* Where prefetching is, on one device. */
-struct walk {
+struct ordered_walk {
     uint64_t turn;    /* the launch it is in */
     uint32_t at;      /* in order: the row's block visited last, FF_NONE: none yet */
     uint64_t brought; /* pages advised since the last sign of the kernel */
     bool active, stalled;
 };
 
-struct device {
-    struct walk walk;
+struct device_ordered_walk {
+    struct ordered_walk walk;
     uint32_t
         last_block; /* of this execution's faults, behind which a new one comes in the order; FF_NONE */
 };
 
-struct correlation {
+struct correlation_plus {
     struct ff__forecast forecast;
     struct ff__by_tree by_tree;
     bool whole, sparse, chain;
     uint32_t reach;
-    struct device devices[FF_TIERS_MAX];
+    struct device_ordered_walk devices[FF_TIERS_MAX];
 };
 
-enum param {
-    MEMORY,
-    KERNELS,
-    ROWS,
-    WAYS,
-    SLACK,
-    WHOLE,
-    SPARSE,
-    FALLBACK,
-    CHAIN,
-    REACH,
-    BEYOND,
-    PARAMS
-};
+enum { MEMORY, KERNELS, ROWS, WAYS, SLACK, WHOLE, SPARSE, FALLBACK, CHAIN, REACH, BEYOND, PARAMS };
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. Memory and slack are ours. */
 static const struct ff_param params[PARAMS + 1] = {
@@ -84,7 +71,7 @@ static size_t arena_size(const int64_t *values) {
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct correlation *correlation = state;
+    struct correlation_plus *correlation = state;
     const int64_t *value = env->params;
     struct ff__tables_shape shape = {(uint32_t)value[ROWS], (uint32_t)value[WAYS], 0,
                                      value[BEYOND] != 0};
@@ -104,37 +91,38 @@ static int init(void *state, const struct ff_policy_env *env) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct correlation *correlation = state;
+    struct correlation_plus *correlation = state;
     ff__forecast_forget(&correlation->forecast, block);
     correlation->by_tree.blocks[block] = (struct ff__tree_block){0};
 }
 
 static void range_freed(void *state, uint32_t range) {
-    ((struct correlation *)state)->by_tree.ranges[range] = (struct ff__tree_range){0};
+    ((struct correlation_plus *)state)->by_tree.ranges[range] = (struct ff__tree_range){0};
 }
 
 /* ---- the walk ---- */
 
 /* At the start of a launch's table. */
-static void begin(struct correlation *correlation, uint32_t tier, uint64_t turn) {
-    struct walk *walk = &correlation->devices[tier].walk;
+static void begin(struct correlation_plus *correlation, uint32_t tier, uint64_t turn) {
+    struct ordered_walk *walk = &correlation->devices[tier].walk;
     walk->turn = turn;
     walk->at = FF_NONE;
     walk->active = true;
 }
 
 /* Behind a block of it. */
-static void begin_behind(struct correlation *correlation, uint32_t tier, uint64_t turn,
+static void begin_behind(struct correlation_plus *correlation, uint32_t tier, uint64_t turn,
                          uint32_t block) {
     begin(correlation, tier, turn);
     correlation->devices[tier].walk.at = block;
 }
 
 /* With a block of it, if it has the block: behind the one before. */
-static void begin_with(struct correlation *correlation, uint32_t tier, uint64_t turn,
+static void begin_with(struct correlation_plus *correlation, uint32_t tier, uint64_t turn,
                        uint32_t block) {
     const struct ff__tables *tables = &correlation->forecast.expected.tables;
-    const struct ff__table *table = ff__launch_table(&correlation->forecast.expected, tier, turn);
+    const struct ff__block_table *table =
+        ff__launch_table(&correlation->forecast.expected, tier, turn);
     uint32_t row = table ? ff__row_find(tables, table, block) : FF_NONE;
     uint32_t before = row == FF_NONE ? FF_NONE : ff__row_at(tables, table, row)->before;
     begin_behind(correlation, tier, turn,
@@ -142,10 +130,10 @@ static void begin_with(struct correlation *correlation, uint32_t tier, uint64_t 
 }
 
 /* The next block of the launch that the walk is in; FF_NONE: it ends here. */
-static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
+static uint32_t next_block(struct correlation_plus *correlation, uint32_t tier) {
     const struct ff__tables *tables = &correlation->forecast.expected.tables;
-    struct walk *walk = &correlation->devices[tier].walk;
-    const struct ff__table *table =
+    struct ordered_walk *walk = &correlation->devices[tier].walk;
+    const struct ff__block_table *table =
         ff__launch_table(&correlation->forecast.expected, tier, walk->turn);
     if (!table)
         return FF_NONE;
@@ -160,7 +148,7 @@ static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
 }
 
 /* On to the next predicted launch. False: nothing is predicted, or it pauses. */
-static bool next_launch(struct correlation *correlation, uint32_t tier) {
+static bool next_launch(struct correlation_plus *correlation, uint32_t tier) {
     const struct ff__sequence *sequence = &correlation->forecast.expected.sequences[tier];
     uint64_t next = correlation->devices[tier].walk.turn + 1;
     if (!correlation->chain || next > sequence->now + sequence->ahead)
@@ -169,7 +157,7 @@ static bool next_launch(struct correlation *correlation, uint32_t tier) {
     return true;
 }
 
-static uint64_t reach_of(const struct correlation *correlation, const struct ff_view *view,
+static uint64_t reach_of(const struct correlation_plus *correlation, const struct ff_view *view,
                          uint32_t tier) {
     return view->capacity[tier] * correlation->reach / 100;
 }
@@ -177,16 +165,16 @@ static uint64_t reach_of(const struct correlation *correlation, const struct ff_
 /* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
  * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
  * resident. */
-static uint64_t far_enough(const struct correlation *correlation, const struct ff_view *view,
+static uint64_t far_enough(const struct correlation_plus *correlation, const struct ff_view *view,
                            uint32_t tier) {
     uint64_t most = reach_of(correlation, view, tier);
     return most > FF_BLOCK_PAGES ? most : FF_BLOCK_PAGES;
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *list) {
-    struct correlation *correlation = state;
+    struct correlation_plus *correlation = state;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {
-        struct walk *walk = &correlation->devices[tier].walk;
+        struct ordered_walk *walk = &correlation->devices[tier].walk;
         const uint64_t most = far_enough(correlation, view, tier);
         while (walk->active && !walk->stalled && list->count < list->capacity &&
                walk->brought < most) {
@@ -202,22 +190,22 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- learning ---- */
 
-static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
+static void on_launch_event(struct correlation_plus *correlation, const struct ff_event *event) {
     correlation->devices[event->tier].last_block = FF_NONE;
     ff__forecast_launch(&correlation->forecast, event->tier, event->launch);
     begin(correlation, event->tier, correlation->forecast.expected.sequences[event->tier].now);
 }
 
-static void on_fault_event(struct correlation *correlation, const struct ff_event *event) {
+static void on_fault_event(struct correlation_plus *correlation, const struct ff_event *event) {
     struct ff__forecast *forecast = &correlation->forecast;
-    struct device *device = &correlation->devices[event->tier];
+    struct device_ordered_walk *device = &correlation->devices[event->tier];
     struct ff__sequence *sequence = &forecast->expected.sequences[event->tier];
     struct ff__recorded recorded;
     if (event->launch == FF_NONE)
         return; /* the host's, not a kernel's */
     bool is_running = ff__launch_at(sequence, sequence->now)->id == event->launch;
     uint32_t before = is_running ? device->last_block : FF_NONE;
-    const struct ff__table *table =
+    const struct ff__block_table *table =
         ff__forecast_fault(forecast, event->tier, event->launch, before, event->block, &recorded);
     if (!table || !is_running)
         return;
@@ -228,8 +216,8 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
 }
 
 /* Back to the first block that found no room. */
-static void on_no_room(struct correlation *correlation, const struct ff_event *event) {
-    struct walk *walk = &correlation->devices[event->tier].walk;
+static void on_no_room(struct correlation_plus *correlation, const struct ff_event *event) {
+    struct ordered_walk *walk = &correlation->devices[event->tier].walk;
     uint64_t turn;
     if (walk->stalled ||
         !ff__expected_find(&correlation->forecast.expected, event->tier, event->launch, &turn))
@@ -248,11 +236,11 @@ static bool is_sign(const struct ff_event *event) {
  * less than 1 us on average, a launch 2 us, and longer if the predicted kernels change, whose blocks are
  * marked one by one. */
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
-    struct correlation *correlation = state;
+    struct correlation_plus *correlation = state;
     for (uint32_t i = 0; i < count; i++) {
         const struct ff_event *event = &events[i];
         if (is_sign(event)) {
-            struct walk *walk = &correlation->devices[event->tier].walk;
+            struct ordered_walk *walk = &correlation->devices[event->tier].walk;
             walk->stalled = false;
             walk->brought = 0;
         }
@@ -272,7 +260,7 @@ static void publish(void *state, const struct ff_event *events, uint32_t count) 
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    struct correlation *correlation = state;
+    struct correlation_plus *correlation = state;
     bool is_large = reach_of(correlation, view, group->tier) < FF_BLOCK_PAGES;
     if (!correlation->whole)
         ff__tree_prefetch(view, group, advice);
@@ -282,14 +270,14 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    ff__by_tree_leave(&((struct correlation *)state)->by_tree, view, leave);
+    ff__by_tree_leave(&((struct correlation_plus *)state)->by_tree, view, leave);
 }
 
 /* ---- the forecast ---- */
 
 static void next_uses(const void *state, const struct ff_view *view, uint32_t tier,
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
-    const struct ff__forecast *forecast = &((const struct correlation *)state)->forecast;
+    const struct ff__forecast *forecast = &((const struct correlation_plus *)state)->forecast;
     (void)view;
     for (uint32_t i = 0; i < count; i++) {
         if (launches_only) {
@@ -302,11 +290,11 @@ static void next_uses(const void *state, const struct ff_view *view, uint32_t ti
 }
 
 static uint64_t now(const void *state, uint32_t tier) {
-    return ff__forecast_now(&((const struct correlation *)state)->forecast, tier);
+    return ff__forecast_now(&((const struct correlation_plus *)state)->forecast, tier);
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
-    return ((const struct correlation *)state)->forecast.expected.sequences[tier].retractions;
+    return ((const struct correlation_plus *)state)->forecast.expected.sequences[tier].retractions;
 }
 
 static const struct ff_forecast_hooks forecast_hooks = {
@@ -323,7 +311,7 @@ const struct ff_prefetch_policy ff__prefetch_correlation_plus = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,
-            .state_size = sizeof(struct correlation),
+            .state_size = sizeof(struct correlation_plus),
             .block_state_size = FF__FORECAST_BLOCK_SIZE + sizeof(struct ff__tree_block),
             .range_state_size = sizeof(struct ff__tree_range),
             .arena_size = arena_size,

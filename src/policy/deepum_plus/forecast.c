@@ -21,20 +21,20 @@ static struct ff__gap *gap_of(const struct ff__forecast *forecast, uint32_t tier
 
 /* ---- where the running kernel is ---- */
 
-static bool is_late(const struct ff__forecast *forecast, const struct ff__progress *progress,
+static bool is_late(const struct ff__forecast *forecast, const struct ff__kernel_progress *progress,
                     const struct ff__row *at) {
     return at->step + at->lasts + forecast->slack < progress->step;
 }
 
 /* The row of a block, FF_NONE if there is none, or no block: rows that are free have that number, too. */
-static uint32_t row_of(const struct ff__forecast *forecast, const struct ff__table *table,
+static uint32_t row_of(const struct ff__forecast *forecast, const struct ff__block_table *table,
                        uint32_t block) {
     return block == FF_NONE ? FF_NONE : ff__row_find(&forecast->expected.tables, table, block);
 }
 
 /* The place of the row in the order is where the kernel is now. */
-static void move_here(struct ff__forecast *forecast, struct ff__progress *progress,
-                      struct ff__table *table, uint32_t row) {
+static void move_here(struct ff__forecast *forecast, struct ff__kernel_progress *progress,
+                      struct ff__block_table *table, uint32_t row) {
     struct ff__row *at = ff__row_at(&forecast->expected.tables, table, row);
     uint32_t front = row_of(forecast, table, progress->front);
     if (front == row)
@@ -47,8 +47,8 @@ static void move_here(struct ff__forecast *forecast, struct ff__progress *progre
 
 /* The row has come when it seemed to be over. Once more in this execution, and it lasts that long; else
  * its place is wrong. */
-static void come_late(struct ff__forecast *forecast, struct ff__progress *progress,
-                      struct ff__table *table, const struct ff__recorded *recorded) {
+static void come_late(struct ff__forecast *forecast, struct ff__kernel_progress *progress,
+                      struct ff__block_table *table, const struct ff__recorded *recorded) {
     struct ff__row *at = ff__row_at(&forecast->expected.tables, table, recorded->row);
     table->score -= table->score > 1 - SCORE ? 2 : 0;
     if (recorded->used > progress->began)
@@ -57,8 +57,8 @@ static void come_late(struct ff__forecast *forecast, struct ff__progress *progre
         move_here(forecast, progress, table, recorded->row);
 }
 
-static void watch_leap(struct ff__forecast *forecast, struct ff__progress *progress,
-                       struct ff__table *table, const struct ff__row *at) {
+static void watch_leap(struct ff__forecast *forecast, struct ff__kernel_progress *progress,
+                       struct ff__block_table *table, const struct ff__row *at) {
     if (progress->leapt == 0) {
         if (at->step <= progress->step + forecast->slack)
             return;
@@ -79,8 +79,8 @@ static void watch_leap(struct ff__forecast *forecast, struct ff__progress *progr
 void ff__forecast_progress(struct ff__forecast *forecast, uint32_t tier,
                            const struct ff__recorded *recorded) {
     struct ff__expected *expected = &forecast->expected;
-    struct ff__progress *progress = &forecast->progress[tier];
-    struct ff__table *table = ff__launch_table(expected, tier, expected->sequences[tier].now);
+    struct ff__kernel_progress *progress = &forecast->progress[tier];
+    struct ff__block_table *table = ff__launch_table(expected, tier, expected->sequences[tier].now);
     struct ff__row *at = ff__row_at(&forecast->expected.tables, table, recorded->row);
     if (progress->step == OVER)
         return;
@@ -98,7 +98,7 @@ void ff__forecast_progress(struct ff__forecast *forecast, uint32_t tier,
 }
 
 /* What lasted longer than its place says may not always: it is forgotten unless it is seen again. */
-static void fade(const struct ff__forecast *forecast, const struct ff__table *table) {
+static void fade(const struct ff__forecast *forecast, const struct ff__block_table *table) {
     for (uint32_t row = table->first; row != FF_NONE;) {
         struct ff__row *at = ff__row_at(&forecast->expected.tables, table, row);
         at->lasts -= (at->lasts + FADES - 1) / FADES;
@@ -114,7 +114,7 @@ static void learn_gap(struct ff__forecast *forecast, uint32_t tier, uint32_t id,
     struct ff__gap *uses = gap_of(forecast, tier, row->block);
     uint32_t now = (uint32_t)forecast->expected.sequences[tier].now, last = uses->last;
     uint32_t gap = *ff__row_gap(tables, row);
-    const struct ff__table *before = last > 0 ? ff__table_find(tables, uses->id) : NULL;
+    const struct ff__block_table *before = last > 0 ? ff__table_find(tables, uses->id) : NULL;
     uint32_t at = before ? ff__row_find(tables, before, row->block) : FF_NONE;
     if (at != FF_NONE)
         *ff__row_gap(tables, ff__row_at(tables, before, at)) = now - last;
@@ -124,7 +124,7 @@ static void learn_gap(struct ff__forecast *forecast, uint32_t tier, uint32_t id,
 }
 
 static void learn_gaps(struct ff__forecast *forecast, uint32_t tier,
-                       const struct ff__table *table) {
+                       const struct ff__block_table *table) {
     const struct ff__tables *tables = &forecast->expected.tables;
     for (uint32_t row = tables->gaps ? table->first : FF_NONE; row != FF_NONE;) {
         struct ff__row *at = ff__row_at(tables, table, row);
@@ -135,7 +135,7 @@ static void learn_gaps(struct ff__forecast *forecast, uint32_t tier,
 
 static void finish_running(struct ff__forecast *forecast, uint32_t tier) {
     struct ff__expected *expected = &forecast->expected;
-    struct ff__table *table = ff__launch_table(expected, tier, expected->sequences[tier].now);
+    struct ff__block_table *table = ff__launch_table(expected, tier, expected->sequences[tier].now);
     if (!table)
         return;
     table->runs++;
@@ -155,7 +155,7 @@ bool ff__forecast_launch(struct ff__forecast *forecast, uint32_t tier, uint32_t 
     struct ff__expected *expected = &forecast->expected;
     finish_running(forecast, tier);
     forecast->progress[tier] =
-        (struct ff__progress){.front = FF_NONE, .began = expected->tables.clock};
+        (struct ff__kernel_progress){.front = FF_NONE, .began = expected->tables.clock};
     bool right = ff__expected_launch(expected, tier, id);
     expected->sequences[tier].retractions +=
         right && !is_trusted(forecast, &expected->sequences[tier]);
@@ -170,11 +170,11 @@ void ff__forecast_end(struct ff__forecast *forecast, uint32_t tier, uint32_t id)
 
 /* ---- faults, and blocks that go ---- */
 
-struct ff__table *ff__forecast_fault(struct ff__forecast *forecast, uint32_t tier, uint32_t id,
-                                     uint32_t before, uint32_t block,
-                                     struct ff__recorded *recorded) {
+struct ff__block_table *ff__forecast_fault(struct ff__forecast *forecast, uint32_t tier,
+                                           uint32_t id, uint32_t before, uint32_t block,
+                                           struct ff__recorded *recorded) {
     struct ff__expected *expected = &forecast->expected;
-    struct ff__table *table = ff__expected_fault(expected, tier, id, before, block, recorded);
+    struct ff__block_table *table = ff__expected_fault(expected, tier, id, before, block, recorded);
     if (!table || !recorded->is_new || table->runs == 0)
         return table;
     if (recorded->was_numbered && recorded->replaced == FF_NONE)
@@ -198,7 +198,7 @@ void ff__forecast_forget(struct ff__forecast *forecast, uint32_t block) {
 
 /* Of the running kernel: whether it is done with the block, and else at which step it is needed, which
  * is at once if it has been in use and is used again. */
-static bool is_over(const struct ff__forecast *forecast, const struct ff__progress *progress,
+static bool is_over(const struct ff__forecast *forecast, const struct ff__kernel_progress *progress,
                     const struct ff__row *row, uint32_t *step) {
     if (progress->step == OVER || is_late(forecast, progress, row))
         return true;
@@ -211,9 +211,9 @@ static bool is_over(const struct ff__forecast *forecast, const struct ff__progre
 static bool is_used(const struct ff__forecast *forecast, uint32_t tier, uint64_t turn,
                     uint32_t block, uint32_t *step) {
     const struct ff__sequence *sequence = &forecast->expected.sequences[tier];
-    const struct ff__progress *progress = &forecast->progress[tier];
+    const struct ff__kernel_progress *progress = &forecast->progress[tier];
     const struct ff__tables *tables = &forecast->expected.tables;
-    const struct ff__table *table = &tables->tables[sequence->ring[turn % FF__RING].table];
+    const struct ff__block_table *table = &tables->tables[sequence->ring[turn % FF__RING].table];
     bool running = turn == sequence->now;
     *step = 0;
     if (!ff__table_is_ordered(table)) {

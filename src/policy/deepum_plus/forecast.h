@@ -20,7 +20,7 @@ struct ff__gap {
     (FF__EXPECTED_BLOCK_SIZE(FF_TIERS_MAX) + (FF_TIERS_MAX - 1) * sizeof(struct ff__gap))
 
 /* Of the running kernel of a device. */
-struct ff__progress {
+struct ff__kernel_progress {
     uint32_t step;  /* of its table where it was seen last */
     uint32_t front; /* the block there, FF_NONE: not seen yet */
     uint32_t began; /* when, by the tables' clock */
@@ -32,11 +32,11 @@ struct ff__forecast {
     struct ff__expected expected;
     struct ff__gap *gaps;
     uint32_t slack; /* steps behind the last sign of a kernel that it may still use */
-    struct ff__progress progress[FF_TIERS_MAX];
+    struct ff__kernel_progress progress[FF_TIERS_MAX];
 };
 
 /* Whether a kernel is known to use its blocks in the table's order. */
-static inline bool ff__table_is_ordered(const struct ff__table *table) {
+static inline bool ff__table_is_ordered(const struct ff__block_table *table) {
     return table->runs > 0 && table->score >= 0;
 }
 
@@ -54,9 +54,9 @@ void ff__forecast_end(struct ff__forecast *forecast, uint32_t tier, uint32_t id)
 void ff__forecast_forget(struct ff__forecast *forecast, uint32_t block);
 
 /* See ff__expected_fault(). */
-struct ff__table *ff__forecast_fault(struct ff__forecast *forecast, uint32_t tier, uint32_t id,
-                                     uint32_t before, uint32_t block,
-                                     struct ff__recorded *recorded);
+struct ff__block_table *ff__forecast_fault(struct ff__forecast *forecast, uint32_t tier,
+                                           uint32_t id, uint32_t before, uint32_t block,
+                                           struct ff__recorded *recorded);
 
 /* The running kernel has been seen at a row of its table, which it must have. What comes back when it
  * seemed to be over is in use for longer, which is remembered. What has been on no device since the

@@ -18,7 +18,7 @@
 
 /* Of a block. A launch that is predicted to use it is cached: a search over many expected blocks, which is repeated
  * often, then asks the forecast about few of them again. */
-struct place {
+struct predicted_block {
     struct ff__order_link link;
     uint32_t launch, retractions; /* as of then */
 };
@@ -30,22 +30,22 @@ struct hand {
     uint32_t at; /* FF_NONE: in front of all */
 };
 
-struct predicted {
+struct predicted_plus {
     struct ff__order order;
     struct ff__reserve reserve;
     struct hand hand;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct predicted *predicted = state;
-    ff__order_start(&predicted->order, env->block_state, sizeof(struct place));
+    struct predicted_plus *predicted = state;
+    ff__order_start(&predicted->order, env->block_state, sizeof(struct predicted_block));
     ff__reserve_start(&predicted->reserve, env);
     predicted->hand.at = FF_NONE;
     return 0;
 }
 
 /* The block leaves its place in the order. */
-static void leave_place(struct predicted *predicted, uint32_t block) {
+static void leave_place(struct predicted_plus *predicted, uint32_t block) {
     if (predicted->hand.at == block)
         predicted->hand.at = ff__order_next(&predicted->order, block);
 }
@@ -59,21 +59,21 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 /* Discarded blocks become the first eviction candidates. */
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     if (leave->kind == FF_LEAVE_DEAD)
-        ((struct predicted *)state)->hand.at = FF_NONE;
+        ((struct predicted_plus *)state)->hand.at = FF_NONE;
     else if (leave->kind == FF_LEAVE_RELEASED)
         leave_place(state, leave->block);
     ff__order_on_leave(state, view, leave);
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct place *place = (void *)ff__order_at(state, block);
+    struct predicted_block *place = (void *)ff__order_at(state, block);
     leave_place(state, block);
     ff__order_block_freed(state, block);
     place->launch = 0;
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
-    return ff__reserve_pages(&((const struct predicted *)state)->reserve, view);
+    return ff__reserve_pages(&((const struct predicted_plus *)state)->reserve, view);
 }
 
 /* What is asked of every block of a search. */
@@ -95,7 +95,7 @@ static struct question question_of(const struct ff_view *view, uint32_t tier) {
  * yet. */
 static inline bool may_go(const struct ff__order *order, uint32_t block,
                           const struct question *question) {
-    struct place *place = (void *)ff__order_at(order, block);
+    struct predicted_block *place = (void *)ff__order_at(order, block);
     if (place->launch > question->launch && place->launch < question->from &&
         place->retractions == question->retractions)
         return false;
@@ -149,7 +149,7 @@ static void name_last_needed(const struct ff__order *order, const struct questio
 }
 
 /* Moves the hand to a block whose use is not expected. */
-static void search(struct predicted *predicted, const struct question *question) {
+static void search(struct predicted_plus *predicted, const struct question *question) {
     const struct ff__order *order = &predicted->order;
     struct hand *hand = &predicted->hand;
     if (hand->launch != question->launch || hand->at == FF_NONE)
@@ -161,7 +161,7 @@ static void search(struct predicted *predicted, const struct question *question)
     }
 }
 
-static void name_victims(struct predicted *predicted, const struct ff_view *view,
+static void name_victims(struct predicted_plus *predicted, const struct ff_view *view,
                          const struct ff_evict_request *request, struct ff_victim_list *victims) {
     struct question question = question_of(view, request->tier);
     search(predicted, &question);
@@ -196,8 +196,8 @@ const struct ff_evict_policy ff__evict_predicted_plus = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
-            .state_size = sizeof(struct predicted),
-            .block_state_size = sizeof(struct place),
+            .state_size = sizeof(struct predicted_plus),
+            .block_state_size = sizeof(struct predicted_block),
             .params = ff__reserve_params,
             .init = init,
             .block_freed = block_freed,

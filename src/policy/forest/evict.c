@@ -13,14 +13,14 @@
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
-struct range {
+struct forest_range {
     struct ff__profile_range profile;
     uint32_t blocks; /* that have something on the tier */
     uint32_t passed; /* number of the last pick that found nothing more in it */
     uint64_t noted;  /* its last use as `order` knows it, in ns; 0: none. Unused with ORDER_USE */
 };
 
-struct block {
+struct forest_block {
     bool held;       /* something of it has come to the tier */
     uint32_t oldest; /* no page of it was used before; 0: not known */
 };
@@ -28,15 +28,15 @@ struct block {
 /* What a range's last use is. */
 enum order { ORDER_USE, ORDER_FAULT, ORDER_ROUND, ORDER_LAUNCH, ORDERS };
 
-struct forest {
+struct forest_evict {
     struct ff__profile profile;
-    struct block *blocks;
+    struct forest_block *blocks;
     uint32_t tier, picks;
     uint64_t slack_ns;
     enum order order;
 };
 
-enum param { SLACK = FF__PROFILE_PARAMS, ORDER, PARAMS };
+enum { SLACK = FF__PROFILE_PARAMS, ORDER, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
@@ -49,38 +49,38 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct forest *forest = state;
+    struct forest_evict *forest = state;
     forest->blocks = env->block_state;
     forest->tier = env->tier;
     forest->slack_ns = (uint64_t)env->params[SLACK];
     forest->order = (enum order)env->params[ORDER];
-    return ff__profile_start(&forest->profile, env, sizeof(struct range));
+    return ff__profile_start(&forest->profile, env, sizeof(struct forest_range));
 }
 
 /* ---- what is there ---- */
 
-static struct range *range_at(const struct forest *forest, uint32_t range) {
-    return (struct range *)ff__profile_range(&forest->profile, range);
+static struct forest_range *range_at(const struct forest_evict *forest, uint32_t range) {
+    return (struct forest_range *)ff__profile_range(&forest->profile, range);
 }
 
 static void range_freed(void *state, uint32_t range) {
-    *range_at(state, range) = (struct range){0};
+    *range_at(state, range) = (struct forest_range){0};
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ((struct forest *)state)->blocks[block] = (struct block){0};
+    ((struct forest_evict *)state)->blocks[block] = (struct forest_block){0};
 }
 
 /* A range of which no use has been known is used now in any order. */
-static void note_arrival(const struct forest *forest, struct range *range, uint64_t now_ns,
-                         bool faulted) {
+static void note_arrival(const struct forest_evict *forest, struct forest_range *range,
+                         uint64_t now_ns, bool faulted) {
     if (range->noted == 0 || forest->order == ORDER_ROUND ||
         (forest->order == ORDER_FAULT && faulted))
         range->noted = now_ns;
 }
 
 /* The driver reads the order of all ranges. */
-static void note_uses(const struct forest *forest, const struct ff_view *view) {
+static void note_uses(const struct forest_evict *forest, const struct ff_view *view) {
     const uint64_t *used = view->last_uses[forest->tier].range;
     for (uint32_t i = 0; i < forest->profile.range_end; i++)
         if (used[i] > range_at(forest, i)->noted)
@@ -89,7 +89,7 @@ static void note_uses(const struct forest *forest, const struct ff_view *view) {
 
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
-    const struct forest *forest = state;
+    const struct forest_evict *forest = state;
     if (forest->order == ORDER_LAUNCH && event->begins)
         note_uses(forest, view);
     ff__profile_on_launch(state, view, event, advice);
@@ -97,7 +97,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
-    const struct forest *forest = state;
+    const struct forest_evict *forest = state;
     struct ff__tree_shape before;
     if (forest->order == ORDER_ROUND)
         note_uses(forest, view);
@@ -107,21 +107,21 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
 static const struct ff_sample_hooks sample_hooks = {.on_samples = on_samples};
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct forest *forest = state;
-    struct block *block = &forest->blocks[arrival->block];
-    struct range *range = range_at(forest, view->blocks[arrival->block].range);
+    struct forest_evict *forest = state;
+    struct forest_block *block = &forest->blocks[arrival->block];
+    struct forest_range *range = range_at(forest, view->blocks[arrival->block].range);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED)
         return;
     note_arrival(forest, range, view->now_ns, arrival->faulted);
     if (block->held)
         return;
-    *block = (struct block){.held = true};
+    *block = (struct forest_block){.held = true};
     range->blocks++;
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    struct forest *forest = state;
-    struct block *block = &forest->blocks[leave->block];
+    struct forest_evict *forest = state;
+    struct forest_block *block = &forest->blocks[leave->block];
     if (leave->kind != FF_LEAVE_RELEASED || !block->held)
         return;
     block->held = false;
@@ -131,12 +131,12 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
 /* ---- the oldest page ---- */
 
 /* An answer in the making. */
-struct hunt {
-    struct forest *forest;
+struct page_hunt {
+    struct forest_evict *forest;
     struct ff__naming naming;
 };
 
-static struct ff_mask named_of(const struct hunt *hunt, uint32_t block) {
+static struct ff_mask named_of(const struct page_hunt *hunt, uint32_t block) {
     const struct ff_victim_list *victims = hunt->naming.victims;
     struct ff_mask none = {{0}};
     for (uint32_t i = 0; i < victims->count; i++)
@@ -145,14 +145,14 @@ static struct ff_mask named_of(const struct hunt *hunt, uint32_t block) {
     return none;
 }
 
-static uint64_t last_use(const struct hunt *hunt, uint32_t range) {
-    const struct forest *forest = hunt->forest;
+static uint64_t last_use(const struct page_hunt *hunt, uint32_t range) {
+    const struct forest_evict *forest = hunt->forest;
     return forest->order == ORDER_USE ? hunt->naming.view->last_uses[forest->tier].range[range]
                                       : range_at(forest, range)->noted;
 }
 
 /* Whether range a goes before range b. */
-static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
+static bool is_older(const struct page_hunt *hunt, uint32_t a, uint32_t b) {
     const uint64_t a_used = last_use(hunt, a), b_used = last_use(hunt, b);
     const uint64_t slack = hunt->forest->slack_ns, now = hunt->naming.view->now_ns;
     if (slack > 0 && a_used + slack > now && b_used + slack > now)
@@ -161,11 +161,11 @@ static bool is_older(const struct hunt *hunt, uint32_t a, uint32_t b) {
 }
 
 /* The range used longest ago that may have something left; FF_NONE: there is none. */
-static uint32_t oldest_range(const struct hunt *hunt) {
-    const struct forest *forest = hunt->forest;
+static uint32_t oldest_range(const struct page_hunt *hunt) {
+    const struct forest_evict *forest = hunt->forest;
     uint32_t oldest = FF_NONE;
     for (uint32_t i = 0; i < forest->profile.range_end; i++) {
-        const struct range *range = range_at(forest, i);
+        const struct forest_range *range = range_at(forest, i);
         if (range->blocks > 0 && range->passed != forest->picks &&
             (oldest == FF_NONE || is_older(hunt, i, oldest)))
             oldest = i;
@@ -174,13 +174,13 @@ static uint32_t oldest_range(const struct hunt *hunt) {
 }
 
 /* A page, and its use. Uses of pages are below FF_PAGE_UNUSED, and so is that of no page above all others. */
-struct candidate {
+struct page_candidate {
     struct ff_page page;
     uint32_t use;
 };
 
 /* By block, what has been named goes as a whole, and who gets the memory stays. */
-static bool can_go(const struct hunt *hunt, uint32_t block) {
+static bool can_go(const struct page_hunt *hunt, uint32_t block) {
     const struct ff_view *view = hunt->naming.view;
     if (!hunt->forest->blocks[block].held || !ff_view_evictable(view, hunt->forest->tier, block))
         return false;
@@ -189,7 +189,7 @@ static bool can_go(const struct hunt *hunt, uint32_t block) {
 }
 
 /* Looks at all pages of a block, and takes one that is older than the candidate. */
-static void look(const struct hunt *hunt, uint32_t block, struct candidate *best) {
+static void look(const struct page_hunt *hunt, uint32_t block, struct page_candidate *best) {
     const struct ff_view *view = hunt->naming.view;
     const uint32_t tier = hunt->forest->tier;
     const uint32_t *used = &view->last_uses[tier].page[(size_t)block * FF_BLOCK_PAGES];
@@ -200,17 +200,17 @@ static void look(const struct hunt *hunt, uint32_t block, struct candidate *best
         uint32_t use = used[page] & ~FF_PAGE_UNUSED;
         oldest = use < oldest ? use : oldest;
         if (use < best->use && !ff_mask_test(&named, page))
-            *best = (struct candidate){{block, page}, use};
+            *best = (struct page_candidate){{block, page}, use};
     }
     hunt->forest->blocks[block].oldest = oldest;
 }
 
 /* Most blocks need no look once the one that seems to be the oldest has had it. */
-static struct candidate oldest_page(const struct hunt *hunt, uint32_t range) {
+static struct page_candidate oldest_page(const struct page_hunt *hunt, uint32_t range) {
     const struct ff_range *r = &hunt->naming.view->ranges[range];
-    const struct block *blocks = hunt->forest->blocks;
+    const struct forest_block *blocks = hunt->forest->blocks;
     const uint32_t first = r->first_block, end = first + r->block_count;
-    struct candidate best = {{FF_NONE, 0}, FF_PAGE_UNUSED};
+    struct page_candidate best = {{FF_NONE, 0}, FF_PAGE_UNUSED};
     uint32_t seems = FF_NONE;
     for (uint32_t i = first; i < end; i++)
         if ((seems == FF_NONE || blocks[i].oldest < blocks[seems].oldest) && can_go(hunt, i))
@@ -226,7 +226,7 @@ static struct candidate oldest_page(const struct hunt *hunt, uint32_t range) {
 /* ---- victims ---- */
 
 /* The page's leaf, as far as it is there. */
-static struct ff_mask leaf_of(const struct hunt *hunt, struct ff_page page) {
+static struct ff_mask leaf_of(const struct page_hunt *hunt, struct ff_page page) {
     const struct ff_view *view = hunt->naming.view;
     const struct ff_mask *resident = ff_view_resident(view, hunt->forest->tier, page.block);
     uint32_t range = view->blocks[page.block].range;
@@ -238,12 +238,12 @@ static struct ff_mask leaf_of(const struct hunt *hunt, struct ff_page page) {
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    struct forest *forest = state;
-    struct hunt hunt = {forest, ff__naming_of(view, request, victims)};
+    struct forest_evict *forest = state;
+    struct page_hunt hunt = {forest, ff__naming_of(view, request, victims)};
     uint32_t range;
     forest->picks++;
     while (!ff__naming_done(&hunt.naming) && (range = oldest_range(&hunt)) != FF_NONE) {
-        struct candidate oldest = oldest_page(&hunt, range);
+        struct page_candidate oldest = oldest_page(&hunt, range);
         if (oldest.page.block == FF_NONE) {
             range_at(forest, range)->passed = forest->picks;
             continue;
@@ -263,9 +263,9 @@ const struct ff_evict_policy ff__evict_forest = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
-            .state_size = sizeof(struct forest),
-            .block_state_size = sizeof(struct block),
-            .range_state_size = sizeof(struct range),
+            .state_size = sizeof(struct forest_evict),
+            .block_state_size = sizeof(struct forest_block),
+            .range_state_size = sizeof(struct forest_range),
             .arena_size = ff__profile_arena_size,
             .params = params,
             .init = init,

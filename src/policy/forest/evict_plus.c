@@ -23,7 +23,7 @@
 #define FAR     UINT32_MAX /* launches until a use that is not expected */
 
 /* Blocks in the order of their last arrivals are a list; ids are one more, and 0 is none. */
-struct range {
+struct forest_plus_range {
     struct ff__profile_range profile;
     uint32_t first, last; /* blocks of it on the tier */
     /* Number of the latest launch with it; launches since the one before it. 0: none */
@@ -33,7 +33,7 @@ struct range {
     bool reached;      /* by faults of a launch, perhaps through a pointer that no operand shows */
 };
 
-struct block {
+struct forest_plus_block {
     uint32_t before, after;
     uint32_t when;   /* number of its last arrival; 0: nothing of it is there */
     uint32_t number; /* the same, among those of its range */
@@ -41,24 +41,24 @@ struct block {
 };
 
 /* A launch that runs. */
-struct launch {
+struct running_launch {
     uint32_t id, number;     /* execution ID; how many have begun with it */
     uint32_t ranges, blocks; /* that it uses */
 };
 
 struct plus {
     struct ff__profile profile;
-    struct block *blocks;
+    struct forest_plus_block *blocks;
     uint32_t tier, latest;
-    uint32_t launches, arrivals, picks; /* so far */
-    uint32_t held;                      /* blocks that are there */
-    struct launch running[RUNNING];     /* in the order in which they began */
+    uint32_t launches, arrivals, picks;     /* so far */
+    uint32_t held;                          /* blocks that are there */
+    struct running_launch running[RUNNING]; /* in the order in which they began */
     uint32_t running_count;
     uint32_t used, used_blocks; /* ranges that running launches use; their blocks */
     uint32_t repeat;            /* number of the latest launch that named only what others had */
 };
 
-enum param { LATEST = FF__PROFILE_PARAMS, PARAMS };
+enum { LATEST = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
@@ -72,16 +72,17 @@ static int init(void *state, const struct ff_policy_env *env) {
     plus->blocks = env->block_state;
     plus->tier = env->tier;
     plus->latest = (uint32_t)env->params[LATEST];
-    return ff__profile_start(&plus->profile, env, sizeof(struct range));
+    return ff__profile_start(&plus->profile, env, sizeof(struct forest_plus_range));
 }
 
-static struct range *range_at(const struct plus *plus, uint32_t range) {
-    return (struct range *)ff__profile_range(&plus->profile, range);
+static struct forest_plus_range *range_at(const struct plus *plus, uint32_t range) {
+    return (struct forest_plus_range *)ff__profile_range(&plus->profile, range);
 }
 
 /* ---- launches ---- */
 
-static void use_range(struct launch *launch, struct range *range, uint32_t blocks) {
+static void use_range(struct running_launch *launch, struct forest_plus_range *range,
+                      uint32_t blocks) {
     if (range->used == launch->number)
         return;
     range->interval = range->used > 0 ? launch->number - range->used : 0;
@@ -91,7 +92,7 @@ static void use_range(struct launch *launch, struct range *range, uint32_t block
 }
 
 static void forget_launch(struct plus *plus, uint32_t index) {
-    struct launch *at = &plus->running[index];
+    struct running_launch *at = &plus->running[index];
     memmove(at, at + 1, (--plus->running_count - index) * sizeof *at);
 }
 
@@ -99,8 +100,8 @@ static void begin_launch(struct plus *plus, const struct ff_view *view,
                          const struct ff_launch_event *event) {
     if (plus->running_count == RUNNING)
         forget_launch(plus, 0);
-    struct launch *launch = &plus->running[plus->running_count++];
-    *launch = (struct launch){.id = event->launch, .number = ++plus->launches};
+    struct running_launch *launch = &plus->running[plus->running_count++];
+    *launch = (struct running_launch){.id = event->launch, .number = ++plus->launches};
     bool repeats = event->operands != NULL;
     for (uint32_t i = 0; event->operands && i < event->operand_count; i++) {
         uint32_t range = event->operands[i].range;
@@ -119,7 +120,7 @@ static void end_launch(struct plus *plus, uint32_t id) {
         forget_launch(plus, i);
 }
 
-static bool is_in_use(const struct plus *plus, const struct range *range) {
+static bool is_in_use(const struct plus *plus, const struct forest_plus_range *range) {
     for (uint32_t i = 0; i < plus->running_count; i++)
         if (plus->running[i].number == range->used)
             return true;
@@ -147,16 +148,16 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 /* ---- the order of arrivals ---- */
 
-static void unlink_block(struct plus *plus, struct range *range, uint32_t block) {
-    const struct block *b = &plus->blocks[block];
+static void unlink_block(struct plus *plus, struct forest_plus_range *range, uint32_t block) {
+    const struct forest_plus_block *b = &plus->blocks[block];
     *(b->before ? &plus->blocks[b->before - 1].after : &range->first) = b->after;
     *(b->after ? &plus->blocks[b->after - 1].before : &range->last) = b->before;
-    plus->blocks[block] = (struct block){0};
+    plus->blocks[block] = (struct forest_plus_block){0};
     plus->held--;
 }
 
-static void append_block(struct plus *plus, struct range *range, uint32_t block) {
-    plus->blocks[block] = (struct block){
+static void append_block(struct plus *plus, struct forest_plus_range *range, uint32_t block) {
+    plus->blocks[block] = (struct forest_plus_block){
         .before = range->last, .when = ++plus->arrivals, .number = ++range->arrivals};
     *(range->last ? &plus->blocks[range->last - 1].after : &range->first) = block + 1;
     range->last = block + 1;
@@ -167,7 +168,7 @@ static void append_block(struct plus *plus, struct range *range, uint32_t block)
 /* Pieces of one block, with no other between, are one arrival. */
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct plus *plus = state;
-    struct range *range = range_at(plus, view->blocks[arrival->block].range);
+    struct forest_plus_range *range = range_at(plus, view->blocks[arrival->block].range);
     uint32_t when = plus->blocks[arrival->block].when;
     if (arrival->kind == FF_ARRIVAL_ALLOCATED || (when > 0 && when == plus->arrivals))
         return;
@@ -185,25 +186,25 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
 }
 
 static void range_freed(void *state, uint32_t range) {
-    *range_at(state, range) = (struct range){0};
+    *range_at(state, range) = (struct forest_plus_range){0};
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ((struct plus *)state)->blocks[block] = (struct block){0};
+    ((struct plus *)state)->blocks[block] = (struct forest_plus_block){0};
 }
 
-static bool is_linear(const struct range *range) {
+static bool is_linear(const struct forest_plus_range *range) {
     return range->profile.found && range->profile.pattern == FF__CLASS_LINEAR;
 }
 
 /* Launches go through all of it, be it in order, from several places at once, or in no order. */
-static bool is_passed(const struct range *range) {
+static bool is_passed(const struct forest_plus_range *range) {
     return range->profile.found && (range->profile.pattern == FF__CLASS_LINEAR ||
                                     range->profile.pattern == FF__CLASS_HIGH_INTENSITY);
 }
 
 /* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
-static uint32_t next_use(const struct plus *plus, const struct range *range) {
+static uint32_t next_use(const struct plus *plus, const struct forest_plus_range *range) {
     uint32_t age = plus->launches - range->used;
     if (range->used == 0)
         return plus->repeat > range->came && !range->reached ? FAR : 0;
@@ -216,14 +217,14 @@ static uint32_t next_use(const struct plus *plus, const struct range *range) {
 
 /* ---- victims ---- */
 
-struct hunt {
+struct forest_plus_hunt {
     struct plus *plus;
     struct ff__naming naming;
     bool spares; /* the latest arrivals */
 };
 
 /* What a range would lose. */
-struct candidate {
+struct block_candidate {
     uint32_t block; /* FF_NONE: nothing */
     uint32_t next_use, when;
     bool newest; /* it came last; else first */
@@ -236,9 +237,9 @@ static bool has_room(const struct plus *plus) {
 
 /* Whether a running launch may be using the block, as one of the latest arrivals. If there is room, each range that launches
  * use has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
-static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) {
+static bool is_spared(const struct forest_plus_hunt *hunt, uint32_t number, uint32_t block) {
     const struct plus *plus = hunt->plus;
-    const struct range *range = range_at(plus, number);
+    const struct forest_plus_range *range = range_at(plus, number);
     uint32_t half = plus->held / 2, latest = plus->latest < half ? plus->latest : half;
     if (!has_room(plus))
         return plus->arrivals - plus->blocks[block].when < latest;
@@ -248,30 +249,31 @@ static bool is_spared(const struct hunt *hunt, uint32_t number, uint32_t block) 
            range->arrivals - plus->blocks[block].number < (share > least ? share : least);
 }
 
-static bool can_go(const struct hunt *hunt, uint32_t range, uint32_t block) {
+static bool can_go(const struct forest_plus_hunt *hunt, uint32_t range, uint32_t block) {
     return hunt->plus->blocks[block].picked != hunt->plus->picks &&
            block != hunt->naming.request->for_block &&
            !(hunt->spares && is_spared(hunt, range, block)) &&
            ff_view_evictable(hunt->naming.view, hunt->plus->tier, block);
 }
 
-static bool is_whole(const struct hunt *hunt, uint32_t block) {
+static bool is_whole(const struct forest_plus_hunt *hunt, uint32_t block) {
     return ff_view_granule(hunt->naming.view, hunt->plus->tier, block) == FF_BLOCK_PAGES;
 }
 
 /* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. One
  * block alone may be there to show how much is used of each (common/density.h). */
-static bool comes_whole(const struct hunt *hunt, const struct range *range) {
+static bool comes_whole(const struct forest_plus_hunt *hunt,
+                        const struct forest_plus_range *range) {
     uint32_t last = range->last, before = last ? hunt->plus->blocks[last - 1].before : 0;
     return last && (is_whole(hunt, last - 1) || (before && is_whole(hunt, before - 1)));
 }
 
-static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
+static struct block_candidate candidate_of(const struct forest_plus_hunt *hunt, uint32_t number) {
     const struct plus *plus = hunt->plus;
-    const struct range *range = range_at(plus, number);
+    const struct forest_plus_range *range = range_at(plus, number);
     uint32_t use = next_use(plus, range);
     bool newest = is_passed(range) && use != FAR && comes_whole(hunt, range);
-    struct candidate candidate = {FF_NONE, use, 0, newest};
+    struct block_candidate candidate = {FF_NONE, use, 0, newest};
     uint32_t at = newest ? range->last : range->first;
     while (at && !can_go(hunt, number, at - 1))
         at = newest ? plus->blocks[at - 1].before : plus->blocks[at - 1].after;
@@ -283,7 +285,7 @@ static struct candidate candidate_of(const struct hunt *hunt, uint32_t number) {
 }
 
 /* Whether a goes before b. */
-static bool is_better(const struct candidate *a, const struct candidate *b) {
+static bool is_better(const struct block_candidate *a, const struct block_candidate *b) {
     if (a->block == FF_NONE || b->block == FF_NONE)
         return b->block == FF_NONE && a->block != FF_NONE;
     if (a->next_use != b->next_use)
@@ -293,12 +295,12 @@ static bool is_better(const struct candidate *a, const struct candidate *b) {
     return a->newest ? a->when > b->when : a->when < b->when;
 }
 
-static uint32_t find_victim(const struct hunt *hunt) {
-    struct candidate best = {.block = FF_NONE};
+static uint32_t find_victim(const struct forest_plus_hunt *hunt) {
+    struct block_candidate best = {.block = FF_NONE};
     for (uint32_t i = 0; i < hunt->plus->profile.range_end; i++) {
         if (!range_at(hunt->plus, i)->first)
             continue;
-        struct candidate candidate = candidate_of(hunt, i);
+        struct block_candidate candidate = candidate_of(hunt, i);
         if (is_better(&candidate, &best))
             best = candidate;
     }
@@ -308,7 +310,7 @@ static uint32_t find_victim(const struct hunt *hunt) {
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct plus *plus = state;
-    struct hunt hunt = {plus, ff__naming_of(view, request, victims), true};
+    struct forest_plus_hunt hunt = {plus, ff__naming_of(view, request, victims), true};
     uint32_t block;
     plus->picks++;
     while (!ff__naming_done(&hunt.naming) &&
@@ -334,8 +336,8 @@ const struct ff_evict_policy ff__evict_forest_plus = {
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
             .state_size = sizeof(struct plus),
-            .block_state_size = sizeof(struct block),
-            .range_state_size = sizeof(struct range),
+            .block_state_size = sizeof(struct forest_plus_block),
+            .range_state_size = sizeof(struct forest_plus_range),
             .arena_size = ff__profile_arena_size,
             .params = params,
             .init = init,

@@ -7,13 +7,13 @@
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
 
-struct forest {
+struct forest_prefetch {
     struct ff__profile profile;
     struct ff__pairs pairs; /* of whole blocks */
     bool whole;
 };
 
-enum param { WHOLE = FF__PROFILE_PARAMS, PARAMS };
+enum { WHOLE = FF__PROFILE_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__PROFILE_ROWS,
@@ -23,7 +23,7 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct forest *forest = state;
+    struct forest_prefetch *forest = state;
     forest->whole = env->params[WHOLE] != 0;
     ff__pairs_start(&forest->pairs, env->block_state);
     return ff__profile_start(&forest->profile, env, sizeof(struct ff__profile_range));
@@ -32,20 +32,20 @@ static int init(void *state, const struct ff_policy_env *env) {
 /* ---- faults ---- */
 
 /* The blocks whose pages a tree counts. */
-struct span {
+struct tree_span {
     uint32_t first, count, page_count;
 };
 
-static struct span span_of(const struct ff_view *view, const struct ff__tree_shape *shape,
-                           uint32_t block) {
+static struct tree_span span_of(const struct ff_view *view, const struct ff__tree_shape *shape,
+                                uint32_t block) {
     const struct ff_range *range = &view->ranges[view->blocks[block].range];
     uint32_t number = block - range->first_block, first = block - number % FF__TREE_MASKS;
     bool alone = shape->span_pages <= FF_BLOCK_PAGES ||
                  first + 1 == range->first_block + range->block_count ||
                  view->blocks[first].page_count < FF_BLOCK_PAGES;
     if (alone)
-        return (struct span){block, 1, view->blocks[block].page_count};
-    return (struct span){first, 2, FF_BLOCK_PAGES + view->blocks[first + 1].page_count};
+        return (struct tree_span){block, 1, view->blocks[block].page_count};
+    return (struct tree_span){first, 2, FF_BLOCK_PAGES + view->blocks[first + 1].page_count};
 }
 
 /* Takes out the trees that have no fault, of which a block has several. */
@@ -57,8 +57,8 @@ static void leave_faulted_trees(const struct ff_mask *faulted, uint32_t tree_pag
 }
 
 /* What the trees around these faults want, by block of the span, whether it is there or not. */
-static void grow(const struct forest *forest, const struct ff_view *view,
-                 const struct ff__tree_shape *shape, const struct span *span,
+static void grow(const struct forest_prefetch *forest, const struct ff_view *view,
+                 const struct ff__tree_shape *shape, const struct tree_span *span,
                  const struct ff_fault_group *group, struct ff_mask wanted[FF__TREE_MASKS]) {
     const uint32_t own = group->block - span->first;
     struct ff_mask leaves = forest->whole ? ff_view_pages(view, group->block)
@@ -87,10 +87,10 @@ static struct ff_mask absent_of(const struct ff_view *view, uint32_t tier, uint3
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    const struct forest *forest = state;
+    const struct forest_prefetch *forest = state;
     struct ff__tree_shape shape =
         ff__profile_shape(&forest->profile, view->blocks[group->block].range);
-    struct span span = span_of(view, &shape, group->block);
+    struct tree_span span = span_of(view, &shape, group->block);
     struct ff_mask wanted[FF__TREE_MASKS];
     grow(forest, view, &shape, &span, group, wanted);
     advice->prefetch =
@@ -107,11 +107,11 @@ static void bring(const struct ff_view *view, uint32_t tier, uint32_t block,
 }
 
 /* What the tree that spans two blocks wants of the one without the fault. */
-static void bring_other(struct forest *forest, const struct ff_view *view,
+static void bring_other(struct forest_prefetch *forest, const struct ff_view *view,
                         const struct ff_fault_group *group, struct ff_advice_list *advice) {
     struct ff__tree_shape shape =
         ff__profile_shape(&forest->profile, view->blocks[group->block].range);
-    struct span span = span_of(view, &shape, group->block);
+    struct tree_span span = span_of(view, &shape, group->block);
     struct ff_mask wanted[FF__TREE_MASKS];
     if (span.count == 1 || (forest->whole && !ff__pairs_next(&forest->pairs)))
         return;
@@ -123,7 +123,7 @@ static void bring_other(struct forest *forest, const struct ff_view *view,
 
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
-    struct forest *forest = state;
+    struct forest_prefetch *forest = state;
     for (uint32_t i = 0; i < count; i++) {
         if (!ff_view_holds(view, groups[i].tier, groups[i].block))
             ff__pairs_fault(&forest->pairs, groups[i].block);
@@ -135,17 +135,17 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
 
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
-    ff__pairs_launch(&((struct forest *)state)->pairs, event);
+    ff__pairs_launch(&((struct forest_prefetch *)state)->pairs, event);
     ff__profile_on_launch(state, view, event, advice);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     (void)view;
-    ff__pairs_arrival(&((struct forest *)state)->pairs, arrival);
+    ff__pairs_arrival(&((struct forest_prefetch *)state)->pairs, arrival);
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ((struct forest *)state)->pairs.blocks[block] = (struct ff__pair_block){0};
+    ((struct forest_prefetch *)state)->pairs.blocks[block] = (struct ff__pair_block){0};
 }
 
 /* ---- samples ---- */
@@ -165,7 +165,7 @@ static void complete_leaves(const struct ff_view *view, uint32_t range, uint32_t
  * (ours). */
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
-    struct forest *forest = state;
+    struct forest_prefetch *forest = state;
     struct ff__tree_shape before;
     if (!ff__profile_samples(&forest->profile, view, round, advice, &before))
         return;
@@ -185,7 +185,7 @@ const struct ff_prefetch_policy ff__prefetch_forest = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SAMPLES,
             .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_SAMPLING,
-            .state_size = sizeof(struct forest),
+            .state_size = sizeof(struct forest_prefetch),
             .block_state_size = sizeof(struct ff__pair_block),
             .range_state_size = sizeof(struct ff__profile_range),
             .arena_size = ff__profile_arena_size,

@@ -103,7 +103,8 @@ static struct ff__profile_record *find_record(const struct ff__profile *profile,
 }
 
 /* What is not true any more of the range under this kernel is replaced. */
-static void record_class(struct ff__profile *profile, uint32_t range, enum ff__source source) {
+static void record_class(struct ff__profile *profile, uint32_t range,
+                         enum ff__class_source source) {
     const struct ff__profile_range *known = ff__profile_range(profile, range);
     uint32_t *place;
     struct ff__profile_record *record = find_record(profile, known->launch, known->serial, &place);
@@ -122,7 +123,7 @@ static void record_class(struct ff__profile *profile, uint32_t range, enum ff__s
 }
 
 static void set_class(struct ff__profile *profile, uint32_t range, uint8_t pattern,
-                      enum ff__source source) {
+                      enum ff__class_source source) {
     struct ff__profile_range *known = ff__profile_range(profile, range);
     known->pattern = pattern;
     known->found = true;

@@ -76,7 +76,7 @@ enum ff__profile_param {
 /* clang-format on */
 
 /* Where a class comes from. */
-enum ff__source {
+enum ff__class_source {
     FF__SOURCE_PROFILE, /* samples of this launch */
     FF__SOURCE_RECORD,
     FF__SOURCE_SIMILAR,

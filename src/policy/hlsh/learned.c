@@ -25,7 +25,7 @@
 #define LANES   32u /* threads of a warp */
 
 /* Of a block. */
-struct record {
+struct learned_block {
     struct ff_mask asked; /* a prediction was made for the fault of the page's leaf */
     struct ff_mask ahead; /* it came without a fault, and has not been accessed */
     uint64_t ready_ns;    /* when the last of those predictions is known */
@@ -33,13 +33,13 @@ struct record {
 
 struct learned {
     struct ff__lookahead ahead;
-    struct record *records;
+    struct learned_block *records;
     uint64_t tune, next_tune; /* instructions of warps */
     uint16_t program;
     bool wait, touches;
 };
 
-enum param {
+enum {
     TUNE = FF__LOOKAHEAD_PARAMS,
     PROGRAM,
     WAIT,
@@ -90,7 +90,7 @@ static void fini(void *state) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    ((struct learned *)state)->records[block] = (struct record){0};
+    ((struct learned *)state)->records[block] = (struct learned_block){0};
 }
 
 /* ---- faults ---- */
@@ -98,7 +98,7 @@ static void block_freed(void *state, uint32_t block) {
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct learned *learned = state;
-    const struct record *record = &learned->records[group->block];
+    const struct learned_block *record = &learned->records[group->block];
     ff__lookahead_fault(&learned->ahead, view, group, advice);
     if (!learned->wait || record->ready_ns <= view->now_ns)
         return;
@@ -108,7 +108,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     (void)view;
-    struct record *record = &((struct learned *)state)->records[arrival->block];
+    struct learned_block *record = &((struct learned *)state)->records[arrival->block];
     if (arrival->kind != FF_ARRIVAL_SERVED)
         return;
     record->asked = ff_mask_minus(&record->asked, arrival->pages);
@@ -120,7 +120,7 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 
 /* Whether this access is one to predict at. */
 static bool asks(struct learned *learned, const struct ff_access *access) {
-    struct record *record = &learned->records[access->block];
+    struct learned_block *record = &learned->records[access->block];
     bool missed = access->flags & FF_ACCESS_MISS, first = false;
     if (missed && !ff_mask_test(&record->asked, access->page)) {
         uint32_t leaf = access->page - access->page % FF_LEAF_PAGES;
@@ -187,7 +187,7 @@ const struct ff_prefetch_policy ff__prefetch_learned = {
             .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct learned),
-            .block_state_size = sizeof(struct record),
+            .block_state_size = sizeof(struct learned_block),
             .arena_size = arena_size,
             .params = params,
             .init = init,

@@ -16,7 +16,7 @@ struct waiting {
     uint32_t tier, launch;
 };
 
-struct learned {
+struct learned_faults {
     struct ff__lookahead ahead; /* learning's, but for what does not change */
     uint64_t tune, faults, next_tune;
     /* Learning's: for each event of this call; tier 0: none */
@@ -25,7 +25,7 @@ struct learned {
     uint32_t first, count;
 };
 
-enum param { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
+enum { TUNE = FF__LOOKAHEAD_PARAMS, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     FF__LOOKAHEAD_ROWS,
@@ -39,22 +39,22 @@ static size_t arena_size(const int64_t *values) {
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct learned *learned = state;
+    struct learned_faults *learned = state;
     learned->tune = learned->next_tune = (uint64_t)env->params[TUNE];
     return ff__lookahead_start(&learned->ahead, env, STREAMS);
 }
 
 static void fini(void *state) {
-    ff__lookahead_stop(&((struct learned *)state)->ahead);
+    ff__lookahead_stop(&((struct learned_faults *)state)->ahead);
 }
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    ff__lookahead_fault(&((struct learned *)state)->ahead, view, group, advice);
+    ff__lookahead_fault(&((struct learned_faults *)state)->ahead, view, group, advice);
 }
 
 /* The oldest one makes room. */
-static void keep(struct learned *learned, struct waiting waiting) {
+static void keep(struct learned_faults *learned, struct waiting waiting) {
     learned->waiting[(learned->first + learned->count) % WAITING] = waiting;
     if (learned->count < WAITING)
         learned->count++;
@@ -62,7 +62,7 @@ static void keep(struct learned *learned, struct waiting waiting) {
         learned->first = (learned->first + 1) % WAITING;
 }
 
-static struct waiting follow(struct learned *learned, const struct ff_event *event) {
+static struct waiting follow(struct learned_faults *learned, const struct ff_event *event) {
     const struct ff__access token = {
         .page = event->block * FF_BLOCK_PAGES + event->page,
         .pc = event->launch,
@@ -81,7 +81,7 @@ static struct waiting follow(struct learned *learned, const struct ff_event *eve
 }
 
 static void learn(void *state, const struct ff_event *events, uint32_t count) {
-    struct learned *learned = state;
+    struct learned_faults *learned = state;
     const uint64_t now_ns = events[count - 1].now_ns;
     for (uint32_t i = 0; i < count; i++)
         if (events[i].kind == FF_EVENT_FAULT)
@@ -94,14 +94,14 @@ static void learn(void *state, const struct ff_event *events, uint32_t count) {
 }
 
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
-    struct learned *learned = state;
+    struct learned_faults *learned = state;
     for (uint32_t i = 0; i < count; i++)
         if (events[i].kind == FF_EVENT_FAULT && learned->made[i].tier != 0)
             keep(learned, learned->made[i]);
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
-    struct learned *learned = state;
+    struct learned_faults *learned = state;
     while (learned->count > 0 && advice->count < advice->capacity) {
         const struct waiting *next = &learned->waiting[learned->first];
         struct ff_advice bring = {.tier = next->tier, .launch = next->launch};
@@ -123,7 +123,7 @@ const struct ff_prefetch_policy ff__prefetch_learned_faults = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_FAULTS,
-            .state_size = sizeof(struct learned),
+            .state_size = sizeof(struct learned_faults),
             .arena_size = arena_size,
             .params = params,
             .init = init,

@@ -101,7 +101,7 @@ void ff__lookahead_note(struct ff__lookahead *ahead, uint32_t number,
 
 /* ---- what comes ---- */
 
-static enum ff__neighbours neighbours_of(const struct ff__lookahead *ahead) {
+static enum ff__neighbour_kind neighbours_of(const struct ff__lookahead *ahead) {
     return ahead->bring == FF__BRING_TREE ? FF__NEIGHBOURS_TREE : FF__NEIGHBOURS_SEQUENTIAL;
 }
 

@@ -3,7 +3,7 @@
 #include "policy/memharvester/lenders.h"
 #include "policy/registry.h"
 
-struct place {
+struct memharvester_place {
     struct ff__lenders lenders;
     bool harvests, large;
 };
@@ -18,7 +18,7 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct place *place = state;
+    struct memharvester_place *place = state;
     place->harvests = env->params[HARVEST];
     place->large = env->params[LARGE];
     place->lenders.choice = (enum ff__lender_choice)env->params[LENDER];
@@ -29,7 +29,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 /* Only whole blocks go to devices: a part would take a whole chunk there. */
 static uint32_t place(void *state, const struct ff_view *view, uint32_t block, uint32_t from,
                       uint32_t tiers[FF_TIERS_MAX]) {
-    struct place *place = state;
+    struct memharvester_place *place = state;
     bool whole = view->blocks[block].page_count == FF_BLOCK_PAGES;
     uint32_t count =
         place->harvests && whole ? ff__lenders_list(&place->lenders, view, from, tiers) : 0;
@@ -38,7 +38,7 @@ static uint32_t place(void *state, const struct ff_view *view, uint32_t block, u
 }
 
 static bool uses_large_pages(const void *state) {
-    return ((const struct place *)state)->large;
+    return ((const struct memharvester_place *)state)->large;
 }
 
 static const struct ff_host_hooks host = {.uses_large_pages = uses_large_pages};
@@ -49,7 +49,7 @@ const struct ff_place_policy ff__place_memharvester = {
             .name = "memharvester",
             .summary = "evicted blocks go to a device with idle memory, else to the host",
             .api = FF_POLICY_API,
-            .state_size = sizeof(struct place),
+            .state_size = sizeof(struct memharvester_place),
             .params = params,
             .init = init,
         },

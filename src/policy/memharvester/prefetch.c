@@ -15,7 +15,7 @@ enum path { PATH_OFF, PATH_LOCAL, PATH_LENDER, PATH_BOTH };
 enum thread { FROM_HOST, FROM_LENDER, THREADS };
 
 /* What a device prefetches after its last batch. */
-struct window {
+struct prefetch_window {
     uint32_t remembered; /* block of a fault of the last batch; FF_NONE: there was none */
     uint32_t base;       /* the block that it looks ahead from */
     bool up, to_lender;
@@ -27,7 +27,7 @@ struct window {
 
 struct prefetch {
     struct ff__lenders lenders;
-    struct window of[FF_TIERS_MAX];
+    struct prefetch_window of[FF_TIERS_MAX];
     uint32_t amount, stride, path;
     bool parallel, writes_back;
     uint32_t *evicted; /* [EVICTED_MAX] a ring of blocks */
@@ -68,7 +68,8 @@ static int init(void *state, const struct ff_policy_env *env) {
     prefetch->lenders.keep = (uint64_t)env->params[KEEP] * FF_BLOCK_PAGES;
     prefetch->evicted = env->arena;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
-        prefetch->of[tier] = (struct window){.remembered = FF_NONE, .at_work = {FF_NONE, FF_NONE}};
+        prefetch->of[tier] =
+            (struct prefetch_window){.remembered = FF_NONE, .at_work = {FF_NONE, FF_NONE}};
     return 0;
 }
 
@@ -166,7 +167,7 @@ static bool is_at_work(const struct prefetch *prefetch, const struct ff_view *vi
 /* Advises one block, if its thread has nothing to do. False: it has. */
 static bool advise_next(struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                         uint32_t block, struct ff_advice_list *advice) {
-    struct window *window = &prefetch->of[tier];
+    struct prefetch_window *window = &prefetch->of[tier];
     if (!is_of_device(view, block, tier) || ff_view_facts(view, block)->busy)
         return true;
     bool on_host = is_on_host_alone(view, block);
@@ -184,7 +185,7 @@ static bool advise_next(struct prefetch *prefetch, const struct ff_view *view, u
     return true;
 }
 
-static uint32_t block_of(const struct prefetch *prefetch, const struct window *window,
+static uint32_t block_of(const struct prefetch *prefetch, const struct prefetch_window *window,
                          uint32_t number) {
     uint32_t distance = (number + 1) * prefetch->stride;
     if (window->up)
@@ -195,7 +196,7 @@ static uint32_t block_of(const struct prefetch *prefetch, const struct window *w
 /* What is left of the window, as far as the threads come. The blocks of the one do not wait for those of the other. */
 static void go_on(struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                   struct ff_advice_list *advice) {
-    struct window *window = &prefetch->of[tier];
+    struct prefetch_window *window = &prefetch->of[tier];
     window->advised[FROM_HOST] = window->advised[FROM_LENDER] = false;
     for (uint64_t left = window->left; left; left &= left - 1) {
         uint32_t number = (uint32_t)__builtin_ctzll(left);
@@ -210,7 +211,7 @@ static void go_on(struct prefetch *prefetch, const struct ff_view *view, uint32_
 static void look_ahead(struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                        uint32_t first, uint32_t last, bool to_lender,
                        struct ff_advice_list *advice) {
-    struct window *window = &prefetch->of[tier];
+    struct prefetch_window *window = &prefetch->of[tier];
     window->up = window->remembered == FF_NONE || window->remembered < first;
     window->remembered = window->base = window->up ? last : first;
     window->to_lender = to_lender;

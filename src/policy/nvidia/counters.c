@@ -21,7 +21,7 @@ struct counters {
     uint32_t devices, threshold, tree;
 };
 
-enum param { THRESHOLD, TREE, PARAMS };
+enum { THRESHOLD, TREE, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [THRESHOLD] = {"threshold", FF_PARAM_INT, 256, 1, 65535,

@@ -5,19 +5,19 @@
 #include "policy/registry.h"
 
 struct tree {
-    struct block *blocks;
+    struct tree_block *blocks;
     uint32_t threshold, min_faults;
     bool thrashing, quirk;
     struct ff__thrash detector;
 };
 
-struct block {
+struct tree_block {
     struct ff__thrash_block thrash;
     uint16_t fault_count; /* to last_tier; wraps as in the driver */
     uint8_t last_tier;    /* plus one; 0: none yet */
 };
 
-enum param {
+enum {
     THRESHOLD,
     MIN_FAULTS,
     THRASHING,
@@ -81,7 +81,7 @@ static int init(void *state, const struct ff_policy_env *env) {
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct block *record = &((struct tree *)state)->blocks[block];
+    struct tree_block *record = &((struct tree *)state)->blocks[block];
     ff__thrash_forget(&record->thrash);
     if (record->last_tier == 0) /* never used: let it cost nothing */
         return;
@@ -100,8 +100,9 @@ static void throttle_page(struct ff_fault_advice *advice, uint32_t page, uint64_
 /* A page can only be pinned where the requester reaches it, so elsewhere means the host. Returns
  * where the pages go: to the requester, or to where the last of those is pinned that are not to
  * move. */
-static uint32_t ask_detector(struct tree *tree, struct block *record, const struct ff_view *view,
-                             const struct ff_fault_group *group, struct ff_fault_advice *advice) {
+static uint32_t ask_detector(struct tree *tree, struct tree_block *record,
+                             const struct ff_view *view, const struct ff_fault_group *group,
+                             struct ff_fault_advice *advice) {
     uint32_t tier = group->tier;
     FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
         struct ff__thrash_hint hint =
@@ -118,7 +119,7 @@ static uint32_t ask_detector(struct tree *tree, struct block *record, const stru
 
 /* Counts faults to one destination. Before the minimum is tested, so that a minimum of 1 holds
  * except when the counter wraps to 0; and again for each try, if the engine asks again. */
-static bool has_min_faults(const struct tree *tree, struct block *record, uint32_t tier,
+static bool has_min_faults(const struct tree *tree, struct tree_block *record, uint32_t tier,
                            const struct ff_mask *served) {
     if (record->last_tier != tier + 1) {
         record->last_tier = (uint8_t)(tier + 1);
@@ -140,7 +141,7 @@ static struct ff_mask resident_at(const struct ff_view *view, uint32_t tier, uin
     return resident;
 }
 
-static void advise_prefetch(const struct tree *tree, const struct block *record,
+static void advise_prefetch(const struct tree *tree, const struct tree_block *record,
                             const struct ff_view *view, const struct ff_fault_group *group,
                             const struct ff_mask *served, struct ff_fault_advice *advice) {
     const struct ff_block *block = &view->blocks[group->block];
@@ -167,7 +168,7 @@ static void advise_prefetch(const struct tree *tree, const struct block *record,
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct tree *tree = state;
-    struct block *record = &tree->blocks[group->block];
+    struct tree_block *record = &tree->blocks[group->block];
     uint32_t tier =
         record->thrash.tracked ? ask_detector(tree, record, view, group, advice) : group->tier;
     struct ff_mask served = ff_mask_minus(&group->faulted, &advice->throttle);
@@ -195,7 +196,7 @@ const struct ff_prefetch_policy ff__prefetch_tree = {
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct tree),
-            .block_state_size = sizeof(struct block),
+            .block_state_size = sizeof(struct tree_block),
             .params = params,
             .init = init,
             .block_freed = block_freed,

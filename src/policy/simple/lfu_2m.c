@@ -11,7 +11,7 @@
 #define COUNT_FULL ((1u << COUNT_BITS) - 1)
 #define AGE_BITS   (63 - COUNT_BITS) /* uses until the age starts again, which takes hours */
 
-struct record {
+struct lfu_block {
     struct ff__heap_place place;
     uint64_t used; /* when, by `clock` */
     uint32_t count, halvings;
@@ -22,7 +22,7 @@ struct record {
 struct lfu {
     struct ff__evictor evictor;
     struct ff__heap heap; /* of blocks; the key is turned round, as the least has to be on top */
-    struct record *records;
+    struct lfu_block *records;
     uint64_t clock;
     uint32_t halvings;
 };
@@ -31,17 +31,17 @@ static int init(void *state, const struct ff_policy_env *env) {
     struct lfu *lfu = state;
     lfu->records = env->block_state;
     lfu->heap.places = (unsigned char *)&lfu->records->place;
-    lfu->heap.stride = sizeof(struct record);
+    lfu->heap.stride = sizeof(struct lfu_block);
     return ff__evictor_start(&lfu->evictor, env, 1);
 }
 
-static void catch_up(const struct lfu *lfu, struct record *record) {
+static void catch_up(const struct lfu *lfu, struct lfu_block *record) {
     uint32_t lag = lfu->halvings - record->halvings;
     record->count = lag < 32 ? record->count >> lag : 0;
     record->halvings = lfu->halvings;
 }
 
-static uint64_t key_of(const struct lfu *lfu, struct record *record) {
+static uint64_t key_of(const struct lfu *lfu, struct lfu_block *record) {
     catch_up(lfu, record);
     uint64_t use = (uint64_t)record->count << 1 | record->written;
     return ~(use << AGE_BITS | (record->used & ((UINT64_C(1) << AGE_BITS) - 1)));
@@ -54,7 +54,7 @@ static void halve(struct lfu *lfu) {
     lfu->halvings++;
     lfu->heap.count = 0;
     for (uint32_t place = 0; place < count; place++) {
-        struct record *record = &lfu->records[ff__heap_at(&lfu->heap, place)->unit];
+        struct lfu_block *record = &lfu->records[ff__heap_at(&lfu->heap, place)->unit];
         record->place.where = 0;
         ff__heap_set(&lfu->heap, (uint32_t)(record - lfu->records), key_of(lfu, record));
     }
@@ -66,7 +66,7 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
                     const struct ff_mask *pages) {
     (void)view, (void)pages;
     struct lfu *lfu = state;
-    struct record *record = &lfu->records[block];
+    struct lfu_block *record = &lfu->records[block];
     record->used = ++lfu->clock;
     if (!ff__heap_has(&lfu->heap, block))
         ff__heap_set(&lfu->heap, block, key_of(lfu, record));
@@ -81,7 +81,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     const uint32_t count = batch->count;
     struct lfu *lfu = state;
     for (uint32_t i = 0; i < count; i++) {
-        struct record *record = &lfu->records[accesses[i].block];
+        struct lfu_block *record = &lfu->records[accesses[i].block];
         if (record->halvings != lfu->halvings)
             catch_up(lfu, record);
         record->used = ++lfu->clock;
@@ -186,7 +186,7 @@ const struct ff_evict_policy ff__evict_lfu_2m = {
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct lfu),
-            .block_state_size = sizeof(struct record),
+            .block_state_size = sizeof(struct lfu_block),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,

@@ -15,7 +15,7 @@ static uint32_t id_of(uint32_t block, uint32_t page) {
 static int init(void *state, const struct ff_policy_env *env) {
     struct lru *lru = state;
     lru->list.links = env->block_state;
-    lru->list.stride = sizeof(struct ff__link);
+    lru->list.stride = sizeof(struct ff__recency_link);
     lru->list.percent = (uint32_t)env->params[FF__PARAM_RESERVE];
     return ff__evictor_start(&lru->evictor, env, FF_BLOCK_PAGES);
 }
@@ -82,7 +82,7 @@ const struct ff_evict_policy ff__evict_lru_4k = {
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
             .state_size = sizeof(struct lru),
-            .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__link),
+            .block_state_size = FF_BLOCK_PAGES * sizeof(struct ff__recency_link),
             .params = ff__evictor_params,
             .init = init, /* when a block is freed, its pages have left */
             .on_arrival = on_arrival,

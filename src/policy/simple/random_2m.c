@@ -4,66 +4,66 @@
 #include "policy/common/lot.h"
 #include "policy/registry.h"
 
-enum param { PARAM_LATEST, PARAMS };
+enum { PARAM_LATEST, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     [PARAM_LATEST] = {"latest", FF_PARAM_INT, 8, 0, 4096,
                       "latest arrivals that are spared; at most half of the resident blocks"},
 };
 
 /* By block. */
-struct record {
+struct random_block {
     struct ff__lot_record lot;
     uint32_t when; /* of its last arrival */
 };
 
-struct any {
+struct random_2m {
     struct ff__lot lot;
     uint32_t latest;
     uint32_t clock; /* arrivals so far; pieces of one block, with no other between, are one */
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct any *any = state;
+    struct random_2m *any = state;
     any->lot = (struct ff__lot){.records = env->block_state,
-                                .stride = sizeof(struct record),
+                                .stride = sizeof(struct random_block),
                                 .unit_pages = FF_BLOCK_PAGES,
                                 .random = ff__random_seeded(env->seed)};
     any->latest = (uint32_t)env->params[PARAM_LATEST];
     return 0;
 }
 
-static struct record *record_of(const struct any *any, uint32_t block) {
-    return (struct record *)(void *)ff__lot_at(&any->lot, block);
+static struct random_block *record_of(const struct random_2m *any, uint32_t block) {
+    return (struct random_block *)(void *)ff__lot_at(&any->lot, block);
 }
 
 static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
-    struct any *any = state;
+    struct random_2m *any = state;
     (void)view;
     ff__lot_add(&any->lot, block);
 }
 
 static void on_used(void *state, const struct ff_view *view, uint32_t block,
                     const struct ff_mask *pages) {
-    struct any *any = state;
-    struct record *record = record_of(any, block);
+    struct random_2m *any = state;
+    struct random_block *record = record_of(any, block);
     (void)view, (void)pages;
     if (any->clock == 0 || record->when != any->clock)
         record->when = ++any->clock;
 }
 
 static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    struct any *any = state;
+    struct random_2m *any = state;
     (void)view;
     ff__lot_remove(&any->lot, block);
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct any *any = state;
+    struct random_2m *any = state;
     ff__lot_remove(&any->lot, block);
     record_of(any, block)->when = 0;
 }
 
-static bool is_late(const struct any *any, uint32_t block) {
+static bool is_late(const struct random_2m *any, uint32_t block) {
     uint32_t half = any->lot.count / 2, when = record_of(any, block)->when;
     return when > 0 && any->clock - when < (any->latest < half ? any->latest : half);
 }
@@ -78,7 +78,7 @@ static enum ff__lot_answer may_go(const void *state, const struct ff_evict_reque
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
+    ff__lot_pick(&((struct random_2m *)state)->lot, may_go, state, view, request, victims);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
@@ -101,8 +101,8 @@ const struct ff_evict_policy ff__evict_random_2m = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
-            .state_size = sizeof(struct any),
-            .block_state_size = sizeof(struct record),
+            .state_size = sizeof(struct random_2m),
+            .block_state_size = sizeof(struct random_block),
             .params = params,
             .init = init,
             .block_freed = block_freed,

@@ -5,12 +5,12 @@
 #include "policy/registry.h"
 
 /* By page. */
-struct record {
-    struct ff__link link;
+struct random_page {
+    struct ff__recency_link link;
     struct ff__lot_record lot;
 };
 
-struct any {
+struct random_4k {
     struct ff__evictor evictor;
     struct ff__recency list; /* only with a reserve */
     struct ff__lot lot;
@@ -21,25 +21,25 @@ static uint32_t id_of(uint32_t block, uint32_t page) {
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct any *any = state;
-    struct record *records = env->block_state;
+    struct random_4k *any = state;
+    struct random_page *records = env->block_state;
     any->lot = (struct ff__lot){.records = (void *)&records->lot,
                                 .stride = sizeof *records,
                                 .unit_pages = 1,
                                 .random = ff__random_seeded(env->seed)};
     any->list.links = env->block_state;
-    any->list.stride = sizeof(struct record);
+    any->list.stride = sizeof(struct random_page);
     any->list.percent = (uint32_t)env->params[FF__PARAM_RESERVE];
     return ff__evictor_start(&any->evictor, env, FF_BLOCK_PAGES);
 }
 
-static void add(struct any *any, uint32_t id) {
+static void add(struct random_4k *any, uint32_t id) {
     ff__lot_add(&any->lot, id);
     if (any->list.percent > 0)
         ff__recency_touch(&any->list, id);
 }
 
-static void take_out(struct any *any, uint32_t id) {
+static void take_out(struct random_4k *any, uint32_t id) {
     bool listed = any->list.percent > 0 && ff__lot_has(&any->lot, id);
     ff__lot_remove(&any->lot, id);
     if (listed)
@@ -51,7 +51,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     (void)view, (void)advice;
     const struct ff_access *accesses = batch->items;
     const uint32_t count = batch->count;
-    struct any *any = state;
+    struct random_4k *any = state;
     for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
         uint32_t id = id_of(accesses[i].block, accesses[i].page);
         if (ff__lot_has(&any->lot, id))
@@ -67,14 +67,14 @@ static void block_freed(void *state, uint32_t block) {
 static enum ff__lot_answer may_go(const void *state, const struct ff_evict_request *request,
                                   uint32_t id) {
     (void)request;
-    const struct any *any = state;
+    const struct random_4k *any = state;
     bool reserved = ff__recency_link(&any->list, id)->prev & FF__RECENCY_RESERVED;
     return reserved ? FF__LOT_IF_NOBODY_ELSE : FF__LOT_YES;
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    ff__lot_pick(&((struct any *)state)->lot, may_go, state, view, request, victims);
+    ff__lot_pick(&((struct random_4k *)state)->lot, may_go, state, view, request, victims);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
@@ -105,8 +105,8 @@ const struct ff_evict_policy ff__evict_random_4k = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
-            .state_size = sizeof(struct any),
-            .block_state_size = FF_BLOCK_PAGES * sizeof(struct record),
+            .state_size = sizeof(struct random_4k),
+            .block_state_size = FF_BLOCK_PAGES * sizeof(struct random_page),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,

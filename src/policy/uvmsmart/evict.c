@@ -4,32 +4,32 @@
 #include "policy/registry.h"
 #include "policy/uvmsmart/pattern.h"
 
-struct record {
+struct uvmsmart_evict_block {
     struct ff__group group;
     struct ff__pattern_block pattern;
 };
 
-struct uvmsmart {
+struct uvmsmart_evict {
     struct ff__groups groups;
     struct ff__pattern pattern;
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct uvmsmart *smart = state;
-    struct record *records = env->block_state;
+    struct uvmsmart_evict *smart = state;
+    struct uvmsmart_evict_block *records = env->block_state;
     smart->pattern.blocks = (unsigned char *)&records->pattern;
-    smart->pattern.stride = sizeof(struct record);
-    return ff__groups_start(&smart->groups, env, sizeof(struct record));
+    smart->pattern.stride = sizeof(struct uvmsmart_evict_block);
+    return ff__groups_start(&smart->groups, env, sizeof(struct uvmsmart_evict_block));
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_evict *smart = state;
     ff__groups_block_freed(&smart->groups, block);
     ff__pattern_forget(&smart->pattern, block);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_evict *smart = state;
     ff__groups_on_arrival(&smart->groups, view, arrival);
     if (arrival->kind != FF_ARRIVAL_ALLOCATED)
         ff__pattern_arrival(&smart->pattern, view, arrival->block, arrival->pages);
@@ -38,12 +38,12 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
-    ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
+    ff__pattern_launch(&((struct uvmsmart_evict *)state)->pattern, event);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_evict *smart = state;
     bool by_tree = smart->pattern.irregular || smart->pattern.repeated;
     ff__groups_pick(&smart->groups, by_tree ? FF__VICTIM_TREE : FF__VICTIM_BLOCK, view, request,
                     victims);
@@ -57,8 +57,8 @@ const struct ff_evict_policy ff__evict_uvmsmart = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_VICTIMS,
-            .state_size = sizeof(struct uvmsmart),
-            .block_state_size = sizeof(struct record),
+            .state_size = sizeof(struct uvmsmart_evict),
+            .block_state_size = sizeof(struct uvmsmart_evict_block),
             .params = ff__evictor_params,
             .init = init,
             .block_freed = block_freed,

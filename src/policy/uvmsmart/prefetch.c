@@ -12,14 +12,14 @@
 
 #define AHEAD 8u /* accesses: their counts are fetched */
 
-struct record {
+struct uvmsmart_prefetch_block {
     struct ff__delay_block delay;
     struct ff__pattern_block pattern;
 };
 
-struct uvmsmart {
-    struct record *records;
-    enum ff__neighbours before, after;
+struct uvmsmart_prefetch {
+    struct uvmsmart_prefetch_block *records;
+    enum ff__neighbour_kind before, after;
     enum ff__delay_mode mode;
     uint32_t buffer;
     bool smart;
@@ -29,7 +29,7 @@ struct uvmsmart {
     struct ff__pattern pattern;
 };
 
-enum param { BEFORE, AFTER, REMOTE, THRESHOLD, PENALTY, SMART, BUFFER, PARAMS };
+enum { BEFORE, AFTER, REMOTE, THRESHOLD, PENALTY, SMART, BUFFER, PARAMS };
 
 static const struct ff_param params[PARAMS + 1] = {
     [BEFORE] = {"before", FF_PARAM_INT, FF__NEIGHBOURS_TREE, 0, FF__NEIGHBOURS - 1,
@@ -49,10 +49,10 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     smart->records = env->block_state;
-    smart->before = (enum ff__neighbours)env->params[BEFORE];
-    smart->after = (enum ff__neighbours)env->params[AFTER];
+    smart->before = (enum ff__neighbour_kind)env->params[BEFORE];
+    smart->after = (enum ff__neighbour_kind)env->params[AFTER];
     smart->mode = (enum ff__delay_mode)env->params[REMOTE];
     smart->smart = env->params[SMART] != 0;
     smart->buffer = (uint32_t)env->params[BUFFER];
@@ -60,12 +60,12 @@ static int init(void *state, const struct ff_policy_env *env) {
     smart->delay.threshold = (uint32_t)env->params[THRESHOLD];
     smart->delay.penalty = (uint32_t)env->params[PENALTY];
     smart->pattern.blocks = (unsigned char *)&smart->records->pattern;
-    smart->pattern.stride = sizeof(struct record);
+    smart->pattern.stride = sizeof(struct uvmsmart_prefetch_block);
     return 0;
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     smart->records[block].delay = (struct ff__delay_block){
         .count_halvings = smart->delay.count_halvings,
         .trip_halvings = smart->delay.trip_halvings,
@@ -86,7 +86,7 @@ static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group 
     return has_frame || ff_mask_empty(&coming) ? 0 : FF_BLOCK_PAGES;
 }
 
-static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
+static void notice_full(struct uvmsmart_prefetch *smart, const struct ff_view *view,
                         const struct ff_fault_group *group, const struct ff_fault_advice *advice) {
     uint64_t kept = view->capacity[group->tier] * smart->buffer / 100;
     if (group->tier != FF_TIER_HOST &&
@@ -94,23 +94,24 @@ static void notice_full(struct uvmsmart *smart, const struct ff_view *view,
         smart->full[group->tier] = true;
 }
 
-static enum ff__neighbours neighbours_now(const struct uvmsmart *smart, uint32_t tier) {
+static enum ff__neighbour_kind neighbours_now(const struct uvmsmart_prefetch *smart,
+                                              uint32_t tier) {
     return smart->full[tier] && !smart->smart ? smart->after : smart->before;
 }
 
 /* ---- delayed migration ---- */
 
-static enum ff__delay_mode mode_now(const struct uvmsmart *smart) {
+static enum ff__delay_mode mode_now(const struct uvmsmart_prefetch *smart) {
     return smart->smart && smart->pattern.irregular ? FF__DELAY_OVERSUBSCRIBED : smart->mode;
 }
 
-static bool counts(const struct uvmsmart *smart) {
+static bool counts(const struct uvmsmart_prefetch *smart) {
     return smart->smart || smart->mode != FF__DELAY_OFF;
 }
 
 /* Another access to a page that is not there: whether it is read over the link. */
-static bool stays(struct uvmsmart *smart, const struct ff_view *view, uint32_t tier, uint32_t block,
-                  uint32_t page) {
+static bool stays(struct uvmsmart_prefetch *smart, const struct ff_view *view, uint32_t tier,
+                  uint32_t block, uint32_t page) {
     struct ff__delay_block *record = &smart->records[block].delay;
     uint64_t capacity = view->capacity[tier], used = capacity - ff_view_free_pages(view, tier);
     uint32_t count = ff__delay_count(&smart->delay, record, page / FF_LEAF_PAGES);
@@ -121,7 +122,7 @@ static bool stays(struct uvmsmart *smart, const struct ff_view *view, uint32_t t
 /* What is written migrates at once, whatever the count. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     if (counts(smart) && group->tier != FF_TIER_HOST) {
         FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
             if (stays(smart, view, group->tier, group->block, page) &&
@@ -136,7 +137,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 /* ---- accesses ---- */
 
 /* The page with its neighbours, as a fault would bring it. */
-static void advise(struct uvmsmart *smart, const struct ff_view *view,
+static void advise(struct uvmsmart_prefetch *smart, const struct ff_view *view,
                    const struct ff_access *access, struct ff_advice_list *list) {
     struct ff_mask there = ff_view_expected(view, access->tier, access->block);
     struct ff_advice advice = {.block = access->block, .tier = access->tier, .launch = FF_NONE};
@@ -159,7 +160,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
                       struct ff_advice_list *advice) {
     const struct ff_access *accesses = batch->items;
     const uint32_t count = batch->count;
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     if (!counts(smart))
         return;
     for (uint32_t i = 0; i < count; i++) {
@@ -182,7 +183,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 /* ---- learning ---- */
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     if (smart->smart && arrival->kind == FF_ARRIVAL_SERVED)
         ff__pattern_arrival(&smart->pattern, view, arrival->block, arrival->pages);
 }
@@ -190,11 +191,11 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
-    ff__pattern_launch(&((struct uvmsmart *)state)->pattern, event);
+    ff__pattern_launch(&((struct uvmsmart_prefetch *)state)->pattern, event);
 }
 
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
-    struct uvmsmart *smart = state;
+    struct uvmsmart_prefetch *smart = state;
     for (uint32_t i = 0; i < count && counts(smart); i++)
         if (events[i].kind == FF_EVENT_EVICTED)
             ff__delay_written_back(&smart->delay, &smart->records[events[i].block].delay);
@@ -213,8 +214,8 @@ const struct ff_prefetch_policy ff__prefetch_uvmsmart = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS,
             .controls = FF_CONTROLS_FAULTS,
-            .state_size = sizeof(struct uvmsmart),
-            .block_state_size = sizeof(struct record),
+            .state_size = sizeof(struct uvmsmart_prefetch),
+            .block_state_size = sizeof(struct uvmsmart_prefetch_block),
             .params = params,
             .init = init,
             .block_freed = block_freed,

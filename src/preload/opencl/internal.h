@@ -95,19 +95,19 @@ void ff__gate_forget(struct ff__gate *gate);
 
 /* ---- line.c: launches behind others, which need no gate ---- */
 
-struct ff__place {
+struct ff__line_place {
     struct ff__line *line; /* NULL: in none */
     uint64_t number;
 };
 
 /* Before a launch is enqueued. Returns whether it will not begin before ff__line_leave(). */
-bool ff__line_enter(struct ff__place *place, cl_command_queue queue);
+bool ff__line_enter(struct ff__line_place *place, cl_command_queue queue);
 
 /* It is enqueued, and watched; or it could not be enqueued. */
-void ff__line_leave(const struct ff__place *place, bool enqueued);
+void ff__line_leave(const struct ff__line_place *place, bool enqueued);
 
 /* It is about to begin. May wait for the launch that is being enqueued behind it. */
-void ff__line_begin(const struct ff__place *place);
+void ff__line_begin(const struct ff__line_place *place);
 
 /* ---- probe.c: what this OpenCL does that OpenCL does not promise ---- */
 
@@ -160,7 +160,7 @@ void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count);
 
 /* What is launched, and the beginnings of managed allocations that it uses, each once, and by each
  * enum ff_stride. */
-struct ff__uses {
+struct ff__kernel_uses {
     uint64_t identity;
     const char *name; /* NULL: no memory for it */
     const void **operands;
@@ -171,7 +171,7 @@ struct ff__uses {
 /* What a launch of the kernel with its arguments as they are now uses, in a piece of memory that
  * begins with `size` bytes for the caller, who frees it. NULL if the kernel is not known, or there
  * is no memory. */
-void *ff__kernel_snapshot(cl_kernel kernel, size_t size, struct ff__uses *uses);
+void *ff__kernel_snapshot(cl_kernel kernel, size_t size, struct ff__kernel_uses *uses);
 
 /* The name of its function, which the caller frees; or NULL. */
 char *ff__kernel_name(cl_kernel kernel);

@@ -250,7 +250,7 @@ FF_HOOKED cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exe
 /* ---- for a launch ---- */
 
 /* Of an allocation that is used in several places at once, no stride is known. */
-static void add_operand(struct ff__uses *uses, const void *operand, bool is_strided) {
+static void add_operand(struct ff__kernel_uses *uses, const void *operand, bool is_strided) {
     for (size_t i = 0; i < uses->count; i++)
         if (uses->operands[i] == operand) {
             uses->strides[i] = FF_STRIDE_UNKNOWN;
@@ -270,20 +270,20 @@ static uint64_t identify(const struct kernel *kernel) {
 }
 
 /* The caller's bytes, the operands, their strides, the name. */
-static char *make_room(const struct kernel *kernel, size_t size, struct ff__uses *uses) {
+static char *make_room(const struct kernel *kernel, size_t size, struct ff__kernel_uses *uses) {
     size_t most = kernel->argument_count + kernel->pointer_count;
     size_t name_size = kernel->name ? strlen(kernel->name) + 1 : 0;
     char *room = malloc(size + most * (sizeof *uses->operands + sizeof *uses->strides) + name_size);
     if (!room)
         return NULL;
-    *uses = (struct ff__uses){.operands = (const void **)(void *)(room + size)};
+    *uses = (struct ff__kernel_uses){.operands = (const void **)(void *)(room + size)};
     uses->strides = (uint8_t *)(void *)(uses->operands + most);
     if (kernel->name)
         uses->name = memcpy(uses->strides + most, kernel->name, name_size);
     return room;
 }
 
-void *ff__kernel_snapshot(cl_kernel handle, size_t size, struct ff__uses *uses) {
+void *ff__kernel_snapshot(cl_kernel handle, size_t size, struct ff__kernel_uses *uses) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return NULL;

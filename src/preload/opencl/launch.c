@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct launch {
+struct watched_launch {
     struct ff__watch watch;
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint32_t device;
-    struct ff__place place;
-    struct ff__uses uses;
+    struct ff__line_place place;
+    struct ff__kernel_uses uses;
 };
 
-struct request {
+struct launch_request {
     cl_command_queue queue;
     cl_kernel kernel;
     cl_uint dimensions;
@@ -23,7 +23,7 @@ struct request {
     cl_event *event;
 };
 
-static cl_int enqueue(const struct request *request) {
+static cl_int enqueue(const struct launch_request *request) {
     return REAL(clEnqueueNDRangeKernel)(request->queue, request->kernel, request->dimensions,
                                         request->offset, request->global, request->local,
                                         request->count, request->list, request->event);
@@ -33,7 +33,7 @@ static cl_int enqueue(const struct request *request) {
 
 /* A beginning that is told of after the end is none. */
 static void on_begin(struct ff__watch *watch) {
-    struct launch *launch = (struct launch *)watch;
+    struct watched_launch *launch = (struct watched_launch *)watch;
     struct ff_context *context = ff__context_if_open();
     ff__line_begin(&launch->place);
     if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
@@ -42,7 +42,7 @@ static void on_begin(struct ff__watch *watch) {
 }
 
 static void on_end(struct ff__watch *watch) {
-    struct launch *launch = (struct launch *)watch;
+    struct watched_launch *launch = (struct watched_launch *)watch;
     struct ff_context *context = ff__context_if_open();
     ff__clock_mark();
     if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
@@ -60,8 +60,8 @@ static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes
 }
 
 /* NULL: farfault will not hear of it. */
-static struct launch *prepare(const struct request *request) {
-    struct launch what = {.watch = {on_begin, on_end, forget, 0}}, *launch = NULL;
+static struct watched_launch *prepare(const struct launch_request *request) {
+    struct watched_launch what = {.watch = {on_begin, on_end, forget, 0}}, *launch = NULL;
     if (ff__device_of_queue(request->queue, &what.device))
         launch = ff__kernel_snapshot(request->kernel, sizeof what, &what.uses);
     if (!launch)
@@ -81,7 +81,7 @@ static void CL_CALLBACK mark_clock(cl_event event, cl_int status, void *user) {
     ff__clock_mark();
 }
 
-static void watch(const struct ff__gate *gate, struct launch *launch) {
+static void watch(const struct ff__gate *gate, struct watched_launch *launch) {
     if (launch)
         ff__gate_watch(gate, &launch->watch);
     else if (REAL(clSetEventCallback)(*gate->event, CL_COMPLETE, mark_clock, NULL) != CL_SUCCESS)
@@ -89,9 +89,9 @@ static void watch(const struct ff__gate *gate, struct launch *launch) {
 }
 
 /* `launch` is NULL where only the clock wants to know. */
-static cl_int enqueue_watched(struct request request, struct launch *launch) {
+static cl_int enqueue_watched(struct launch_request request, struct watched_launch *launch) {
     struct ff__gate gate;
-    struct ff__place place = {NULL, 0};
+    struct ff__line_place place = {NULL, 0};
     bool gated = launch && !ff__line_enter(&place, request.queue);
     ff__gate_close(&gate, gated ? request.queue : NULL, &request.count, &request.list,
                    &request.event);
@@ -108,12 +108,12 @@ static cl_int enqueue_watched(struct request request, struct launch *launch) {
     return status;
 }
 
-static cl_int launch_kernel(const struct request *request) {
+static cl_int launch_kernel(const struct launch_request *request) {
     ff__clock_start();
     if (ff__in_child())
         return enqueue(request);
     bool managed = ff__context() != NULL;
-    struct launch *launch = managed ? prepare(request) : NULL;
+    struct watched_launch *launch = managed ? prepare(request) : NULL;
     cl_int status = enqueue_watched(*request, launch);
     if (status != CL_SUCCESS)
         return status;
@@ -130,8 +130,8 @@ FF_HOOKED cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
                                                     const size_t *global, const size_t *local,
                                                     cl_uint count, const cl_event *list,
                                                     cl_event *event) {
-    const struct request request = {queue, kernel, dimensions, offset, global,
-                                    local, count,  list,       event};
+    const struct launch_request request = {queue, kernel, dimensions, offset, global,
+                                           local, count,  list,       event};
     return launch_kernel(&request);
 }
 
@@ -139,6 +139,6 @@ FF_HOOKED cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
 FF_HOOKED cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count,
                                            const cl_event *list, cl_event *event) {
     static const size_t one = 1;
-    const struct request request = {queue, kernel, 1, NULL, &one, &one, count, list, event};
+    const struct launch_request request = {queue, kernel, 1, NULL, &one, &one, count, list, event};
     return launch_kernel(&request);
 }

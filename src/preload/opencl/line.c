@@ -33,9 +33,9 @@ static bool can_have_line(cl_command_queue queue) {
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-bool ff__line_enter(struct ff__place *place, cl_command_queue queue) {
+bool ff__line_enter(struct ff__line_place *place, cl_command_queue queue) {
     struct ff__line *line = &lines[ff__hash_word((uintptr_t)queue) % LINES];
-    *place = (struct ff__place){NULL, 0};
+    *place = (struct ff__line_place){NULL, 0};
     if (pthread_mutex_trylock(&line->lock))
         return false;
     bool all_begun = __atomic_load_n(&line->begun, __ATOMIC_ACQUIRE) >= line->last;
@@ -44,11 +44,11 @@ bool ff__line_enter(struct ff__place *place, cl_command_queue queue) {
         return false;
     }
     line->queue = queue;
-    *place = (struct ff__place){line, line->last + 1};
+    *place = (struct ff__line_place){line, line->last + 1};
     return !all_begun;
 }
 
-void ff__line_leave(const struct ff__place *place, bool enqueued) {
+void ff__line_leave(const struct ff__line_place *place, bool enqueued) {
     if (!place->line)
         return;
     if (enqueued)
@@ -56,7 +56,7 @@ void ff__line_leave(const struct ff__place *place, bool enqueued) {
     pthread_mutex_unlock(&place->line->lock);
 }
 
-void ff__line_begin(const struct ff__place *place) {
+void ff__line_begin(const struct ff__line_place *place) {
     struct ff__line *line = place->line;
     if (!line)
         return;

@@ -10,7 +10,7 @@ static struct ff__real table;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static _Thread_local bool loading;
 
-static const struct entry {
+static const struct opencl_function {
     const char *name;
     size_t offset; /* in struct ff__real */
     void *hook;    /* NULL: not hooked */
@@ -22,7 +22,7 @@ static const struct entry {
 
 #define ENTRY_COUNT (sizeof entries / sizeof entries[0])
 
-static void **place_of(const struct entry *entry) {
+static void **place_of(const struct opencl_function *entry) {
     return (void **)(void *)((char *)&table + entry->offset);
 }
 
@@ -47,7 +47,7 @@ const struct ff__real *ff__real(void) {
     return &table;
 }
 
-static const struct entry *find_entry(const char *name) {
+static const struct opencl_function *find_entry(const char *name) {
     for (size_t i = 0; i < ENTRY_COUNT; i++)
         if (strcmp(entries[i].name, name) == 0)
             return &entries[i];
@@ -58,7 +58,7 @@ static const struct entry *find_entry(const char *name) {
 
 /* What the program shall have in place of `found`, which OpenCL has under this name. */
 static void *in_place_of(const char *name, void *found) {
-    const struct entry *entry = found && name ? find_entry(name) : NULL;
+    const struct opencl_function *entry = found && name ? find_entry(name) : NULL;
     if (!entry || !entry->hook)
         return found;
     ff__real();
@@ -97,7 +97,7 @@ __attribute__((used)) dlsym_fn ff__dlsym_choose;
 #endif
 
 static void *choose_hook(void *handle, const char *name, dlsym_fn *real) {
-    const struct entry *entry = strncmp(name, "cl", 2) == 0 ? find_entry(name) : NULL;
+    const struct opencl_function *entry = strncmp(name, "cl", 2) == 0 ? find_entry(name) : NULL;
     if (loading || !entry || !entry->hook)
         return NULL;
     ff__real();

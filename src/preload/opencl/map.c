@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mapping {
-    struct mapping *next;
+struct buffer_mapping {
+    struct buffer_mapping *next;
     cl_mem root;
     char *host, *memory;
     size_t size;
@@ -19,10 +19,10 @@ struct mapping {
 };
 
 /* In the order of mapping: of two equal mappings OpenCL unmaps the older first, and so do we. */
-static struct mapping *mappings, **mappings_end = &mappings;
+static struct buffer_mapping *mappings, **mappings_end = &mappings;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void remember(struct mapping *mapping) {
+static void remember(struct buffer_mapping *mapping) {
     mapping->next = NULL;
     pthread_mutex_lock(&lock);
     *mappings_end = mapping;
@@ -31,12 +31,12 @@ static void remember(struct mapping *mapping) {
 }
 
 /* Takes the first one of this buffer, at `host` unless that is NULL. */
-static struct mapping *take(cl_mem root, const void *host) {
+static struct buffer_mapping *take(cl_mem root, const void *host) {
     pthread_mutex_lock(&lock);
-    struct mapping **place = &mappings;
+    struct buffer_mapping **place = &mappings;
     while (*place && ((*place)->root != root || (host && (*place)->host != host)))
         place = &(*place)->next;
-    struct mapping *mapping = *place;
+    struct buffer_mapping *mapping = *place;
     if (mapping) {
         *place = mapping->next;
         if (!mapping->next)
@@ -47,7 +47,7 @@ static struct mapping *take(cl_mem root, const void *host) {
 }
 
 void ff__mappings_forget(cl_mem root) {
-    for (struct mapping *mapping; (mapping = take(root, NULL)) != NULL;)
+    for (struct buffer_mapping *mapping; (mapping = take(root, NULL)) != NULL;)
         free(mapping);
 }
 
@@ -88,14 +88,14 @@ static bool is_valid(const struct map_request *request, const struct ff__buffer 
 }
 
 /* Copies for the mapping, after the events of a list. */
-static cl_int copy(cl_command_queue queue, const struct mapping *mapping, bool to_host,
+static cl_int copy(cl_command_queue queue, const struct buffer_mapping *mapping, bool to_host,
                    cl_uint count, const cl_event *list, cl_event *copied) {
     void *to = to_host ? mapping->host : mapping->memory;
     const void *from = to_host ? mapping->memory : mapping->host;
     return REAL(clEnqueueSVMMemcpy)(queue, CL_FALSE, to, from, mapping->size, count, list, copied);
 }
 
-static cl_int copy_and_map(struct map_request request, const struct mapping *mapping) {
+static cl_int copy_and_map(struct map_request request, const struct buffer_mapping *mapping) {
     cl_event copied = NULL;
     cl_int status = CL_SUCCESS;
     if (!(request.flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
@@ -113,12 +113,12 @@ static cl_int copy_and_map(struct map_request request, const struct mapping *map
 
 static void *map_shadow(const struct map_request *request, const struct ff__buffer *buffer,
                         cl_int *status) {
-    struct mapping *mapping = malloc(sizeof *mapping);
+    struct buffer_mapping *mapping = malloc(sizeof *mapping);
     if (!mapping) {
         ff__fall_back("clEnqueueMapBuffer", NULL);
         return map_real(request, status);
     }
-    *mapping = (struct mapping){
+    *mapping = (struct buffer_mapping){
         .root = buffer->root,
         .host = buffer->host + request->offset,
         .memory = buffer->memory + request->offset,
@@ -175,8 +175,9 @@ FF_HOOKED void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem ha
 
 /* ---- unmapping ---- */
 
-static cl_int copy_and_unmap(cl_command_queue queue, cl_mem handle, const struct mapping *mapping,
-                             cl_uint count, const cl_event *list, cl_event *event) {
+static cl_int copy_and_unmap(cl_command_queue queue, cl_mem handle,
+                             const struct buffer_mapping *mapping, cl_uint count,
+                             const cl_event *list, cl_event *event) {
     cl_event copied = NULL;
     if (mapping->written) {
         cl_int status = copy(queue, mapping, false, count, list, &copied);
@@ -196,7 +197,7 @@ FF_HOOKED cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_
                                                      void *mapped, cl_uint count,
                                                      const cl_event *list, cl_event *event) {
     struct ff__buffer buffer;
-    struct mapping *mapping = NULL;
+    struct buffer_mapping *mapping = NULL;
     ff__clock_start();
     if (mapped && ff__buffer_find(handle, &buffer) && buffer.shadow)
         mapping = take(buffer.root, mapped);

@@ -13,7 +13,7 @@
 #define HOST_FLAGS                                                                                 \
     ((cl_mem_flags)(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))
 
-struct entry {
+struct buffer_entry {
     struct ff__buffer buffer;
     size_t counted;   /* bytes of the footprint; no more once the program holds nothing of it */
     cl_uint held;     /* references that the program has */
@@ -27,7 +27,7 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
     if (ff__in_child())
         return false;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = ff__handles_find(&buffers, handle);
+    struct buffer_entry *entry = ff__handles_find(&buffers, handle);
     if (entry)
         *out = entry->buffer;
     pthread_mutex_unlock(&buffers.lock);
@@ -40,13 +40,13 @@ bool ff__buffer_find(cl_mem handle, struct ff__buffer *out) {
  * once has many such, and yet little memory in use at a time: what counts for the footprint is what
  * the program still holds. */
 
-static struct entry *find_entry(cl_mem handle) {
+static struct buffer_entry *find_entry(cl_mem handle) {
     return ff__handles_find(&buffers, handle);
 }
 
 /* The lock is held. Returns the bytes that have no holder any more. */
-static size_t let_go(struct entry *entry) {
-    struct entry *root = find_entry(entry->buffer.root);
+static size_t let_go(struct buffer_entry *entry) {
+    struct buffer_entry *root = find_entry(entry->buffer.root);
     if (entry->held == 0 || --entry->held > 0 || !root || --root->in_hands > 0)
         return 0;
     size_t bytes = root->counted;
@@ -59,7 +59,7 @@ FF_HOOKED cl_int CL_API_CALL clRetainMemObject(cl_mem handle) {
     if (status != CL_SUCCESS || ff__in_child())
         return status;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *entry = find_entry(handle);
+    struct buffer_entry *entry = find_entry(handle);
     if (entry && entry->held)
         entry->held++;
     pthread_mutex_unlock(&buffers.lock);
@@ -69,7 +69,7 @@ FF_HOOKED cl_int CL_API_CALL clRetainMemObject(cl_mem handle) {
 FF_HOOKED cl_int CL_API_CALL clReleaseMemObject(cl_mem handle) {
     if (!ff__in_child()) { /* before the real call, which may be the end of the entry */
         pthread_mutex_lock(&buffers.lock);
-        struct entry *entry = find_entry(handle);
+        struct buffer_entry *entry = find_entry(handle);
         size_t bytes = entry ? let_go(entry) : 0;
         pthread_mutex_unlock(&buffers.lock);
         ff__footprint_remove(bytes);
@@ -79,7 +79,7 @@ FF_HOOKED cl_int CL_API_CALL clReleaseMemObject(cl_mem handle) {
 
 /* ---- end of life ---- */
 
-static void discard(struct entry *entry) {
+static void discard(struct buffer_entry *entry) {
     if (entry->buffer.owned)
         ff_mem_free(ff__context_if_open(), entry->buffer.memory);
     ff__footprint_remove(entry->counted);
@@ -87,13 +87,13 @@ static void discard(struct entry *entry) {
 }
 
 /* The handle is no longer this entry's. */
-static void leave(const struct entry *entry, cl_mem handle) {
+static void leave(const struct buffer_entry *entry, cl_mem handle) {
     if (entry->buffer.shadow && entry->buffer.root == handle)
         ff__mappings_forget(handle);
 }
 
 static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
-    struct entry *entry = user;
+    struct buffer_entry *entry = user;
     if (ff__in_child())
         return;
     pthread_mutex_lock(&buffers.lock);
@@ -107,16 +107,16 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *user) {
 }
 
 /* From here on the entry belongs to the buffer. */
-static void enter(struct entry *entry, cl_mem handle) {
+static void enter(struct buffer_entry *entry, cl_mem handle) {
     entry->held = 1;
     pthread_mutex_lock(&buffers.lock);
-    struct entry *before = ff__handles_take(&buffers, handle);
+    struct buffer_entry *before = ff__handles_take(&buffers, handle);
     if (before) {
         before->replaced = true;
         leave(before, handle);
     }
     entry->replaced = !ff__handles_put(&buffers, handle, entry);
-    struct entry *root = find_entry(entry->buffer.root);
+    struct buffer_entry *root = find_entry(entry->buffer.root);
     if (root)
         root->in_hands++;
     pthread_mutex_unlock(&buffers.lock);
@@ -126,7 +126,7 @@ static void enter(struct entry *entry, cl_mem handle) {
 
 /* ---- creation ---- */
 
-struct request {
+struct buffer_request {
     cl_context context;
     const cl_mem_properties *properties;
     bool has_properties;
@@ -136,7 +136,7 @@ struct request {
     int failure; /* why there is no managed memory for it; 0: no reason */
 };
 
-static cl_mem create_real(const struct request *request, cl_int *status) {
+static cl_mem create_real(const struct buffer_request *request, cl_int *status) {
     if (request->has_properties)
         return REAL(clCreateBufferWithProperties)(request->context, request->properties,
                                                   request->flags, request->size, request->host,
@@ -147,7 +147,7 @@ static cl_mem create_real(const struct request *request, cl_int *status) {
 
 /* Whether host pointer and flags agree. Where they do not, the real call must see them as they are,
  * and say what is wrong. */
-static bool makes_sense(const struct request *request) {
+static bool makes_sense(const struct buffer_request *request) {
     cl_mem_flags flags = request->flags & HOST_FLAGS;
     if ((flags & CL_MEM_USE_HOST_PTR) && flags != CL_MEM_USE_HOST_PTR)
         return false;
@@ -156,7 +156,8 @@ static bool makes_sense(const struct request *request) {
 }
 
 /* Shared virtual memory that is managed is used in place; it must be as large as the buffer. */
-static bool use_svm(struct ff_context *context, struct request *request, struct entry *entry) {
+static bool use_svm(struct ff_context *context, struct buffer_request *request,
+                    struct buffer_entry *entry) {
     void *base;
     size_t rest;
     if (!(request->flags & CL_MEM_USE_HOST_PTR) ||
@@ -173,7 +174,7 @@ static bool use_svm(struct ff_context *context, struct request *request, struct 
 }
 
 /* Turns the request into one for managed memory; leaves it as it is where that cannot be. */
-static void manage(struct request *request, struct entry *entry) {
+static void manage(struct buffer_request *request, struct buffer_entry *entry) {
     struct ff_context *context = ff__context();
     void *memory = NULL;
     if (!context || request->size == 0 || !makes_sense(request) || use_svm(context, request, entry))
@@ -197,8 +198,8 @@ static void manage(struct request *request, struct entry *entry) {
     request->host = memory;
 }
 
-static cl_mem create_buffer(struct request *request, cl_int *status_out) {
-    struct entry *entry = ff__in_child() ? NULL : calloc(1, sizeof *entry);
+static cl_mem create_buffer(struct buffer_request *request, cl_int *status_out) {
+    struct buffer_entry *entry = ff__in_child() ? NULL : calloc(1, sizeof *entry);
     cl_int status = CL_SUCCESS;
     request->size = ff__size_allowed(request->size);
     if (request->host)
@@ -231,7 +232,8 @@ static cl_mem create_buffer(struct request *request, cl_int *status_out) {
 
 FF_HOOKED cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
                                             void *host, cl_int *status) {
-    struct request request = {.context = context, .flags = flags, .size = size, .host = host};
+    struct buffer_request request = {
+        .context = context, .flags = flags, .size = size, .host = host};
     return create_buffer(&request, status);
 }
 
@@ -239,7 +241,7 @@ FF_HOOKED cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context,
                                                           const cl_mem_properties *properties,
                                                           cl_mem_flags flags, size_t size,
                                                           void *host, cl_int *status) {
-    struct request request = {context, properties, true, flags, size, host, 0};
+    struct buffer_request request = {context, properties, true, flags, size, host, 0};
     return create_buffer(&request, status);
 }
 
@@ -249,7 +251,7 @@ FF_HOOKED cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags flags
     const cl_buffer_region *region = what; /* the only type there is */
     cl_mem handle = REAL(clCreateSubBuffer)(parent, flags, type, what, status);
     struct ff__buffer whole;
-    struct entry *entry;
+    struct buffer_entry *entry;
     if (!handle || !ff__buffer_find(parent, &whole) || !(entry = calloc(1, sizeof *entry)))
         return handle;
     entry->buffer = whole;

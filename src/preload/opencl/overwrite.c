@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-struct span {
+struct overwritten_span {
     char *memory;
     size_t size;
 };
@@ -15,7 +15,7 @@ struct span {
 struct ff__overwritten {
     struct ff__watch watch;
     size_t count;
-    struct span spans[];
+    struct overwritten_span spans[];
 };
 
 static void on_begin(struct ff__watch *watch) {
@@ -37,7 +37,7 @@ static void forget(struct ff__watch *watch) {
 
 /* ---- around the real call ---- */
 
-static bool apart(const struct span *span, const void *other, size_t size) {
+static bool apart(const struct overwritten_span *span, const void *other, size_t size) {
     const char *from = other;
     return !from || from + size <= span->memory || from >= span->memory + span->size;
 }
@@ -56,7 +56,8 @@ static struct ff__overwritten *describe(const struct ff__replaced *replaced) {
     struct ff__overwritten *overwritten = NULL;
     struct ff_context *context = ff__context_if_open();
     if (context && replaced->count > 0 && replaced->buffers && !host_is_empty(context))
-        overwritten = malloc(sizeof *overwritten + replaced->count * sizeof(struct span));
+        overwritten =
+            malloc(sizeof *overwritten + replaced->count * sizeof(struct overwritten_span));
     if (!overwritten)
         return NULL;
     *overwritten = (struct ff__overwritten){.watch = {on_begin, on_end, forget, 0}};
@@ -66,8 +67,8 @@ static struct ff__overwritten *describe(const struct ff__replaced *replaced) {
             replaced->offset > buffer.size)
             continue;
         size_t rest = buffer.size - replaced->offset;
-        struct span span = {buffer.memory + replaced->offset,
-                            replaced->size ? replaced->size : rest};
+        struct overwritten_span span = {buffer.memory + replaced->offset,
+                                        replaced->size ? replaced->size : rest};
         if (span.size >= FF_PAGE_SIZE && span.size <= rest &&
             apart(&span, replaced->from, span.size))
             overwritten->spans[overwritten->count++] = span;

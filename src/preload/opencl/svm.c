@@ -5,25 +5,25 @@
 
 #include <stdlib.h>
 
-struct entry {
+struct svm_allocation {
     size_t size;
     bool managed;
 };
 
 static struct ff__handles allocations = FF__HANDLES_INIT;
 
-static struct entry *take(const void *pointer) {
+static struct svm_allocation *take(const void *pointer) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = ff__handles_take(&allocations, pointer);
+    struct svm_allocation *entry = ff__handles_take(&allocations, pointer);
     pthread_mutex_unlock(&allocations.lock);
     return entry;
 }
 
 static bool enter(const void *pointer, size_t size, bool managed) {
-    struct entry *entry = malloc(sizeof *entry);
+    struct svm_allocation *entry = malloc(sizeof *entry);
     if (!entry)
         return false;
-    *entry = (struct entry){.size = size, .managed = managed};
+    *entry = (struct svm_allocation){.size = size, .managed = managed};
     pthread_mutex_lock(&allocations.lock);
     bool put = ff__handles_put(&allocations, pointer, entry);
     pthread_mutex_unlock(&allocations.lock);
@@ -36,7 +36,7 @@ static bool enter(const void *pointer, size_t size, bool managed) {
 
 size_t ff__svm_size(const void *base) {
     pthread_mutex_lock(&allocations.lock);
-    struct entry *entry = ff__handles_find(&allocations, base);
+    struct svm_allocation *entry = ff__handles_find(&allocations, base);
     size_t size = entry ? entry->size : 0;
     pthread_mutex_unlock(&allocations.lock);
     return size;
@@ -79,7 +79,7 @@ FF_HOOKED void *CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flag
 }
 
 FF_HOOKED void CL_API_CALL clSVMFree(cl_context context, void *pointer) {
-    struct entry *entry = ff__in_child() || !pointer ? NULL : take(pointer);
+    struct svm_allocation *entry = ff__in_child() || !pointer ? NULL : take(pointer);
     if (entry)
         ff__footprint_remove(entry->size);
     if (entry && entry->managed)

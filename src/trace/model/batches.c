@@ -12,7 +12,7 @@
 /* The batch that a device's driver handles. */
 struct ff__batch_open {
     bool under_way;
-    struct ff__batch batch;
+    struct ff__fault_batch batch;
     uint64_t *pages; /* range and page, of each fault */
     size_t count;
 };
@@ -43,7 +43,7 @@ static int add_fault(struct ff__batch_open *open, const struct ff_trace_event *e
 
 static void begin(struct ff__batch_open *open, const struct ff_trace_event *event) {
     open->under_way = true;
-    open->batch = (struct ff__batch){
+    open->batch = (struct ff__fault_batch){
         .number = event->batch, .device = event->device, .began_ns = event->time_ns};
     free(open->pages);
     open->pages = NULL;
@@ -85,7 +85,7 @@ int ff__batches_take(struct ff__batches *batches, const struct ff_trace_event *e
 }
 
 int ff__batches_init(struct ff__batches *batches,
-                     void (*ended)(void *self, const struct ff__batch *batch), void *self) {
+                     void (*ended)(void *self, const struct ff__fault_batch *batch), void *self) {
     *batches = (struct ff__batches){ended, self, calloc(DEVICES_MAX, sizeof *batches->open)};
     return batches->open ? 0 : -ENOMEM;
 }

@@ -5,7 +5,7 @@
 #include <farfault/trace.h>
 
 /* A batch that has ended. */
-struct ff__batch {
+struct ff__fault_batch {
     uint64_t number;
     uint32_t device;
     uint64_t began_ns, took_ns;
@@ -16,14 +16,14 @@ struct ff__batch {
 };
 
 struct ff__batches {
-    void (*ended)(void *self, const struct ff__batch *batch);
+    void (*ended)(void *self, const struct ff__fault_batch *batch);
     void *self;
     struct ff__batch_open *open; /* [device] */
 };
 
 /* 0 or -ENOMEM. */
 int ff__batches_init(struct ff__batches *batches,
-                     void (*ended)(void *self, const struct ff__batch *batch), void *self);
+                     void (*ended)(void *self, const struct ff__fault_batch *batch), void *self);
 void ff__batches_fini(struct ff__batches *batches);
 
 /* The next event. 0 or -ENOMEM. */

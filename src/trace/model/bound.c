@@ -15,7 +15,7 @@
 
 /* ---- reading ---- */
 
-struct range {
+struct traced_range {
     uint64_t pages; /* 0: not allocated */
     uint32_t first; /* dense number of its first page */
 };
@@ -30,7 +30,7 @@ struct reading {
     struct ff_error *error;
     struct ff_trace_info info;
     struct ff__touches *touches;
-    struct range *ranges;
+    struct traced_range *ranges;
     size_t range_count;
     struct page *pages;
     uint32_t group, running; /* launches that run */
@@ -51,9 +51,9 @@ static int add_range(struct reading *reading, const struct ff_trace_event *event
     for (; reading->range_count <= event->range; reading->range_count++) {
         if (ff__grow(&reading->ranges, reading->range_count, sizeof *reading->ranges))
             return -ENOMEM;
-        reading->ranges[reading->range_count] = (struct range){0, 0};
+        reading->ranges[reading->range_count] = (struct traced_range){0, 0};
     }
-    reading->ranges[event->range] = (struct range){pages, touches->page_count};
+    reading->ranges[event->range] = (struct traced_range){pages, touches->page_count};
     for (uint64_t i = 0; i < pages; i++) {
         if (ff__grow(&reading->pages, touches->page_count, sizeof *reading->pages))
             return -ENOMEM;
@@ -67,7 +67,7 @@ static bool find_pages(const struct reading *reading, const struct ff_trace_even
                        uint64_t count, uint32_t *first) {
     if (event->range >= reading->range_count)
         return false;
-    const struct range *range = &reading->ranges[event->range];
+    const struct traced_range *range = &reading->ranges[event->range];
     if (event->page >= range->pages || count > range->pages - event->page)
         return false;
     *first = range->first + (uint32_t)event->page;
@@ -201,7 +201,7 @@ void ff__touches_free(struct ff__touches *touches) {
 enum motive { FETCH, WRITE_BACK };
 
 /* What has been seen of a page in an order. */
-struct seen {
+struct page_seen {
     uint32_t use; /* the latest, or NONE */
     bool wrote;   /* it did */
 };
@@ -209,13 +209,13 @@ struct seen {
 /* Uses of an order, each page once in a group. Whether one counts as a fetch is known at once; as a write-back, by
  * whether the page was written to when it was last used. */
 static size_t order_uses(const struct ff__touches *touches, enum ff__touch_order order,
-                         enum motive motive, struct seen *pages, struct ff__page_use *uses) {
+                         enum motive motive, struct page_seen *pages, struct ff__page_use *uses) {
     size_t count = 0;
     for (uint32_t page = 0; page < touches->page_count; page++)
-        pages[page] = (struct seen){NONE, false};
+        pages[page] = (struct page_seen){NONE, false};
     for (size_t i = 0; i < touches->count; i++) {
         const struct ff__touch *touch = &touches->items[i];
-        struct seen *seen = &pages[touch->page];
+        struct page_seen *seen = &pages[touch->page];
         uint32_t group = order == FF__ORDER_ANY ? touch->group : (uint32_t)i;
         bool again = seen->use != NONE && uses[seen->use].group == group;
         if (!again) {
@@ -230,7 +230,7 @@ static size_t order_uses(const struct ff__touches *touches, enum ff__touch_order
 
 static int find_least(const struct ff__touches *touches, enum ff__touch_order order,
                       uint64_t memory, enum motive motive, uint64_t *bytes) {
-    struct seen *pages = malloc(((size_t)touches->page_count + 1) * sizeof *pages);
+    struct page_seen *pages = malloc(((size_t)touches->page_count + 1) * sizeof *pages);
     struct ff__page_use *uses = malloc((touches->count + 1) * sizeof *uses);
     uint64_t misses = 0;
     int status = -ENOMEM;

@@ -16,7 +16,7 @@ const struct ff__export_format *ff__export_format(const char *name) {
     return NULL;
 }
 
-struct job {
+struct export_job {
     const struct ff__export_format *format;
     struct ff_trace_reader *reader;
     const struct ff_trace_info *info;
@@ -24,7 +24,7 @@ struct job {
 };
 
 static int print(FILE *out, const void *self) {
-    const struct job *job = self;
+    const struct export_job *job = self;
     return job->format->write(job->reader, job->info, out, job->error);
 }
 
@@ -36,7 +36,7 @@ int ff__trace_export(const char *path, const struct ff__export_format *format, c
     int status = ff_trace_open(path, &reader, &info, error);
     if (status)
         return status;
-    const struct job job = {format, reader, &info, &found};
+    const struct export_job job = {format, reader, &info, &found};
     status = ff__file_write(to, print, &job);
     ff_trace_close(reader);
     if (!status)

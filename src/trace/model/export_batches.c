@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void put_batch(void *self, const struct ff__batch *batch) {
+static void put_batch(void *self, const struct ff__fault_batch *batch) {
     fprintf(self,
             "%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%" PRIu64 ",%" PRIu64 "\n",

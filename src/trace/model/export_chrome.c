@@ -20,7 +20,7 @@ struct open_launch {
     char *name;
 };
 
-struct device {
+struct device_counters {
     bool named;
     bool due; /* the counters have changed since they were shown */
     uint64_t faults, shown_ns;
@@ -30,7 +30,7 @@ struct device {
 struct exporter {
     FILE *out;
     bool any; /* an event has been written */
-    struct device devices[DEVICES_MAX];
+    struct device_counters devices[DEVICES_MAX];
     struct open_launch *open;
     size_t open_count;
     uint64_t now;
@@ -95,8 +95,8 @@ static uint32_t shown(uint32_t device) {
     return device < DEVICES_MAX ? device : DEVICES_MAX - 1;
 }
 
-static struct device *device_of(struct exporter *exporter, uint32_t number) {
-    struct device *device = &exporter->devices[shown(number)];
+static struct device_counters *device_of(struct exporter *exporter, uint32_t number) {
+    struct device_counters *device = &exporter->devices[shown(number)];
     if (!device->named) {
         char name[32];
         snprintf(name, sizeof name, "device %u", shown(number));
@@ -107,7 +107,7 @@ static struct device *device_of(struct exporter *exporter, uint32_t number) {
 }
 
 static void put_counters(struct exporter *exporter, uint32_t number, uint64_t time_ns) {
-    struct device *device = &exporter->devices[number];
+    struct device_counters *device = &exporter->devices[number];
     begin_event(exporter, "C", time_ns, 1 + number, 0);
     fprintf(exporter->out, ",\"name\":\"faults\",\"args\":{\"faults\":%" PRIu64 "}}",
             device->faults);
@@ -121,7 +121,7 @@ static void put_counters(struct exporter *exporter, uint32_t number, uint64_t ti
 /* A value that is not shown for being too close to the last one is shown with the next, or at the
  * end. */
 static void count(struct exporter *exporter, uint32_t number, uint64_t time_ns) {
-    struct device *device = device_of(exporter, number);
+    struct device_counters *device = device_of(exporter, number);
     device->due = true;
     if (time_ns - device->shown_ns >= SPACING_NS)
         put_counters(exporter, shown(number), time_ns);

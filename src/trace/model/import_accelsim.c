@@ -16,7 +16,7 @@
 #define SECTOR     32u
 #define SECTOR_MAX (2 * FF__TRACEG_LANES)
 
-struct import {
+struct accelsim_import {
     const struct ff__sink *sink;
     struct ff_error *error;
     struct ff__spans spans;
@@ -29,14 +29,14 @@ struct import {
 
 /* ---- kernels ---- */
 
-static int put(struct import *import, struct ff_trace_event *event) {
+static int put(struct accelsim_import *import, struct ff_trace_event *event) {
     event->time_ns = import->now;
     return import->sink->put(import->sink->self, event);
 }
 
 /* Arguments are not recorded: name, grid and block must do for the execution ID. */
 static int begin_kernel(void *self, const struct ff__traceg_kernel *kernel) {
-    struct import *import = self;
+    struct accelsim_import *import = self;
     uint64_t hash = ff__hash_bytes(0, kernel->name, strlen(kernel->name));
     import->code = (uint32_t)hash;
     hash = ff__hash_bytes(hash, kernel->grid, sizeof kernel->grid);
@@ -49,7 +49,7 @@ static int begin_kernel(void *self, const struct ff__traceg_kernel *kernel) {
     return import->exploring ? 0 : put(import, &event);
 }
 
-static int end_kernel(struct import *import) {
+static int end_kernel(struct accelsim_import *import) {
     struct ff_trace_event event = {.kind = FF_TRACE_LAUNCH_END, .identity = import->identity};
     return import->exploring ? 0 : put(import, &event);
 }
@@ -71,8 +71,8 @@ static uint32_t list_sectors(const struct ff__traceg_access *access, uint64_t ou
     return count;
 }
 
-static int put_page(struct import *import, const struct ff__traceg_access *access, uint64_t address,
-                    uint32_t sectors, bool first) {
+static int put_page(struct accelsim_import *import, const struct ff__traceg_access *access,
+                    uint64_t address, uint32_t sectors, bool first) {
     struct ff_trace_event event = {.kind = FF_TRACE_ACCESS,
                                    .time_ns = import->now,
                                    .write = access->write,
@@ -87,7 +87,7 @@ static int put_page(struct import *import, const struct ff__traceg_access *acces
 }
 
 /* One event a page, in the order in which lanes meet them. */
-static int put_pages(struct import *import, const struct ff__traceg_access *access) {
+static int put_pages(struct accelsim_import *import, const struct ff__traceg_access *access) {
     uint64_t sectors[SECTOR_MAX];
     uint32_t count = list_sectors(access, sectors);
     const uint64_t per_page = FF_PAGE_SIZE / SECTOR;
@@ -109,7 +109,7 @@ static int put_pages(struct import *import, const struct ff__traceg_access *acce
     return 0;
 }
 
-static int explore(struct import *import, const struct ff__traceg_access *access) {
+static int explore(struct accelsim_import *import, const struct ff__traceg_access *access) {
     int status = 0;
     for (uint32_t lane = 0; lane < access->lanes && !status; lane++)
         status = ff__spans_touch(&import->spans, 0, access->address[lane], access->width);
@@ -118,7 +118,7 @@ static int explore(struct import *import, const struct ff__traceg_access *access
 
 static int see_access(void *self, const struct ff__traceg_kernel *kernel,
                       const struct ff__traceg_access *access) {
-    struct import *import = self;
+    struct accelsim_import *import = self;
     (void)kernel;
     import->now += access->instructions;
     int status = import->exploring ? explore(import, access) : put_pages(import, access);
@@ -133,7 +133,7 @@ static bool ends(const char *text, const char *with) {
     return length >= tail && strcmp(text + length - tail, with) == 0;
 }
 
-static int read_kernel(struct import *import, const char *path) {
+static int read_kernel(struct accelsim_import *import, const char *path) {
     const struct ff__traceg_reader reader = {begin_kernel, see_access, import};
     FILE *file;
     if (ends(path, ".xz"))
@@ -149,7 +149,7 @@ static int read_kernel(struct import *import, const char *path) {
 /* ---- the list ---- */
 
 /* MemcpyHtoD,0xADDRESS,BYTES: the host writes what the device will find there. */
-static int copy_in(struct import *import, struct ff__lines *lines) {
+static int copy_in(struct accelsim_import *import, struct ff__lines *lines) {
     const char *at = strchr(lines->text, ',');
     uint64_t address, bytes;
     if (!at++ || !ff__take_number(&at, 16, &address) || *at++ != ',' ||
@@ -183,7 +183,7 @@ static bool leads_away(const char *name) {
 }
 
 /* Kernels lie beside the list. */
-static int read_listed(struct import *import, const char *list, const char *name) {
+static int read_listed(struct accelsim_import *import, const char *list, const char *name) {
     const char *slash = strrchr(list, '/');
     size_t folder = slash ? (size_t)(slash - list) + 1 : 0;
     char *path = malloc(folder + strlen(name) + 1);
@@ -196,7 +196,7 @@ static int read_listed(struct import *import, const char *list, const char *name
     return status;
 }
 
-static int read_command(struct import *import, const char *list, struct ff__lines *lines) {
+static int read_command(struct accelsim_import *import, const char *list, struct ff__lines *lines) {
     char *end = lines->text + strlen(lines->text);
     while (end > lines->text && end[-1] == ' ')
         *--end = '\0';
@@ -214,7 +214,7 @@ static int read_command(struct import *import, const char *list, struct ff__line
     return 0; /* as the reference does with what it does not know */
 }
 
-static int read_list(struct import *import, const char *path) {
+static int read_list(struct accelsim_import *import, const char *path) {
     struct ff__lines *lines = calloc(1, sizeof *lines);
     int status = lines ? 0 : -ENOMEM;
     if (!status) {
@@ -234,14 +234,14 @@ static int read_list(struct import *import, const char *path) {
     return status;
 }
 
-static int read_all(struct import *import, const char *path, bool exploring) {
+static int read_all(struct accelsim_import *import, const char *path, bool exploring) {
     import->exploring = exploring;
     import->now = 0;
     return is_kernel(path) ? read_kernel(import, path) : read_list(import, path);
 }
 
 static int run(const char *path, const struct ff__sink *sink, struct ff_error *error) {
-    struct import import = {.sink = sink, .error = error};
+    struct accelsim_import import = {.sink = sink, .error = error};
     int status = read_all(&import, path, true);
     if (!status)
         status = ff__spans_settle(&import.spans);

@@ -27,7 +27,7 @@
 #define STRINGS   "StringIds"
 
 /* What a row is; at the same time, in this order. */
-enum row {
+enum row_kind {
     ROW_ALLOCATE,
     ROW_END,
     ROW_BEGIN,
@@ -41,9 +41,9 @@ enum row {
 
 /* Columns of the query. Meaning of v1..v6, by row: address and bytes; of kernels the launch's numbers
  * below. */
-enum column { AT, ROW, DEVICE, PID, V1, V2, V3, V4, V5, V6, NAME };
+enum { AT, ROW, DEVICE, PID, V1, V2, V3, V4, V5, V6, NAME };
 
-struct import {
+struct nsys_import {
     const char *path;
     const struct ff__sink *sink;
     struct ff_error *error;
@@ -59,7 +59,7 @@ struct import {
 
 /* ---- errors ---- */
 
-static int database_error(struct import *import) {
+static int database_error(struct nsys_import *import) {
     int code = sqlite3_errcode(import->db);
     int status = code == SQLITE_NOMEM                              ? -ENOMEM
                  : code == SQLITE_FULL                             ? -ENOSPC
@@ -72,7 +72,7 @@ static int database_error(struct import *import) {
 /* ---- what there is ---- */
 
 /* A column of a table, or NULL if the table (a real one: a view could run anything) lacks it. */
-static const char *column(struct import *import, const char *table, const char *name) {
+static const char *column(struct nsys_import *import, const char *table, const char *name) {
     sqlite3_stmt *statement;
     const char *found = NULL;
     static const char query[] = "SELECT 1 FROM sqlite_master m, pragma_table_info(m.name) c "
@@ -89,7 +89,7 @@ static const char *column(struct import *import, const char *table, const char *
 }
 
 /* Whether a table has all of some columns, up to a NULL. */
-static bool has(struct import *import, const char *table, const char *const *names) {
+static bool has(struct nsys_import *import, const char *table, const char *const *names) {
     for (; *names; names++)
         if (!column(import, table, *names))
             return false;
@@ -97,15 +97,15 @@ static bool has(struct import *import, const char *table, const char *const *nam
 }
 
 /* The column if the table has it, else a constant. */
-static const char *or_else(struct import *import, const char *table, const char *name,
+static const char *or_else(struct nsys_import *import, const char *table, const char *name,
                            const char *instead) {
     return column(import, table, name) ? name : instead;
 }
 
 /* ---- the query ---- */
 
-__attribute__((format(printf, 2, 3))) static void add(struct import *import, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void add(struct nsys_import *import,
+                                                      const char *format, ...) {
     va_list args;
     size_t left = sizeof import->query - import->used;
     va_start(args, format);
@@ -114,16 +114,16 @@ __attribute__((format(printf, 2, 3))) static void add(struct import *import, con
     import->used += size >= 0 && (size_t)size < left ? (size_t)size : left - 1;
 }
 
-static void begin_select(struct import *import) {
+static void begin_select(struct nsys_import *import) {
     add(import, "%s", import->used ? " UNION ALL " : "");
 }
 
 /* globalPid: hardware, machine, process and thread, 8, 8, 24 and 24 bits */
-static const char *process_of(struct import *import, const char *table) {
+static const char *process_of(struct nsys_import *import, const char *table) {
     return column(import, table, "globalPid") ? "globalPid / 0x1000000 % 0x1000000" : "0";
 }
 
-static void kernel_query(struct import *import) {
+static void kernel_query(struct nsys_import *import) {
     static const char *const needed[] = {"start", "end", "deviceId", NULL};
     static const char *const strings[] = {"id", "value", NULL};
     if (!has(import, KERNEL, needed))
@@ -147,7 +147,7 @@ static void kernel_query(struct import *import) {
 }
 
 /* copyKind 11, 12, 13: unified memory, host to device, device to host, device to device */
-static void migration_query(struct import *import) {
+static void migration_query(struct nsys_import *import) {
     static const char *const needed[] = {"start",          "end", "deviceId", "bytes", "copyKind",
                                          "virtualAddress", NULL};
     if (!has(import, MEMCPY, needed))
@@ -162,7 +162,7 @@ static void migration_query(struct import *import) {
 }
 
 /* faultAccessType 1 read, 2 write, 3 atomic, 4 prefetch */
-static void fault_query(struct import *import) {
+static void fault_query(struct nsys_import *import) {
     static const char *const gpu[] = {"start", "deviceId", "address", NULL};
     static const char *const cpu[] = {"start", "address", NULL};
     if (has(import, GPU_FAULT, gpu)) {
@@ -180,7 +180,7 @@ static void fault_query(struct import *import) {
 
 /* Only what is used is ever announced, so that memory of other kinds, whose numbers differ between
  * versions, need not be told apart. memoryOperationType 0: allocated, 1: freed */
-static void usage_query(struct import *import) {
+static void usage_query(struct nsys_import *import) {
     static const char *const needed[] = {"start", "address", "bytes", "memoryOperationType", NULL};
     if (!has(import, USAGE, needed))
         return;
@@ -193,7 +193,7 @@ static void usage_query(struct import *import) {
         ROW_ALLOCATE, ROW_FREE, or_else(import, USAGE, "deviceId", "0"), process_of(import, USAGE));
 }
 
-static int make_query(struct import *import) {
+static int make_query(struct nsys_import *import) {
     bool legacy = column(import, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "start") ||
                   column(import, "CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER", "start");
     if (legacy)
@@ -223,7 +223,7 @@ static uint32_t clamp(uint64_t value) {
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-static int space_of(struct import *import, uint64_t process, uint32_t *space) {
+static int space_of(struct nsys_import *import, uint64_t process, uint32_t *space) {
     if (ff__map_get(&import->process, process, space))
         return 0;
     *space = import->process.count + import->process.has_zero;
@@ -240,7 +240,7 @@ static uint64_t identify(sqlite3_stmt *row, const char *name) {
     return hash;
 }
 
-static int put_kernel(struct import *import, sqlite3_stmt *row, struct ff_trace_event *event) {
+static int put_kernel(struct nsys_import *import, sqlite3_stmt *row, struct ff_trace_event *event) {
     const char *name = (const char *)sqlite3_column_text(row, NAME);
     uint64_t ctas = 1, threads = 1;
     bool huge = false;
@@ -258,7 +258,7 @@ static int put_kernel(struct import *import, sqlite3_stmt *row, struct ff_trace_
 }
 
 /* The event for the part of [address, address + bytes) that lies in one range. */
-static int put_piece(struct import *import, struct ff_trace_event *event, uint32_t space,
+static int put_piece(struct nsys_import *import, struct ff_trace_event *event, uint32_t space,
                      uint64_t address, uint64_t bytes) {
     int status = ff__spans_use(&import->spans, import->sink, event, space, address, &event->range,
                                &event->page);
@@ -270,7 +270,7 @@ static int put_piece(struct import *import, struct ff_trace_event *event, uint32
     return import->sink->put(import->sink->self, event);
 }
 
-static int put_migration(struct import *import, sqlite3_stmt *row, enum row kind,
+static int put_migration(struct nsys_import *import, sqlite3_stmt *row, enum row_kind kind,
                          struct ff_trace_event *event, uint32_t space) {
     uint64_t address = unsigned_at(row, V1), bytes = unsigned_at(row, V2);
     int status = 0;
@@ -287,7 +287,7 @@ static int put_migration(struct import *import, sqlite3_stmt *row, enum row kind
     return status;
 }
 
-static int put_fault(struct import *import, sqlite3_stmt *row, enum row kind,
+static int put_fault(struct nsys_import *import, sqlite3_stmt *row, enum row_kind kind,
                      struct ff_trace_event *event, uint32_t space) {
     uint64_t access = unsigned_at(row, V3);
     event->kind = kind == ROW_GPU_FAULT ? FF_TRACE_FAULT : FF_TRACE_HOST_READ;
@@ -298,7 +298,8 @@ static int put_fault(struct import *import, sqlite3_stmt *row, enum row kind,
     return status ? status : import->sink->put(import->sink->self, event);
 }
 
-static int put_row(struct import *import, sqlite3_stmt *row, enum row kind, uint32_t space) {
+static int put_row(struct nsys_import *import, sqlite3_stmt *row, enum row_kind kind,
+                   uint32_t space) {
     int64_t at = sqlite3_column_int64(row, AT);
     uint64_t since = at > import->start ? (uint64_t)at - (uint64_t)import->start : 0;
     import->now = since > import->now ? since : import->now; /* not so if a time is no number */
@@ -324,7 +325,8 @@ static int put_row(struct import *import, sqlite3_stmt *row, enum row kind, uint
     }
 }
 
-static int explore_row(struct import *import, sqlite3_stmt *row, enum row kind, uint32_t space) {
+static int explore_row(struct nsys_import *import, sqlite3_stmt *row, enum row_kind kind,
+                       uint32_t space) {
     uint64_t address = unsigned_at(row, V1), bytes = unsigned_at(row, V2);
     if (kind == ROW_ALLOCATE)
         return ff__spans_know(&import->spans, space, address, bytes);
@@ -333,9 +335,9 @@ static int explore_row(struct import *import, sqlite3_stmt *row, enum row kind, 
     return ff__spans_touch(&import->spans, space, address, bytes);
 }
 
-static int handle_row(struct import *import, sqlite3_stmt *row) {
+static int handle_row(struct nsys_import *import, sqlite3_stmt *row) {
     uint32_t space;
-    enum row kind = (enum row)sqlite3_column_int(row, ROW);
+    enum row_kind kind = (enum row_kind)sqlite3_column_int(row, ROW);
     if (!import->started)
         import->start = sqlite3_column_int64(row, AT);
     import->started = true;
@@ -349,7 +351,7 @@ static int handle_row(struct import *import, sqlite3_stmt *row) {
     return status;
 }
 
-static int read_rows(struct import *import, bool exploring) {
+static int read_rows(struct nsys_import *import, bool exploring) {
     sqlite3_stmt *statement;
     int status = 0, step = SQLITE_DONE;
     import->exploring = exploring;
@@ -366,7 +368,7 @@ static int read_rows(struct import *import, bool exploring) {
 /* ---- the file ---- */
 
 /* The file is opened only for reading, and what its schema says is not trusted. */
-static int open_database(struct import *import) {
+static int open_database(struct nsys_import *import) {
     FILE *file;
     int status = ff__open_regular(import->path, &file, import->error);
     if (status)
@@ -384,7 +386,7 @@ static int open_database(struct import *import) {
 }
 
 static int run(const char *path, const struct ff__sink *sink, struct ff_error *error) {
-    struct import *import = calloc(1, sizeof *import);
+    struct nsys_import *import = calloc(1, sizeof *import);
     if (!import)
         return -ENOMEM;
     import->path = path;

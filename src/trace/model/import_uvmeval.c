@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct import {
+struct uvmeval_import {
     const struct ff__sink *sink;
     struct ff__lines lines;
     struct ff__spans spans;
@@ -25,7 +25,7 @@ static bool is_batch(const struct ff__uvmeval_line *line) {
     return line->kind == FF__UVMEVAL_BATCH || line->kind == FF__UVMEVAL_BATCH_END;
 }
 
-static int explore(struct import *import, const struct ff__uvmeval_line *line) {
+static int explore(struct uvmeval_import *import, const struct ff__uvmeval_line *line) {
     if (is_batch(line))
         return 0;
     if (import->known++ == 0)
@@ -41,7 +41,7 @@ static int explore(struct import *import, const struct ff__uvmeval_line *line) {
 }
 
 /* A log may begin, or end, in the middle of one. */
-static int put_batch(struct import *import, const struct ff__uvmeval_line *line) {
+static int put_batch(struct uvmeval_import *import, const struct ff__uvmeval_line *line) {
     bool begins = line->kind == FF__UVMEVAL_BATCH;
     if (!begins && !import->in_batch)
         return 0;
@@ -53,7 +53,7 @@ static int put_batch(struct import *import, const struct ff__uvmeval_line *line)
     return import->sink->put(import->sink->self, &event);
 }
 
-static int put_line(struct import *import, const struct ff__uvmeval_line *line) {
+static int put_line(struct uvmeval_import *import, const struct ff__uvmeval_line *line) {
     if (line->time_ns > import->start + import->now) /* the kernel's log may step back a little */
         import->now = line->time_ns - import->start;
     if (line->kind == FF__UVMEVAL_DESTROY)
@@ -80,7 +80,7 @@ static int put_line(struct import *import, const struct ff__uvmeval_line *line) 
     return import->sink->put(import->sink->self, &event);
 }
 
-static int read_log(struct import *import, const char *path, bool exploring) {
+static int read_log(struct uvmeval_import *import, const char *path, bool exploring) {
     struct ff__uvmeval_line line;
     import->lines.name = path;
     import->lines.number = 0;
@@ -100,7 +100,7 @@ static int read_log(struct import *import, const char *path, bool exploring) {
 }
 
 static int run(const char *path, const struct ff__sink *sink, struct ff_error *error) {
-    struct import *import = calloc(1, sizeof *import);
+    struct uvmeval_import *import = calloc(1, sizeof *import);
     if (!import)
         return -ENOMEM;
     import->sink = sink;

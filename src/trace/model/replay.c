@@ -30,7 +30,7 @@ struct replay {
 /* ---- reading the trace ---- */
 
 /* An action and its place: ties in `order` stay as they came. */
-struct entry {
+struct ordered_action {
     uint64_t order, number;
     struct ff__action action;
 };
@@ -48,7 +48,7 @@ struct running {
     uint64_t identity;
     size_t entry;
     bool outside; /* of accesses outside of every launch */
-    struct ff__access *accesses;
+    struct ff__step_access *accesses;
     size_t count;
 };
 
@@ -63,7 +63,7 @@ struct builder {
     struct ff__map
         touch_of_page;          /* the latest access to a page, as the how manieth of its launch */
     struct array_state *states; /* [array] */
-    struct entry *entries;
+    struct ordered_action *entries;
     size_t entry_count;
     struct running *running; /* in the order they began */
     size_t running_count;
@@ -81,7 +81,7 @@ static int add_action(struct builder *builder, const struct ff__action *action, 
     if (ff__grow(&builder->entries, builder->entry_count, sizeof *builder->entries))
         return -ENOMEM;
     uint64_t number = builder->entry_count;
-    builder->entries[builder->entry_count++] = (struct entry){
+    builder->entries[builder->entry_count++] = (struct ordered_action){
         early ? 2 * builder->window : 2 * number + 1,
         number,
         *action,
@@ -132,7 +132,7 @@ static bool step_of_trace(const struct ff__workload *workload, const struct ff__
 
 /* The grid stays as it was if that is known and most of it did something. */
 static void shape(const struct ff__steps *steps, uint32_t launch, struct ff__kernel *kernel) {
-    struct ff__extent extent = ff__steps_extent(steps, launch);
+    struct ff__grid_extent extent = ff__steps_extent(steps, launch);
     bool known = kernel->ctas > extent.last_cta && kernel->warps > extent.last_warp;
     uint64_t warps = (uint64_t)kernel->ctas * kernel->warps;
     kernel->argument[0] = launch;
@@ -320,7 +320,7 @@ static int add_access(struct builder *builder, const struct ff_trace_event *even
     /* a launch that writes what was there before has not written, as far as a software device can tell; what the host
      * writes has hardly ever been there before, and may be told of only after its launch, which is none, has ended */
     bool decides_later = builder->info.touches && !running->outside;
-    running->accesses[running->count++] = (struct ff__access){
+    running->accesses[running->count++] = (struct ff__step_access){
         .page = page,
         .cta = event->cta,
         .warp = event->warp,
@@ -436,7 +436,7 @@ static int read_events(struct builder *builder) {
 /* ---- finishing ---- */
 
 static int by_order(const void *a, const void *b) {
-    const struct entry *x = a, *y = b;
+    const struct ordered_action *x = a, *y = b;
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);

@@ -20,7 +20,7 @@ int ff__spans_know(struct ff__spans *spans, uint32_t space, uint64_t address, ui
     if (ff__grow(&spans->ranges, spans->known_count, sizeof *spans->ranges))
         return -ENOMEM;
     spans->ranges[spans->known_count++] =
-        (struct ff__span){address, address + bytes, space, 0, false};
+        (struct ff__traced_span){address, address + bytes, space, 0, false};
     return 0;
 }
 
@@ -43,7 +43,7 @@ int ff__spans_touch(struct ff__spans *spans, uint32_t space, uint64_t address, u
     if (last - first >= WIDE_BLOCKS) {
         if (ff__grow(&spans->wide, spans->wide_count, sizeof *spans->wide))
             return -ENOMEM;
-        spans->wide[spans->wide_count++] = (struct ff__span){
+        spans->wide[spans->wide_count++] = (struct ff__traced_span){
             first << FF_BLOCK_SHIFT, (last + 1) << FF_BLOCK_SHIFT, space, 0, false};
         return 0;
     }
@@ -63,7 +63,7 @@ void ff__spans_fini(struct ff__spans *spans) {
 /* ---- settling ---- */
 
 static int by_place(const void *a, const void *b) {
-    const struct ff__span *x = a, *y = b;
+    const struct ff__traced_span *x = a, *y = b;
     if (x->space != y->space)
         return x->space < y->space ? -1 : 1;
     if (x->first != y->first)
@@ -71,7 +71,7 @@ static int by_place(const void *a, const void *b) {
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static void sort(struct ff__span *spans, size_t count) {
+static void sort(struct ff__traced_span *spans, size_t count) {
     if (count > 1)
         qsort(spans, count, sizeof *spans, by_place);
 }
@@ -81,7 +81,7 @@ static void sort(struct ff__span *spans, size_t count) {
 static void drop_overlaps(struct ff__spans *spans) {
     size_t kept = 0;
     for (size_t i = 0; i < spans->known_count; i++) {
-        const struct ff__span *before = kept ? &spans->ranges[kept - 1] : NULL;
+        const struct ff__traced_span *before = kept ? &spans->ranges[kept - 1] : NULL;
         if (before && before->space == spans->ranges[i].space &&
             spans->ranges[i].first < before->end)
             continue;
@@ -90,9 +90,9 @@ static void drop_overlaps(struct ff__spans *spans) {
     spans->known_count = kept;
 }
 
-static int list_blocks(const struct ff__spans *spans, struct ff__span **out, size_t *count) {
+static int list_blocks(const struct ff__spans *spans, struct ff__traced_span **out, size_t *count) {
     size_t most = spans->touched.count + spans->touched.has_zero + spans->wide_count;
-    struct ff__span *pieces = malloc((most + 1) * sizeof *pieces);
+    struct ff__traced_span *pieces = malloc((most + 1) * sizeof *pieces);
     size_t used = 0;
     if (!pieces)
         return -ENOMEM;
@@ -103,7 +103,7 @@ static int list_blocks(const struct ff__spans *spans, struct ff__span **out, siz
             continue;
         uint64_t first = (key & ((UINT64_C(1) << 36) - 1)) << FF_BLOCK_SHIFT;
         pieces[used++] =
-            (struct ff__span){first, first + FF_BLOCK_SIZE, (uint32_t)(key >> 36), 0, false};
+            (struct ff__traced_span){first, first + FF_BLOCK_SIZE, (uint32_t)(key >> 36), 0, false};
     }
     if (spans->wide_count > 0)
         memcpy(pieces + used, spans->wide, spans->wide_count * sizeof *pieces);
@@ -113,12 +113,12 @@ static int list_blocks(const struct ff__spans *spans, struct ff__span **out, siz
 }
 
 /* The last of some sorted ranges that begins at or before an address; NULL if there is none. */
-static struct ff__span *last_before(struct ff__span *ranges, size_t count, uint32_t space,
-                                    uint64_t address) {
+static struct ff__traced_span *last_before(struct ff__traced_span *ranges, size_t count,
+                                           uint32_t space, uint64_t address) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct ff__span *at = &ranges[middle];
+        const struct ff__traced_span *at = &ranges[middle];
         if (at->space < space || (at->space == space && at->first <= address))
             low = middle + 1;
         else
@@ -127,16 +127,16 @@ static struct ff__span *last_before(struct ff__span *ranges, size_t count, uint3
     return low > 0 && ranges[low - 1].space == space ? &ranges[low - 1] : NULL;
 }
 
-static bool inside_known(const struct ff__spans *spans, const struct ff__span *piece) {
-    const struct ff__span *known =
+static bool inside_known(const struct ff__spans *spans, const struct ff__traced_span *piece) {
+    const struct ff__traced_span *known =
         last_before(spans->ranges, spans->known_count, piece->space, piece->first);
     return known && piece->end <= known->end;
 }
 
-static int derive(struct ff__spans *spans, const struct ff__span *pieces, size_t count) {
+static int derive(struct ff__spans *spans, const struct ff__traced_span *pieces, size_t count) {
     spans->range_count = spans->known_count;
     for (size_t i = 0; i < count; i++) {
-        struct ff__span *last =
+        struct ff__traced_span *last =
             spans->range_count > spans->known_count ? &spans->ranges[spans->range_count - 1] : NULL;
         if (inside_known(spans, &pieces[i]))
             continue;
@@ -152,7 +152,7 @@ static int derive(struct ff__spans *spans, const struct ff__span *pieces, size_t
 }
 
 int ff__spans_settle(struct ff__spans *spans) {
-    struct ff__span *pieces, *ranges;
+    struct ff__traced_span *pieces, *ranges;
     size_t count;
     sort(spans->ranges, spans->known_count);
     drop_overlaps(spans);
@@ -170,8 +170,8 @@ int ff__spans_settle(struct ff__spans *spans) {
 
 /* ---- using ---- */
 
-static struct ff__span *find(struct ff__spans *spans, uint32_t space, uint64_t address) {
-    struct ff__span *range = last_before(spans->ranges, spans->known_count, space, address);
+static struct ff__traced_span *find(struct ff__spans *spans, uint32_t space, uint64_t address) {
+    struct ff__traced_span *range = last_before(spans->ranges, spans->known_count, space, address);
     if (range && address < range->end)
         return range;
     range = last_before(spans->ranges + spans->known_count, spans->range_count - spans->known_count,
@@ -180,14 +180,14 @@ static struct ff__span *find(struct ff__spans *spans, uint32_t space, uint64_t a
 }
 
 /* Pages begin at page boundaries, wherever the allocation does. */
-static uint64_t base_of(const struct ff__span *span) {
+static uint64_t base_of(const struct ff__traced_span *span) {
     return span->first & ~(uint64_t)(FF_PAGE_SIZE - 1);
 }
 
 int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
                   const struct ff_trace_event *like, uint32_t space, uint64_t address,
                   uint32_t *range, uint64_t *page) {
-    struct ff__span *span = find(spans, space, address);
+    struct ff__traced_span *span = find(spans, space, address);
     if (!span)
         return -ERANGE;
     if (span->number == 0)
@@ -206,14 +206,14 @@ int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
 }
 
 uint64_t ff__spans_left(struct ff__spans *spans, uint32_t space, uint64_t address) {
-    const struct ff__span *span = find(spans, space, address);
+    const struct ff__traced_span *span = find(spans, space, address);
     uint64_t page = address & ~(uint64_t)(FF_PAGE_SIZE - 1);
     return span ? (span->end - page + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE : 0;
 }
 
 int ff__spans_free(struct ff__spans *spans, const struct ff__sink *sink, uint64_t time_ns,
                    uint32_t space, uint64_t address) {
-    struct ff__span *span = last_before(spans->ranges, spans->known_count, space, address);
+    struct ff__traced_span *span = last_before(spans->ranges, spans->known_count, space, address);
     if (!span || span->first != address || !span->live)
         return 0;
     span->live = false;

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "trace/model/import.h"
 
-struct ff__span {
+struct ff__traced_span {
     uint64_t first, end; /* bytes, end > first */
     uint32_t space;      /* which process's addresses */
     uint32_t number;     /* of its range, and one; 0: never announced */
@@ -17,9 +17,9 @@ struct ff__span {
 };
 
 struct ff__spans {
-    struct ff__map touched; /* space and block */
-    struct ff__span *wide;  /* touched pieces of many blocks */
-    struct ff__span
+    struct ff__map touched;       /* space and block */
+    struct ff__traced_span *wide; /* touched pieces of many blocks */
+    struct ff__traced_span
         *ranges; /* once settled: the known ones, then the derived ones, each in order */
     size_t wide_count, known_count, range_count;
     uint32_t announced; /* numbers are dense, in the order of first use */

@@ -19,7 +19,7 @@ void ff__steps_fini(struct ff__steps *steps) {
 /* ---- sorting ---- */
 
 /* A warp of the launch that is being added. */
-struct warp {
+struct sorted_warp {
     uint32_t cta, warp;
     uint32_t found; /* as the how manieth */
     uint32_t count; /* accesses; then where the next goes */
@@ -27,7 +27,7 @@ struct warp {
 
 struct sorting {
     struct ff__map by_number; /* CTA and warp -> warp */
-    struct warp *warps;
+    struct sorted_warp *warps;
     size_t warp_count;
     uint32_t *warp_of; /* [access] */
     uint32_t *order;   /* [position] access, warp by warp */
@@ -35,24 +35,27 @@ struct sorting {
 };
 
 static int by_number(const void *a, const void *b) {
-    const struct warp *x = a, *y = b;
+    const struct sorted_warp *x = a, *y = b;
     if (x->cta != y->cta)
         return x->cta < y->cta ? -1 : 1;
     return (x->warp > y->warp) - (x->warp < y->warp);
 }
 
-static int find_warp(struct sorting *sorting, const struct ff__access *access, uint32_t *found) {
+static int find_warp(struct sorting *sorting, const struct ff__step_access *access,
+                     uint32_t *found) {
     uint64_t key = (uint64_t)access->cta << 32 | access->warp;
     if (ff__map_get(&sorting->by_number, key, found))
         return 0;
     if (ff__grow(&sorting->warps, sorting->warp_count, sizeof *sorting->warps))
         return -ENOMEM;
     *found = (uint32_t)sorting->warp_count;
-    sorting->warps[sorting->warp_count++] = (struct warp){access->cta, access->warp, *found, 0};
+    sorting->warps[sorting->warp_count++] =
+        (struct sorted_warp){access->cta, access->warp, *found, 0};
     return ff__map_put(&sorting->by_number, key, *found);
 }
 
-static int find_warps(struct sorting *sorting, const struct ff__access *accesses, size_t count) {
+static int find_warps(struct sorting *sorting, const struct ff__step_access *accesses,
+                      size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && accesses[i].cta == accesses[i - 1].cta &&
             accesses[i].warp == accesses[i - 1].warp)
@@ -91,8 +94,8 @@ static void fini_sorting(struct sorting *sorting) {
 /* ---- adding ---- */
 
 /* Whether the access is another page of the stream's last step. */
-static bool continues(const struct ff__steps *steps, const struct ff__stream *stream,
-                      const struct ff__access *access) {
+static bool continues(const struct ff__steps *steps, const struct ff__warp_stream *stream,
+                      const struct ff__step_access *access) {
     if (access->instructions > 0 || stream->count == 0 || access->page == FF__ACCESS_NONE)
         return false;
     const struct ff__stored_step *last = &steps->steps[steps->step_count - 1];
@@ -100,7 +103,7 @@ static bool continues(const struct ff__steps *steps, const struct ff__stream *st
            last->page_count < FF__STEP_PAGES;
 }
 
-static int add_page(struct ff__steps *steps, const struct ff__access *access) {
+static int add_page(struct ff__steps *steps, const struct ff__step_access *access) {
     struct ff__stored_step *last = &steps->steps[steps->step_count - 1];
     uint32_t sectors = last->sectors + (uint32_t)access->sectors;
     last->sectors = (uint16_t)(sectors < UINT16_MAX ? sectors : UINT16_MAX);
@@ -114,8 +117,8 @@ static int add_page(struct ff__steps *steps, const struct ff__access *access) {
     return 0;
 }
 
-static int add_access(struct ff__steps *steps, struct ff__stream *stream,
-                      const struct ff__access *access) {
+static int add_access(struct ff__steps *steps, struct ff__warp_stream *stream,
+                      const struct ff__step_access *access) {
     if (continues(steps, stream, access))
         return add_page(steps, access);
     if (steps->page_count >= UINT32_MAX)
@@ -133,7 +136,7 @@ static int add_access(struct ff__steps *steps, struct ff__stream *stream,
 }
 
 static int add_stream(struct ff__steps *steps, struct ff__stored_launch *launch,
-                      const struct warp *warp) {
+                      const struct sorted_warp *warp) {
     bool new_cta = launch->cta_count == 0 || steps->ctas[steps->cta_count - 1].cta != warp->cta;
     if (new_cta && ff__grow(&steps->ctas, steps->cta_count, sizeof *steps->ctas))
         return -ENOMEM;
@@ -146,12 +149,12 @@ static int add_stream(struct ff__steps *steps, struct ff__stored_launch *launch,
     }
     steps->ctas[steps->cta_count - 1].count++;
     steps->streams[steps->stream_count++] =
-        (struct ff__stream){warp->warp, (uint32_t)steps->step_count, 0};
+        (struct ff__warp_stream){warp->warp, (uint32_t)steps->step_count, 0};
     return 0;
 }
 
 static int add_streams(struct ff__steps *steps, struct ff__stored_launch *launch,
-                       const struct sorting *sorting, const struct ff__access *accesses) {
+                       const struct sorting *sorting, const struct ff__step_access *accesses) {
     const uint32_t *next = sorting->order;
     for (size_t i = 0; i < sorting->warp_count; i++) {
         int status = add_stream(steps, launch, &sorting->warps[i]);
@@ -164,7 +167,8 @@ static int add_streams(struct ff__steps *steps, struct ff__stored_launch *launch
     return 0;
 }
 
-int ff__steps_add_launch(struct ff__steps *steps, const struct ff__access *accesses, size_t count) {
+int ff__steps_add_launch(struct ff__steps *steps, const struct ff__step_access *accesses,
+                         size_t count) {
     struct sorting sorting = {.warp_of = malloc((count + 1) * sizeof(uint32_t)),
                               .order = malloc((count + 1) * sizeof(uint32_t))};
     struct ff__stored_launch launch = {(uint32_t)steps->cta_count, 0};
@@ -208,10 +212,10 @@ static const struct ff__cta *find_cta(const struct ff__steps *steps, uint32_t la
     return NULL;
 }
 
-static const struct ff__stream *find_stream(const struct ff__steps *steps,
-                                            const struct ff__cta *cta, enum ff__numbering numbering,
-                                            uint32_t warp) {
-    const struct ff__stream *streams = steps->streams + cta->first;
+static const struct ff__warp_stream *find_stream(const struct ff__steps *steps,
+                                                 const struct ff__cta *cta,
+                                                 enum ff__numbering numbering, uint32_t warp) {
+    const struct ff__warp_stream *streams = steps->streams + cta->first;
     if (warp < cta->count && (numbering == FF__DENSE || streams[warp].warp == warp))
         return &streams[warp];
     for (uint32_t i = 0; numbering == FF__NUMBERED && i < cta->count; i++)
@@ -223,7 +227,7 @@ static const struct ff__stream *find_stream(const struct ff__steps *steps,
 bool ff__steps_get(const struct ff__steps *steps, uint32_t launch, enum ff__numbering numbering,
                    uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__cta *in = find_cta(steps, launch, numbering, cta);
-    const struct ff__stream *stream = in ? find_stream(steps, in, numbering, warp) : NULL;
+    const struct ff__warp_stream *stream = in ? find_stream(steps, in, numbering, warp) : NULL;
     if (!stream || index >= stream->count)
         return false;
     const struct ff__stored_step *step = &steps->steps[stream->first + index];
@@ -237,9 +241,9 @@ bool ff__steps_get(const struct ff__steps *steps, uint32_t launch, enum ff__numb
     return true;
 }
 
-struct ff__extent ff__steps_extent(const struct ff__steps *steps, uint32_t launch) {
+struct ff__grid_extent ff__steps_extent(const struct ff__steps *steps, uint32_t launch) {
     const struct ff__stored_launch *in = &steps->launches[launch];
-    struct ff__extent extent = {0, 0, 0, 0};
+    struct ff__grid_extent extent = {0, 0, 0, 0};
     for (uint32_t i = 0; i < in->cta_count; i++) {
         const struct ff__cta *cta = &steps->ctas[in->first_cta + i];
         uint32_t last = steps->streams[cta->first + cta->count - 1].warp;

@@ -8,7 +8,7 @@
 #include "workload/workload.h"
 
 /* One page access; without instructions, another page of the access before it, of the same warp. */
-struct ff__access {
+struct ff__step_access {
     uint64_t
         page; /* array in the upper 24 bits, page in it below; or FF__ACCESS_NONE: instructions alone */
     uint32_t cta, warp, pc, instructions;
@@ -28,7 +28,7 @@ struct ff__stored_step {
     bool write;
 };
 
-struct ff__stream {
+struct ff__warp_stream {
     uint32_t warp;
     uint32_t first, count; /* steps */
 };
@@ -45,7 +45,7 @@ struct ff__stored_launch {
 struct ff__steps {
     uint64_t *pages;
     struct ff__stored_step *steps;
-    struct ff__stream *streams;
+    struct ff__warp_stream *streams;
     struct ff__cta *ctas;
     struct ff__stored_launch *launches;
     size_t page_count, step_count, stream_count, cta_count, launch_count;
@@ -53,7 +53,8 @@ struct ff__steps {
 };
 
 /* Adds the accesses of one launch, sorted. 0, -ENOMEM, -EFBIG. */
-int ff__steps_add_launch(struct ff__steps *steps, const struct ff__access *accesses, size_t count);
+int ff__steps_add_launch(struct ff__steps *steps, const struct ff__step_access *accesses,
+                         size_t count);
 void ff__steps_fini(struct ff__steps *steps);
 
 /* How the warps of a launch are numbered: as recorded, or in turn, without gaps. */
@@ -64,10 +65,10 @@ bool ff__steps_get(const struct ff__steps *steps, uint32_t launch, enum ff__numb
                    uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out);
 
 /* The most warps of one CTA of a launch, and the highest numbers of CTA and warp. */
-struct ff__extent {
+struct ff__grid_extent {
     uint32_t warps, last_cta, last_warp;
     size_t streams;
 };
-struct ff__extent ff__steps_extent(const struct ff__steps *steps, uint32_t launch);
+struct ff__grid_extent ff__steps_extent(const struct ff__steps *steps, uint32_t launch);
 
 #endif

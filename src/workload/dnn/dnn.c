@@ -5,20 +5,20 @@
 
 #include <stdlib.h>
 
-struct model {
-    struct ff__program program;
+struct network_model {
+    struct ff__network_program program;
     struct ff__placement placement;
     uint64_t iterations;
 };
 
 static void close_model(struct ff__workload *workload) {
-    struct model *model = workload->data;
+    struct network_model *model = workload->data;
     ff__placement_free(&model->placement);
     ff__program_free(&model->program);
 }
 
 static int make_arrays(struct ff__workload *workload, struct ff_error *error) {
-    const struct ff__caching *pool = &((struct model *)workload->data)->placement.pool;
+    const struct ff__caching *pool = &((struct network_model *)workload->data)->placement.pool;
     struct ff__array_spec *specs = calloc(pool->segment_count + 1, sizeof *specs);
     if (!specs)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
@@ -32,7 +32,7 @@ static int make_arrays(struct ff__workload *workload, struct ff_error *error) {
 static int open_model(struct ff__workload *workload, const int64_t *params, const char *file,
                       struct ff_error *error) {
     const struct ff__network *network = (const struct ff__network *)workload->type;
-    struct model *model = workload->data = calloc(1, sizeof *model);
+    struct network_model *model = workload->data = calloc(1, sizeof *model);
     (void)file;
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
@@ -49,7 +49,7 @@ static int open_model(struct ff__workload *workload, const int64_t *params, cons
 
 /* ---- actions ---- */
 
-static void fill_kernel(const struct model *model, const struct ff__placed *step,
+static void fill_kernel(const struct network_model *model, const struct ff__placed *step,
                         struct ff__kernel *out) {
     const struct ff__tape_kernel *kernel = &model->program.tape.kernels[step->index];
     *out = (struct ff__kernel){.name = kernel->name,
@@ -78,7 +78,7 @@ static void fill(const struct ff__workload *workload, const struct ff__placed *s
 }
 
 /* Iterations after the last placed one repeat it. */
-static bool find_step(const struct model *model, uint64_t index, uint64_t *out) {
+static bool find_step(const struct network_model *model, uint64_t index, uint64_t *out) {
     const struct ff__placement *placement = &model->placement;
     uint32_t count = placement->iteration_count;
     uint64_t end = placement->iteration_end[count - 1];
@@ -91,7 +91,7 @@ static bool find_step(const struct model *model, uint64_t index, uint64_t *out) 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct network_model *model = workload->data;
     uint64_t step;
     if (find_step(model, index, &step)) {
         fill(workload, &model->placement.steps[step], out);
@@ -118,16 +118,16 @@ const struct ff__workload_type ff__dnn_type = {
 
 /* ---- for others ---- */
 
-static const struct model *model_of(const struct ff__workload *workload) {
+static const struct network_model *model_of(const struct ff__workload *workload) {
     return workload->type->action == action ? workload->data : NULL;
 }
 
-const struct ff__program *ff__dnn_program(const struct ff__workload *workload) {
-    const struct model *model = model_of(workload);
+const struct ff__network_program *ff__dnn_program(const struct ff__workload *workload) {
+    const struct network_model *model = model_of(workload);
     return model ? &model->program : NULL;
 }
 
 const struct ff__placement *ff__dnn_placement(const struct ff__workload *workload) {
-    const struct model *model = model_of(workload);
+    const struct network_model *model = model_of(workload);
     return model ? &model->placement : NULL;
 }

@@ -8,7 +8,7 @@
 extern const struct ff__workload_type ff__dnn_type;
 
 /* NULL: it is another workload. */
-const struct ff__program *ff__dnn_program(const struct ff__workload *workload);
+const struct ff__network_program *ff__dnn_program(const struct ff__workload *workload);
 const struct ff__placement *ff__dnn_placement(const struct ff__workload *workload);
 
 #endif

@@ -44,7 +44,7 @@ static void linear_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, bias, db);
 }
 
-static void linear(struct ff__call *call, uint32_t weight, uint32_t bias, uint64_t rows,
+static void linear(struct ff__operation_call *call, uint32_t weight, uint32_t bias, uint64_t rows,
                    uint64_t in, uint64_t out) {
     uint32_t x = ff__in(call, 0), y = ff__tensor_new(call->tape, rows * out);
     multiply(call->tape, "gemm", &(struct product){x, weight, y, 1, rows, in, out});
@@ -59,7 +59,7 @@ static void linear(struct ff__call *call, uint32_t weight, uint32_t bias, uint64
 enum { O_IN, O_NO_BIAS };
 
 /* rows x in times in x out, and a bias. */
-void ff__op_linear(struct ff__call *call) {
+void ff__op_linear(struct ff__operation_call *call) {
     uint64_t width = ff__width(call->in[0]), in = ff__option(call, O_IN, width);
     uint64_t rows = in ? call->in[0]->is.n * width / in : 0, out = call->number[0];
     if (!ff__fits(call->tape, rows, out) || !ff__fits(call->tape, in, out))
@@ -70,7 +70,7 @@ void ff__op_linear(struct ff__call *call) {
 }
 
 /* The same with a parameter that another layer owns (tied weights), without a bias. */
-void ff__op_tied(struct ff__call *call) {
+void ff__op_tied(struct ff__operation_call *call) {
     uint64_t rows = call->in[0]->is.n, in = ff__width(call->in[0]), out = call->in[1]->is.n;
     if (ff__fits(call->tape, rows, out) && ff__fits(call->tape, in, out))
         linear(call, ff__in(call, 1), FF__NO_TENSOR, rows, in, out);
@@ -92,7 +92,7 @@ static void bmm_back(struct ff__tape *tape, const struct ff__node *node) {
 }
 
 /* `batch` products m x k times k x n of two activations. */
-void ff__op_bmm(struct ff__call *call) {
+void ff__op_bmm(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint64_t batch = call->number[0], m = call->number[1], k = call->number[2];
     uint64_t n = call->number[3];

@@ -32,7 +32,7 @@ static struct ff__images new_images(struct ff__tape *tape, uint64_t n, uint64_t 
 }
 
 /* A batch of square pictures of three colours, which comes from the host each time. */
-void ff__op_pictures(struct ff__call *call) {
+void ff__op_pictures(struct ff__operation_call *call) {
     const struct ff__iteration *iteration = call->iteration;
     struct ff__images x =
         new_images(call->tape, iteration->batch, 3, iteration->length, iteration->length);
@@ -109,7 +109,7 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
 enum { O_KERNEL, O_STRIDE, O_PAD, O_GROUPS, O_BIAS, O_TRANSPOSED };
 
 /* A side of what a window makes of a side; one of zero or less wraps around. */
-static uint64_t side_of(const struct ff__call *call, uint64_t side) {
+static uint64_t side_of(const struct ff__operation_call *call, uint64_t side) {
     uint64_t kernel = ff__option(call, O_KERNEL, 1), stride = ff__option(call, O_STRIDE, 1);
     uint64_t pad = ff__option(call, O_PAD, 0);
     if (kernel - 1 >= WINDOW_MAX || stride - 1 >= WINDOW_MAX || pad > WINDOW_MAX) {
@@ -120,7 +120,7 @@ static uint64_t side_of(const struct ff__call *call, uint64_t side) {
                                        : (side + 2 * pad - kernel) / stride + 1;
 }
 
-void ff__op_conv(struct ff__call *call) {
+void ff__op_conv(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     const struct ff__images x = call->in[0]->is;
     uint64_t h = side_of(call, x.h), w = side_of(call, x.w), out = call->number[0];
@@ -167,7 +167,7 @@ static void batch_norm_back(struct ff__tape *tape, const struct ff__node *node) 
 }
 
 /* In evaluation mode its moments are constants, which are left out. */
-void ff__op_batch_norm(struct ff__call *call) {
+void ff__op_batch_norm(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     const struct ff__images x = call->in[0]->is;
     uint32_t gain = ff__tape_param(tape, x.c), shift = ff__tape_param(tape, x.c);
@@ -206,7 +206,7 @@ static void pool_back(struct ff__tape *tape, const struct ff__node *node) {
 
 /* Keeps eight bytes an output that say which input it was, and the input, of which only the shape
  * is asked for. */
-void ff__op_max_pool(struct ff__call *call) {
+void ff__op_max_pool(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     const struct ff__images x = call->in[0]->is;
     struct ff__images y = new_images(tape, x.n, x.c, side_of(call, x.h), side_of(call, x.w));
@@ -226,7 +226,7 @@ void ff__op_max_pool(struct ff__call *call) {
     call->out[0].is = y;
 }
 
-void ff__op_mean_pool(struct ff__call *call) {
+void ff__op_mean_pool(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     const struct ff__images x = call->in[0]->is;
     struct ff__images y = new_images(tape, x.n, x.c, 1, 1);

@@ -160,7 +160,7 @@ struct statement {
     const char *words[FF__NETWORK_WORDS];
     uint32_t count, outs; /* words before = */
     const struct ff__operation *operation;
-    struct ff__call call;
+    struct ff__operation_call call;
 };
 
 static int misuse(struct machine *machine, const struct statement *statement) {
@@ -199,7 +199,7 @@ static int take_tensor(struct machine *machine, struct statement *statement, con
 
 static int take_word(struct machine *machine, struct statement *statement, uint32_t at) {
     const char *word = statement->words[at];
-    struct ff__call *call = &statement->call;
+    struct ff__operation_call *call = &statement->call;
     int option = find_option(statement->operation->usage, word);
     if (statement->operation->flags & FF__TAKES_NAME && !call->name) {
         call->name = word;
@@ -219,7 +219,7 @@ static int take_word(struct machine *machine, struct statement *statement, uint3
 
 static int call(struct machine *machine, struct statement *statement) {
     const struct ff__operation *operation = statement->operation;
-    struct ff__call *call = &statement->call;
+    struct ff__operation_call *call = &statement->call;
     int status = 0;
     call->tape = machine->tape;
     call->iteration = machine->iteration;

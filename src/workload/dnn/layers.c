@@ -11,23 +11,24 @@ static uint64_t bytes_of(const struct ff__tape *tape, uint32_t tensor) {
 
 /* ---- from the host, and from nothing ---- */
 
-static void copy_in(struct ff__call *call, uint64_t rows, uint64_t width, uint64_t bytes) {
+static void copy_in(struct ff__operation_call *call, uint64_t rows, uint64_t width,
+                    uint64_t bytes) {
     uint32_t tensor = ff__tensor_bytes(call->tape, rows * width * bytes);
     ff__kernel_map(call->tape, "copy", NONE, NONE, NONE, tensor);
     ff__give(call, tensor, rows, width);
     call->out[0].data = true;
 }
 
-void ff__op_data(struct ff__call *call) {
+void ff__op_data(struct ff__operation_call *call) {
     if (ff__fits(call->tape, call->number[0], call->number[1]))
         copy_in(call, call->number[0], call->number[1], FF__FLOAT);
 }
 
-void ff__op_indices(struct ff__call *call) {
+void ff__op_indices(struct ff__operation_call *call) {
     copy_in(call, call->number[0], 1, FF__INDEX);
 }
 
-void ff__op_new(struct ff__call *call) {
+void ff__op_new(struct ff__operation_call *call) {
     uint64_t rows = call->number[0], width = call->number[1];
     if (ff__fits(call->tape, rows, width))
         ff__give(call, ff__tensor_new(call->tape, rows * width), rows, width);
@@ -35,7 +36,7 @@ void ff__op_new(struct ff__call *call) {
 }
 
 /* The tape holds it, too. */
-void ff__op_param(struct ff__call *call) {
+void ff__op_param(struct ff__operation_call *call) {
     uint64_t rows = call->number[0], width = call->number[1];
     if (!ff__fits(call->tape, rows, width))
         return;
@@ -43,20 +44,20 @@ void ff__op_param(struct ff__call *call) {
     ff__tensor_hold(call->tape, call->out[0].is.tensor);
 }
 
-void ff__op_weights(struct ff__call *call) {
+void ff__op_weights(struct ff__operation_call *call) {
     ff__give(call, NONE, call->tape->param_next, 1);
 }
 
-void ff__op_again(struct ff__call *call) {
+void ff__op_again(struct ff__operation_call *call) {
     call->tape->param_next = (uint32_t)call->in[0]->is.n;
 }
 
-void ff__op_kernel(struct ff__call *call) {
+void ff__op_kernel(struct ff__operation_call *call) {
     ff__kernel_map(call->tape, call->name, ff__in(call, 1), ff__in(call, 2), ff__in(call, 3),
                    ff__in(call, 0));
 }
 
-void ff__op_work(struct ff__call *call) {
+void ff__op_work(struct ff__operation_call *call) {
     ff__tape_work(call->tape, call->number[0]);
 }
 
@@ -80,7 +81,7 @@ static void add_map(struct ff__tape *tape, const char *name, uint32_t x, uint32_
 
 enum { KEEPS_IN, KEEPS_OUT, MAP_ROWS, MAP_WIDTH };
 
-void ff__op_map(struct ff__call *call) {
+void ff__op_map(struct ff__operation_call *call) {
     uint64_t rows = ff__option(call, MAP_ROWS, call->in[0]->is.n);
     uint64_t width = ff__option(call, MAP_WIDTH, ff__width(call->in[0]));
     bool shaped = ff__has(call, MAP_ROWS) || ff__has(call, MAP_WIDTH);
@@ -98,7 +99,7 @@ void ff__op_map(struct ff__call *call) {
 }
 
 /* A kernel over one tensor or two, into a new one as large as the first. */
-static void elementwise(struct ff__call *call, const char *name, ff__backward backward,
+static void elementwise(struct ff__operation_call *call, const char *name, ff__backward backward,
                         bool keeps) {
     uint32_t a = ff__in(call, 0), b = ff__in(call, 1);
     struct ff__node node = {.backward = backward, .in = {a, b}};
@@ -122,7 +123,7 @@ static void pass_back(struct ff__tape *tape, const struct ff__node *node) {
 }
 
 /* Plus something without a gradient. */
-void ff__op_shift(struct ff__call *call) {
+void ff__op_shift(struct ff__operation_call *call) {
     elementwise(call, call->name, pass_back, false);
 }
 
@@ -138,12 +139,12 @@ static void where_back(struct ff__tape *tape, const struct ff__node *node) {
 }
 
 /* Some elements, and a constant for the others. */
-void ff__op_where(struct ff__call *call) {
+void ff__op_where(struct ff__operation_call *call) {
     elementwise(call, "where", where_back, false);
 }
 
 /* fused_dropout: a byte an element says what was kept. The input itself in evaluation mode. */
-void ff__op_dropout(struct ff__call *call) {
+void ff__op_dropout(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint32_t x = ff__in(call, 0);
     if (tape->infers) {
@@ -170,7 +171,7 @@ static void in_place_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, node->out, dx);
 }
 
-void ff__op_relu(struct ff__call *call) {
+void ff__op_relu(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint32_t x = ff__in(call, 0);
     ff__kernel_map(tape, "relu_", x, NONE, NONE, x);
@@ -181,12 +182,12 @@ void ff__op_relu(struct ff__call *call) {
 
 /* ---- several inputs ---- */
 
-void ff__op_add(struct ff__call *call) {
+void ff__op_add(struct ff__operation_call *call) {
     elementwise(call, "add", pass_back, false);
 }
 
 /* a += b: the sum is a. */
-void ff__op_add_to(struct ff__call *call) {
+void ff__op_add_to(struct ff__operation_call *call) {
     uint32_t a = ff__in(call, 0), b = ff__in(call, 1);
     ff__kernel_map(call->tape, "add_", a, b, NONE, a);
     ff__tape_node(call->tape, &(struct ff__node){.backward = pass_back, .in = {a, b}, .out = a});
@@ -201,7 +202,7 @@ static void mul_back(struct ff__tape *tape, const struct ff__node *node) {
     }
 }
 
-void ff__op_mul(struct ff__call *call) {
+void ff__op_mul(struct ff__operation_call *call) {
     elementwise(call, "mul", mul_back, true);
 }
 
@@ -222,7 +223,7 @@ static void cat_back(struct ff__tape *tape, const struct ff__node *node) {
 }
 
 /* Side by side along the channels; the gradients are copies out of the result's. */
-void ff__op_cat(struct ff__call *call) {
+void ff__op_cat(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     const struct ff__images *first = &call->in[0]->is;
     uint64_t bytes = 0, offset = 0, width = 0;
@@ -273,7 +274,7 @@ static void split_back(struct ff__tape *tape, const struct ff__node *node) {
 
 /* Copies of the parts of x, one next to the other in each row. x gets the gradients that there are
  * when the first part's is taken. */
-void ff__op_split(struct ff__call *call) {
+void ff__op_split(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint32_t x = ff__in(call, 0);
     uint64_t bytes = bytes_of(tape, x) / FF__PARTS;
@@ -313,7 +314,7 @@ static void norm_back(struct ff__tape *tape, const struct ff__node *node) {
     ff__grad_give(tape, (uint32_t)node->size[SHIFT], dshift);
 }
 
-void ff__op_norm(struct ff__call *call) {
+void ff__op_norm(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint64_t rows = call->in[0]->is.n, width = ff__width(call->in[0]);
     uint32_t x = ff__in(call, 0);
@@ -348,7 +349,7 @@ static void cross_entropy_back(struct ff__tape *tape, const struct ff__node *nod
 
 /* Keeps the logits, too, as softmax does its input: derivatives.yaml of 1.8 hands `self` to both
  * ways back (only later versions hand its type). */
-void ff__op_cross_entropy(struct ff__call *call) {
+void ff__op_cross_entropy(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint32_t logits = ff__in(call, 0);
     uint32_t likely = ff__tensor_bytes(tape, bytes_of(tape, logits));
@@ -390,7 +391,7 @@ static void embedding_back(struct ff__tape *tape, const struct ff__node *node) {
 
 /* Rows of a table, whose gradient is as large as the table. Without indices: all the same few, of
  * no account. */
-void ff__op_embedding(struct ff__call *call) {
+void ff__op_embedding(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint64_t entries = call->in[0]->is.n, width = ff__width(call->in[0]), rows = call->number[0];
     uint32_t table = ff__in(call, 0), indices = ff__in(call, 1);
@@ -433,7 +434,7 @@ static void bag_back(struct ff__tape *tape, const struct ff__node *node) {
  * tensors with those of all tables. The gradient is sparse: it has these rows only, and its tensor
  * is smaller than the table. _embedding_bag_cuda() makes beside the sums the size of each bag and
  * the bag of each row, which only the backward pass uses. */
-void ff__op_embedding_bag(struct ff__call *call) {
+void ff__op_embedding_bag(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     uint64_t entries = call->in[0]->is.n, width = ff__width(call->in[0]), rows = call->number[0];
     uint64_t part = ff__option(call, 0, 0);

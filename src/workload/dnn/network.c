@@ -16,7 +16,7 @@
 #define BLANKS    " \t\r"
 #define EXTENSION ".txt"
 
-struct reader {
+struct network_reader {
     struct ff__network *network;
     struct ff__network_line here;
     uint32_t open[NEST_MAX], depth; /* blocks and repeats whose end is to come */
@@ -44,7 +44,7 @@ int ff__network_refuse(const struct ff__network_line *line, struct ff_error *err
 
 /* ---- what a network says of itself ---- */
 
-static int set_param(struct reader *reader, struct ff_param *param, char *value) {
+static int set_param(struct network_reader *reader, struct ff_param *param, char *value) {
     struct ff_error why;
     char *help = value + strcspn(value, BLANKS);
     if (*help)
@@ -57,7 +57,7 @@ static int set_param(struct reader *reader, struct ff_param *param, char *value)
 }
 
 /* 1: the line is none of this kind. */
-static int read_header(struct reader *reader, const char *word, char *value) {
+static int read_header(struct network_reader *reader, const char *word, char *value) {
     struct ff__network *network = reader->network;
     if (strcmp(word, "batch") == 0)
         return set_param(reader, &network->params[FF__NETWORK_BATCH], value);
@@ -74,9 +74,10 @@ static int read_header(struct reader *reader, const char *word, char *value) {
 
 /* ---- lines ---- */
 
-static int read_text(struct reader *reader, const char *file, const char *text, size_t length);
+static int read_text(struct network_reader *reader, const char *file, const char *text,
+                     size_t length);
 
-static int include(struct reader *reader, const char *name) {
+static int include(struct network_reader *reader, const char *name) {
     for (size_t i = 0; i < TEXTS; i++)
         if (strcmp(texts[i].name, name) == 0)
             return read_text(reader, texts[i].name, texts[i].text, strlen(texts[i].text));
@@ -84,7 +85,7 @@ static int include(struct reader *reader, const char *name) {
 }
 
 /* Finds the line that a line of "end" ends. */
-static int nest(struct reader *reader, const struct ff__network_line *line) {
+static int nest(struct network_reader *reader, const struct ff__network_line *line) {
     struct ff__network *network = reader->network;
     bool block = strcmp(line->words[0], "block") == 0;
     bool repeat = strcmp(line->words[0], "repeat") == 0;
@@ -103,7 +104,7 @@ static int nest(struct reader *reader, const struct ff__network_line *line) {
     return 0;
 }
 
-static int add_line(struct reader *reader, const struct ff__network_line *line) {
+static int add_line(struct network_reader *reader, const struct ff__network_line *line) {
     struct ff__network *network = reader->network;
     if (strcmp(line->words[0], "include") == 0)
         return line->count == 2 ? include(reader, line->words[1])
@@ -125,7 +126,7 @@ static char *trim(char *text) {
     return text;
 }
 
-static int read_line(struct reader *reader, char *text) {
+static int read_line(struct network_reader *reader, char *text) {
     struct ff__network_line line = reader->here;
     char *rest = trim(text), *word = strsep(&rest, BLANKS);
     char none[] = "";
@@ -145,7 +146,7 @@ static int read_line(struct reader *reader, char *text) {
     return line.count ? add_line(reader, &line) : 0;
 }
 
-static int read_lines(struct reader *reader, char *rest) {
+static int read_lines(struct network_reader *reader, char *rest) {
     int status = 0;
     for (char *text; !status && (text = strsep(&rest, "\n"));) {
         reader->here.number++;
@@ -158,7 +159,8 @@ static int read_lines(struct reader *reader, char *rest) {
     return status;
 }
 
-static int read_text(struct reader *reader, const char *file, const char *text, size_t length) {
+static int read_text(struct network_reader *reader, const char *file, const char *text,
+                     size_t length) {
     struct ff__network *network = reader->network;
     const struct ff__network_line before = reader->here;
     if (network->text_count == FF__NETWORK_TEXTS)
@@ -193,7 +195,7 @@ static struct ff__network *make(const char *name) {
 
 int ff__network_parse(const char *file, const char *text, size_t length, struct ff__network **out,
                       struct ff_error *error) {
-    struct reader reader = {.network = make(file), .here = {.file = file}, .error = error};
+    struct network_reader reader = {.network = make(file), .here = {.file = file}, .error = error};
     *out = NULL;
     if (!reader.network)
         return ff__fail(error, -ENOMEM, "no memory for a network");

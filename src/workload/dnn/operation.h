@@ -27,7 +27,7 @@ struct ff__value {
     bool data; /* needs no gradient */
 };
 
-struct ff__call {
+struct ff__operation_call {
     struct ff__tape *tape;
     const struct ff__iteration *iteration;
     const char *name; /* a kernel's */
@@ -44,10 +44,10 @@ struct ff__operation {
     const char *name;
     uint8_t outs, least, most, numbers, flags;
     const char *usage;
-    void (*run)(struct ff__call *call); /* NULL: it only gives and takes names */
+    void (*run)(struct ff__operation_call *call); /* NULL: it only gives and takes names */
 };
 
-#define FF_OPERATION(name, ...) void ff__op_##name(struct ff__call *call);
+#define FF_OPERATION(name, ...) void ff__op_##name(struct ff__operation_call *call);
 #define FF_NAMING(name, ...)
 #include "workload/dnn/operations.def"
 #undef FF_OPERATION
@@ -55,11 +55,12 @@ struct ff__operation {
 
 /* ---- for operations ---- */
 
-static inline bool ff__has(const struct ff__call *call, unsigned option) {
+static inline bool ff__has(const struct ff__operation_call *call, unsigned option) {
     return call->given >> option & 1;
 }
 
-static inline uint64_t ff__option(const struct ff__call *call, unsigned option, uint64_t initial) {
+static inline uint64_t ff__option(const struct ff__operation_call *call, unsigned option,
+                                  uint64_t initial) {
     return ff__has(call, option) ? call->option[option] : initial;
 }
 
@@ -67,7 +68,7 @@ static inline uint64_t ff__width(const struct ff__value *value) {
     return value->is.c * value->is.h * value->is.w;
 }
 
-static inline uint32_t ff__in(const struct ff__call *call, unsigned i) {
+static inline uint32_t ff__in(const struct ff__operation_call *call, unsigned i) {
     return i < call->in_count ? call->in[i]->is.tensor : FF__NO_TENSOR;
 }
 
@@ -80,12 +81,13 @@ static inline bool ff__fits(struct ff__tape *tape, uint64_t a, uint64_t b) {
     return !tape->wrong;
 }
 
-static inline void ff__give(struct ff__call *call, uint32_t tensor, uint64_t rows, uint64_t width) {
+static inline void ff__give(struct ff__operation_call *call, uint32_t tensor, uint64_t rows,
+                            uint64_t width) {
     call->out[0].is = (struct ff__images){tensor, rows, width, 1, 1};
 }
 
 /* A tensor of the shape of the first one that it takes. */
-static inline void ff__give_alike(struct ff__call *call, uint32_t tensor) {
+static inline void ff__give_alike(struct ff__operation_call *call, uint32_t tensor) {
     call->out[0].is = call->in[0]->is;
     call->out[0].is.tensor = tensor;
 }

@@ -75,17 +75,17 @@ static void each_param(struct ff__tape *tape, uint32_t *states,
             step(tape, tape->params[i], &states[2 * (size_t)i]);
 }
 
-void ff__op_adam(struct ff__call *call) {
+void ff__op_adam(struct ff__operation_call *call) {
     each_param(call->tape, call->iteration->states, adam_step);
 }
 
-void ff__op_sgd(struct ff__call *call) {
+void ff__op_sgd(struct ff__operation_call *call) {
     each_param(call->tape, call->iteration->states, ff__has(call, 0) ? sgd_step : plain_step);
 }
 
 /* torch.nn.utils.clip_grad_norm_() of 1.8, which Hugging Face's Trainer calls: it reads all
  * gradients, and writes them if they are large, which is left out. */
-void ff__op_grad_norm(struct ff__call *call) {
+void ff__op_grad_norm(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad, norm;
@@ -98,7 +98,7 @@ void ff__op_grad_norm(struct ff__call *call) {
 }
 
 /* zero_grad(): in place, the gradients stay. */
-void ff__op_zero_grad(struct ff__call *call) {
+void ff__op_zero_grad(struct ff__operation_call *call) {
     struct ff__tape *tape = call->tape;
     for (uint32_t i = 0; i < tape->param_count && !tape->failed; i++) {
         uint32_t grad = tape->tensors[tape->params[i]].grad;
@@ -107,17 +107,17 @@ void ff__op_zero_grad(struct ff__call *call) {
     }
 }
 
-void ff__op_backward(struct ff__call *call) {
+void ff__op_backward(struct ff__operation_call *call) {
     ff__tape_backward(call->tape, ff__in(call, 0));
 }
 
 /* Until it is attached, what was made so far gets no gradient. */
-void ff__op_detach(struct ff__call *call) {
+void ff__op_detach(struct ff__operation_call *call) {
     call->in[0]->data = true;
     call->tape->first_node = call->tape->node_count;
 }
 
-void ff__op_attach(struct ff__call *call) {
+void ff__op_attach(struct ff__operation_call *call) {
     call->in[0]->data = false;
     call->tape->first_node = 0;
 }

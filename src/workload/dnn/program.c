@@ -9,7 +9,7 @@
 /* ---- writing it down ---- */
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
-                     struct ff__program *out, struct ff_error *error) {
+                     struct ff__network_program *out, struct ff_error *error) {
     struct ff__tape *tape = &out->tape;
     uint32_t *states = calloc(2 * FF__PARAMS_MAX, sizeof *states); /* FF__NO_TENSOR */
     int status = states ? 0 : ff__fail(error, -ENOMEM, "no memory for a network");
@@ -26,7 +26,7 @@ int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t
     return status;
 }
 
-void ff__program_free(struct ff__program *program) {
+void ff__program_free(struct ff__network_program *program) {
     ff__tape_free(&program->tape);
 }
 
@@ -78,7 +78,7 @@ static bool is_behind(const struct ff__operand *a, const struct ff__operand *b) 
 }
 
 /* Operands of a kernel are in the order of their addresses: faults then come in that order, too. */
-static void place_use(struct placing *placing, uint32_t first, const struct ff__use *use) {
+static void place_use(struct placing *placing, uint32_t first, const struct ff__tensor_use *use) {
     struct ff__placement *out = placing->out;
     const struct ff__caching_block *block = &out->pool.blocks[placing->blocks[use->tensor]];
     placing->status = ff__grow(&out->operands, out->operand_count, sizeof *out->operands);
@@ -141,7 +141,7 @@ static void place_round(struct placing *placing, uint32_t first, uint32_t end) {
         out->iteration_end[out->iteration_count++] = out->step_count;
 }
 
-static void place_iterations(struct placing *placing, const struct ff__program *program,
+static void place_iterations(struct placing *placing, const struct ff__network_program *program,
                              uint64_t iterations) {
     struct ff__caching *pool = &placing->out->pool;
     uint64_t before = 0, state = 0;
@@ -155,7 +155,7 @@ static void place_iterations(struct placing *placing, const struct ff__program *
     }
 }
 
-int ff__placement_make(const struct ff__program *program, uint64_t iterations,
+int ff__placement_make(const struct ff__network_program *program, uint64_t iterations,
                        struct ff__placement *out, struct ff_error *error) {
     struct placing placing = {.tape = &program->tape, .out = out};
     memset(out, 0, sizeof *out);

@@ -7,14 +7,14 @@
 
 /* The tape has the first iteration, in which parameters, gradients and the optimizer's states are
  * made, and one of all later iterations. */
-struct ff__program {
+struct ff__network_program {
     struct ff__tape tape;
     uint32_t first_end; /* ops of the first iteration; the others are those of a later one */
 };
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
-                     struct ff__program *out, struct ff_error *error);
-void ff__program_free(struct ff__program *program);
+                     struct ff__network_program *out, struct ff_error *error);
+void ff__program_free(struct ff__network_program *program);
 
 /* ---- with addresses ---- */
 
@@ -37,7 +37,7 @@ struct ff__placement {
 };
 
 /* `iterations`: how many there will be. */
-int ff__placement_make(const struct ff__program *program, uint64_t iterations,
+int ff__placement_make(const struct ff__network_program *program, uint64_t iterations,
                        struct ff__placement *out, struct ff_error *error);
 void ff__placement_free(struct ff__placement *placement);
 

@@ -93,7 +93,7 @@ void ff__kernel_nest(struct ff__tape *tape, uint32_t tensor, bool write, double 
         end += (nest->loop[i].count - 1) * nest->loop[i].stride;
     if (!tape->failed && !tape->wrong && end > tape->tensors[tensor].bytes)
         tape->wrong = "sizes do not fit together: it would look beyond a tensor";
-    struct ff__use use = {tensor, *nest};
+    struct ff__tensor_use use = {tensor, *nest};
     use.nest.write = write;
     APPEND(tape, uses, use_count, use);
     if (!tape->failed)

@@ -39,7 +39,7 @@ struct ff__tensor {
 };
 
 /* As struct ff__operand, with a tensor for the place. */
-struct ff__use {
+struct ff__tensor_use {
     uint32_t tensor;
     struct ff__operand nest; /* offset is that in the tensor; array is unused */
 };
@@ -71,7 +71,7 @@ struct ff__tape {
     struct ff__tensor *tensors;
     struct ff__op *ops;
     struct ff__tape_kernel *kernels;
-    struct ff__use *uses;
+    struct ff__tensor_use *uses;
     uint32_t *unread; /* tensors that operations take and their kernels do not look at */
     struct ff__node *nodes;
     uint32_t *params; /* in the order in which they were made */

@@ -21,7 +21,7 @@ enum { NODES, MASK, UPDATING, VISITED, EDGES, COST, ARRAYS };
 enum { LEVEL }; /* arguments; the program has none that changes, so the identity leaves it out */
 enum { SIZE, NODE_COUNT, EDGE_COUNT, DEGREE, KIND, SOURCE, BOTH, GRAPH_SEED };
 
-struct model {
+struct bfs {
     struct ff__graph graph;
     uint32_t *level;   /* of each node */
     uint64_t *of_warp; /* [node / FF__WARP] the levels of its nodes, modulo 64, as bits */
@@ -31,7 +31,7 @@ struct model {
 /* ---- the kernels ---- */
 
 /* Bit l: lane l's node is on the level. */
-static uint32_t lanes_on_level(const struct model *model, uint64_t first, uint32_t level) {
+static uint32_t lanes_on_level(const struct bfs *model, uint64_t first, uint32_t level) {
     uint32_t mask = 0;
     uint64_t left = model->graph.nodes - first;
     if (!(model->of_warp[first / FF__WARP] >> level % 64 & 1))
@@ -51,7 +51,7 @@ static bool load_flags(const struct ff__workload *workload, struct ff__step *out
 }
 
 /* Lanes whose neighbour of this round has not been visited before this level. */
-static uint32_t lanes_to_unvisited(const struct model *model, uint64_t first, uint32_t mask,
+static uint32_t lanes_to_unvisited(const struct bfs *model, uint64_t first, uint32_t mask,
                                    uint64_t round, uint32_t level) {
     uint32_t active = 0;
     for (; mask; mask &= mask - 1) {
@@ -67,7 +67,7 @@ static uint32_t lanes_to_unvisited(const struct model *model, uint64_t first, ui
  * again the bounds of the loop, which a store might have changed. */
 static bool expand_round(const struct ff__workload *workload, uint64_t first, uint32_t mask,
                          uint64_t round, uint32_t place, uint32_t level, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct bfs *model = workload->data;
     const struct ff__array *arrays = workload->arrays;
     uint32_t pc = ff__pc(1, 8 + place), to_new;
     switch (place) {
@@ -97,7 +97,7 @@ static bool expand_round(const struct ff__workload *workload, uint64_t first, ui
 /* Nodes of the level look at their neighbours. 19 instructions for a thread without work. */
 static bool expand(const struct ff__workload *workload, const struct ff__kernel *kernel,
                    uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct bfs *model = workload->data;
     const struct ff__array *arrays = workload->arrays;
     uint64_t first = (uint64_t)cta * CTA_THREADS + warp * FF__WARP;
     if (first >= model->graph.nodes)
@@ -124,7 +124,7 @@ static bool expand(const struct ff__workload *workload, const struct ff__kernel 
 static bool advance(const struct ff__workload *workload, const struct ff__kernel *kernel,
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     static const uint8_t stored[] = {MASK, VISITED, UPDATING};
-    const struct model *model = workload->data;
+    const struct bfs *model = workload->data;
     uint64_t first = (uint64_t)cta * CTA_THREADS + warp * FF__WARP;
     if (first >= model->graph.nodes)
         return index == 0 && ff__step_compute(out, ff__pc(2, 0), 10);
@@ -147,7 +147,7 @@ static const struct ff__kernel_known
     known_of_advance = {.uses = FF__ARRAY(UPDATING) | FF__ARRAY(MASK) | FF__ARRAY(VISITED),
                         .strided = FF__ARRAY(UPDATING) | FF__ARRAY(MASK) | FF__ARRAY(VISITED)};
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct bfs *model, uint64_t which, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, which % 2 ? "Kernel2" : "Kernel",
                    ff__ceil_div(model->graph.nodes, CTA_THREADS), CTA_THREADS / FF__WARP,
@@ -159,7 +159,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
     static const uint8_t written[] = {NODES, MASK, UPDATING, VISITED, EDGES, COST};
-    const struct model *model = workload->data;
+    const struct bfs *model = workload->data;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
     ff__script_allocate_all(&script);
@@ -190,7 +190,7 @@ static uint64_t bytes(uint64_t nodes, const int64_t *params) {
 
 static int make_graph(struct ff__workload *workload, const int64_t *params, const char *file,
                       struct ff_error *error) {
-    struct model *model = workload->data;
+    struct bfs *model = workload->data;
     uint64_t nodes, seed = params[GRAPH_SEED] ? (uint64_t)params[GRAPH_SEED] : workload->seed;
     if (file)
         return ff__graph_read(file, params[BOTH] != 0, &model->graph, error);
@@ -208,7 +208,7 @@ static int make_graph(struct ff__workload *workload, const int64_t *params, cons
 }
 
 /* Breadth-first search with a queue. */
-static int search(struct model *model, uint32_t source, struct ff_error *error) {
+static int search(struct bfs *model, uint32_t source, struct ff_error *error) {
     const struct ff__graph *graph = &model->graph;
     uint32_t *queue = malloc(graph->nodes * sizeof *queue), head = 0, tail = 0;
     model->level = malloc(graph->nodes * sizeof *model->level);
@@ -239,7 +239,7 @@ static int search(struct model *model, uint32_t source, struct ff_error *error) 
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    struct model *model = workload->data = calloc(1, sizeof *model);
+    struct bfs *model = workload->data = calloc(1, sizeof *model);
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
     int status = make_graph(workload, params, file, error);
@@ -264,7 +264,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 }
 
 static void close_model(struct ff__workload *workload) {
-    struct model *model = workload->data;
+    struct bfs *model = workload->data;
     ff__graph_free(&model->graph);
     free(model->level);
     free(model->of_warp);

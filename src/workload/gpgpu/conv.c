@@ -8,7 +8,7 @@
 enum { A, B, ARRAYS };
 enum { N, PLANE };
 
-struct description {
+struct convolution {
     const char *kernel;
     uint64_t n_max;
     bool planes; /* n x n x n points; else n x n */
@@ -33,7 +33,7 @@ static uint64_t bytes_3d(uint64_t n, const int64_t *params) {
 /* 48 instructions a thread of 2DCONV in the published log. */
 static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct description *description = workload->type->description;
+    const struct convolution *description = workload->type->description;
     const struct ff__array *arrays = workload->arrays;
     uint64_t n = kernel->argument[N];
     uint32_t width = (uint32_t)((n + 31) / 32), count = description->count;
@@ -60,7 +60,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct description *description = workload->type->description;
+    const struct convolution *description = workload->type->description;
     const uint64_t *n = workload->data;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
@@ -83,7 +83,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    const struct description *description = workload->type->description;
+    const struct convolution *description = workload->type->description;
     ff__model_bytes bytes = description->planes ? bytes_3d : bytes_2d;
     uint64_t n;
     (void)file;
@@ -110,7 +110,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
                                             {NULL, FF_PARAM_INT, 0, 0, 0, NULL}},                  \
         .open = open,                                                                              \
         .action = action,                                                                          \
-        .description = &(const struct description){.n_max = most, __VA_ARGS__},                    \
+        .description = &(const struct convolution){.n_max = most, __VA_ARGS__},                    \
     };
 
 CONVOLUTION(2dconv, "convolution in two dimensions (PolyBench): streaming", 1024, 1, 1 << 19,

@@ -26,7 +26,7 @@ enum {
     STEPS
 }; /* arguments: the side, or the elements to copy; arrays; windows of a CTA */
 
-struct model {
+struct dwt2d {
     uint64_t n, levels;
 };
 
@@ -73,15 +73,15 @@ static uint32_t width_of(uint64_t n) {
 }
 
 /* Where a warp is. */
-struct place {
+struct dwt2d_warp {
     uint64_t n, top, left; /* its CTA's rows and columns begin there */
     uint32_t warp, warps;
     const struct ff__array *in, *out;
 };
 
 /* Rows below the picture are those above its edge, in turn. */
-static bool load(const struct place *at, struct ff__step *out, int64_t row, uint32_t instructions,
-                 enum ff__direction direction) {
+static bool load(const struct dwt2d_warp *at, struct ff__step *out, int64_t row,
+                 uint32_t instructions, enum ff__direction direction) {
     uint64_t x = at->left + (uint64_t)at->warp * FF__WARP;
     uint64_t y = (uint64_t)(row < 0 ? -row : row);
     if (y >= at->n)
@@ -91,7 +91,7 @@ static bool load(const struct place *at, struct ff__step *out, int64_t row, uint
 }
 
 /* Even rows go to the upper bands, odd ones to the lower ones. What lies below the picture is not written. */
-static bool store(const struct place *at, struct ff__step *out, uint64_t row) {
+static bool store(const struct dwt2d_warp *at, struct ff__step *out, uint64_t row) {
     uint64_t half = at->n / 2, band = half * half;
     uint32_t is_odd = at->warp >= at->warps / 2;
     uint64_t x = at->left / 2 + (uint64_t)(at->warp - is_odd * at->warps / 2) * FF__WARP;
@@ -107,13 +107,13 @@ static bool step_level(const struct ff__workload *workload, const struct ff__ker
                        uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const uint64_t n = kernel->argument[N], steps = kernel->argument[STEPS];
     const uint32_t width = width_of(n), across = (uint32_t)ff__ceil_div(n, width);
-    const struct place at = {.n = n,
-                             .top = cta / across * ROWS * steps,
-                             .left = (uint64_t)(cta % across) * width,
-                             .warp = warp,
-                             .warps = width / FF__WARP,
-                             .in = &workload->arrays[kernel->argument[FROM]],
-                             .out = &workload->arrays[kernel->argument[TO]]};
+    const struct dwt2d_warp at = {.n = n,
+                                  .top = cta / across * ROWS * steps,
+                                  .left = (uint64_t)(cta % across) * width,
+                                  .warp = warp,
+                                  .warps = width / FF__WARP,
+                                  .in = &workload->arrays[kernel->argument[FROM]],
+                                  .out = &workload->arrays[kernel->argument[TO]]};
     const bool is_inside = ff__lanes(n, at.left + (uint64_t)warp * FF__WARP) > 0;
     if (index < EARLY)
         return is_inside ? load(&at, out, (int64_t)(at.top + index) - 2, 6, FF__LOAD_AHEAD)
@@ -131,7 +131,7 @@ static bool step_level(const struct ff__workload *workload, const struct ff__ker
 
 /* ---- the program ---- */
 
-static void launch_split(const struct model *model, struct ff__kernel *kernel) {
+static void launch_split(const struct dwt2d *model, struct ff__kernel *kernel) {
     ff__kernel_set(kernel, "c_CopySrcToComponents",
                    ff__ceil_div(model->n * model->n, FF__ELEMENT_CTA), FF__ELEMENT_CTA / FF__WARP,
                    step_split);
@@ -161,7 +161,7 @@ static void launch_level(struct ff__kernel *kernel, uint64_t n, uint64_t colour)
 }
 
 /* Launch number `which` of a colour: its copy, then levels with copies between them. */
-static void launch_of_colour(const struct model *model, uint64_t colour, uint64_t which,
+static void launch_of_colour(const struct dwt2d *model, uint64_t colour, uint64_t which,
                              struct ff__kernel *kernel) {
     uint64_t n = model->n >> which / 2;
     if (which == 0)
@@ -173,7 +173,7 @@ static void launch_of_colour(const struct model *model, uint64_t colour, uint64_
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct dwt2d *model = workload->data;
     const uint64_t launches = 2 * model->levels;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
@@ -196,7 +196,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    struct model model = {.levels = (uint64_t)params[2]};
+    struct dwt2d model = {.levels = (uint64_t)params[2]};
     (void)file;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], UNIT, 1 << 19,
                                 &model.n, error);

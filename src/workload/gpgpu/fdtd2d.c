@@ -21,13 +21,13 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
 }
 
 /* The warp's piece of a row. */
-struct piece {
+struct row_piece {
     uint64_t row, column, lanes;
 };
 
 /* False: none of the warp's threads is inside. */
 static inline bool find_piece(const struct ff__kernel *kernel, uint32_t cta, uint32_t warp,
-                              struct piece *out) {
+                              struct row_piece *out) {
     uint64_t n = kernel->argument[N];
     uint32_t width = (uint32_t)((n + 31) / 32);
     out->row = (uint64_t)(cta / width) * 8 + warp;
@@ -38,7 +38,7 @@ static inline bool find_piece(const struct ff__kernel *kernel, uint32_t cta, uin
 
 static inline bool touch(struct ff__step *out, enum ff__direction direction, uint32_t pc,
                          uint32_t instructions, const struct ff__array *array, uint64_t element,
-                         const struct piece *piece) {
+                         const struct row_piece *piece) {
     return ff__step_coalesced(out, direction, pc, instructions, array, element * 4,
                               piece->lanes * 4);
 }
@@ -53,7 +53,7 @@ static bool step_ey(const struct ff__workload *workload, const struct ff__kernel
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__array *arrays = workload->arrays;
     uint64_t n = kernel->argument[N];
-    struct piece piece;
+    struct row_piece piece;
     if (!find_piece(kernel, cta, warp, &piece))
         return leave(out, 1, index);
     uint64_t at = piece.row * n + piece.column;
@@ -84,7 +84,7 @@ static bool step_ex(const struct ff__workload *workload, const struct ff__kernel
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__array *arrays = workload->arrays;
     uint64_t n = kernel->argument[N];
-    struct piece piece;
+    struct row_piece piece;
     if (!find_piece(kernel, cta, warp, &piece))
         return leave(out, 2, index);
     if (piece.column == 0) { /* its first lane has nothing to do */
@@ -115,7 +115,7 @@ static bool step_hz(const struct ff__workload *workload, const struct ff__kernel
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__array *arrays = workload->arrays;
     uint64_t n = kernel->argument[N];
-    struct piece piece;
+    struct row_piece piece;
     if (!find_piece(kernel, cta, warp, &piece))
         return leave(out, 3, index);
     uint64_t at = piece.row * n + piece.column, at_ex = at + piece.row;

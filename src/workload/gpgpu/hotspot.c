@@ -10,7 +10,7 @@
 enum { TEMPERATURE_0, TEMPERATURE_1, POWER, ARRAYS };
 enum { N, PYRAMID, DEPTH, SOURCE }; /* DEPTH: steps this launch goes forward */
 
-struct model {
+struct hotspot {
     uint64_t n, pyramid, steps;
 };
 
@@ -20,7 +20,7 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
 }
 
 /* Rows [top, bottom) and columns [left, right) of the grid, in lanes of the warp's two rows. */
-struct window {
+struct grid_window {
     int64_t top, bottom, left, right;
 };
 
@@ -34,7 +34,7 @@ static inline int64_t smaller(int64_t a, int64_t b) {
 
 /* What the warp covers of the CTA's square, `margin` away from its edges, inside the grid. */
 static inline bool find_window(const struct ff__kernel *kernel, uint32_t cta, uint32_t warp,
-                               int64_t margin, struct window *out) {
+                               int64_t margin, struct grid_window *out) {
     int64_t n = (int64_t)kernel->argument[N], pyramid = (int64_t)kernel->argument[PYRAMID];
     /* a launch that goes fewer steps has larger middles, as in the program */
     int64_t middle = SIDE - 2 * (int64_t)kernel->argument[DEPTH];
@@ -49,7 +49,7 @@ static inline bool find_window(const struct ff__kernel *kernel, uint32_t cta, ui
 
 static inline bool touch(struct ff__step *out, enum ff__direction direction, uint32_t place,
                          uint32_t instructions, const struct ff__array *array,
-                         const struct ff__kernel *kernel, const struct window *window) {
+                         const struct ff__kernel *kernel, const struct grid_window *window) {
     uint64_t n = kernel->argument[N];
     return ff__step_rows(out, direction, ff__pc(1, place), instructions, array,
                          ((uint64_t)window->top * n + (uint64_t)window->left) * 4,
@@ -63,7 +63,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
     const struct ff__array *arrays = workload->arrays;
     uint64_t source = kernel->argument[SOURCE];
     uint32_t instructions = 60 * (uint32_t)kernel->argument[DEPTH];
-    struct window window;
+    struct grid_window window;
     if (index < 2) {
         if (!find_window(kernel, cta, warp, 0, &window))
             return index == 0 && ff__step_compute(out, ff__pc(1, 3), 219);
@@ -77,7 +77,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
            touch(out, FF__STORE, 2, 1, &arrays[1 - source], kernel, &window);
 }
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct hotspot *model, uint64_t which, struct ff__action *out) {
     uint64_t width = ff__ceil_div(model->n, SIDE - 2 * model->pyramid);
     uint64_t left = model->steps - which * model->pyramid;
     out->kind = FF__ACTION_LAUNCH;
@@ -91,7 +91,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct hotspot *model = workload->data;
     uint64_t launches = ff__ceil_div(model->steps, model->pyramid), which;
     struct ff__script script = ff__script_begin(workload, index, out);
     ff__script_allocate_all(&script);
@@ -113,7 +113,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, most, &n, error);
     if (status)
         return status;
-    const struct model model = {n, (uint64_t)params[2], (uint64_t)params[3]};
+    const struct hotspot model = {n, (uint64_t)params[2], (uint64_t)params[3]};
     status = ff__model_keep(workload, &model, sizeof model, error);
     if (status)
         return status;

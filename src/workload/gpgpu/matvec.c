@@ -9,12 +9,12 @@
 enum { N, TRANSPOSED, IN, OUT };
 
 /* Array 0 is the matrix A, the others are vectors. */
-struct description {
+struct matvec {
     const char *arrays[1 + VECTORS_MAX];
     uint32_t count;
     /* out += A * in, a thread for each row: at any moment, the lanes of a warp are a row apart. Or its
      * transpose, a thread for each column: the lanes are neighbours. */
-    struct product {
+    struct matvec_product {
         const char *name; /* of the kernel */
         bool transposed;
         uint8_t in, out;
@@ -71,7 +71,7 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    const struct description *description = workload->type->description;
+    const struct matvec *description = workload->type->description;
     const int64_t with_vectors[] = {params[0], params[1], description->count - 1};
     struct ff__array_spec specs[1 + VECTORS_MAX];
     uint64_t n;
@@ -87,7 +87,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
     return ff__model_arrays(workload, specs, description->count, error);
 }
 
-static void launch(uint64_t n, const struct product *product, struct ff__action *out) {
+static void launch(uint64_t n, const struct matvec_product *product, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, product->name, ff__ceil_div(n, CTA_THREADS),
                    CTA_THREADS / FF__WARP, step);
@@ -103,7 +103,7 @@ static void launch(uint64_t n, const struct product *product, struct ff__action 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct description *description = workload->type->description;
+    const struct matvec *description = workload->type->description;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
     ff__script_allocate_all(&script);
@@ -131,7 +131,7 @@ static const struct ff_param params[] = {
         .params = params,                                                                          \
         .open = open,                                                                              \
         .action = action,                                                                          \
-        .description = &(const struct description)__VA_ARGS__,                                     \
+        .description = &(const struct matvec)__VA_ARGS__,                                          \
     };
 
 /* tmp = A x, y = A^T tmp */

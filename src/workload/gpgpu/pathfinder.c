@@ -9,7 +9,7 @@
 enum { RESULT_0, RESULT_1, WALL, ARRAYS };
 enum { COLUMNS, PYRAMID, DEPTH, ROW, SOURCE };
 
-struct model {
+struct pathfinder {
     uint64_t columns, rows, pyramid;
 };
 
@@ -52,7 +52,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
                               row * kernel->argument[COLUMNS] * 4 + at, length);
 }
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct pathfinder *model, uint64_t which, struct ff__action *out) {
     uint64_t row = which * model->pyramid, left = model->rows - 1 - row;
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, "dynproc_kernel",
@@ -68,7 +68,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct pathfinder *model = workload->data;
     uint64_t launches = ff__ceil_div(model->rows - 1, model->pyramid), which;
     struct ff__script script = ff__script_begin(workload, index, out);
     ff__script_allocate_all(&script);
@@ -84,8 +84,8 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    struct model model = {.rows = (uint64_t)params[PARAM_ROWS],
-                          .pyramid = (uint64_t)params[PARAM_PYRAMID]};
+    struct pathfinder model = {.rows = (uint64_t)params[PARAM_ROWS],
+                               .pyramid = (uint64_t)params[PARAM_PYRAMID]};
     (void)file;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_COLUMNS], 1,
                                 UINT64_C(1) << 36, &model.columns, error);

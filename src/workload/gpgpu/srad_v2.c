@@ -11,7 +11,7 @@ enum { IMAGE, COEFFICIENT, EAST, WEST, NORTH, SOUTH, ARRAYS };
 enum { N };
 enum { SIZE, PARAM_N, PARAM_ITERATIONS, PARAM_ALL };
 
-struct model {
+struct srad_v2 {
     uint64_t n, iterations;
 };
 
@@ -20,25 +20,25 @@ static uint64_t bytes(uint64_t n, const int64_t *params) {
 }
 
 /* Where the warp is: its CTA's first point, and its own two rows'. */
-struct place {
+struct srad_v2_warp {
     uint64_t n, x, y, cta, rows;
     bool left, right, top, bottom; /* the CTA is at this edge of the image */
 };
 
-static inline struct place find_place(const struct ff__kernel *kernel, uint32_t cta,
-                                      uint32_t warp) {
+static inline struct srad_v2_warp find_place(const struct ff__kernel *kernel, uint32_t cta,
+                                             uint32_t warp) {
     uint64_t n = kernel->argument[N];
     uint32_t width = (uint32_t)(n / SIDE), x = cta % width, y = cta / width;
     uint64_t corner = (uint64_t)y * SIDE * n + (uint64_t)x * SIDE;
-    return (struct place){.n = n,
-                          .x = x,
-                          .y = y,
-                          .cta = corner,
-                          .rows = corner + 2 * warp * n,
-                          .left = x == 0,
-                          .right = x + 1 == width,
-                          .top = y == 0,
-                          .bottom = y + 1 == width};
+    return (struct srad_v2_warp){.n = n,
+                                 .x = x,
+                                 .y = y,
+                                 .cta = corner,
+                                 .rows = corner + 2 * warp * n,
+                                 .left = x == 0,
+                                 .right = x + 1 == width,
+                                 .top = y == 0,
+                                 .bottom = y + 1 == width};
 }
 
 /* 16 points from `point` on, or one in each of two rows, or 16 in each of them. Arrays that are not
@@ -57,7 +57,7 @@ static bool touch(const struct ff__workload *workload, struct ff__step *out,
 static bool derive(const struct ff__workload *workload, const struct ff__kernel *kernel,
                    uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     static const uint8_t stored[] = {COEFFICIENT, EAST, WEST, SOUTH, NORTH};
-    struct place place = find_place(kernel, cta, warp);
+    struct srad_v2_warp place = find_place(kernel, cta, warp);
     uint64_t n = place.n, last_row = place.cta + (SIDE - 1) * n, last_column = SIDE - 1;
     uint32_t pc = ff__pc(1, index);
     switch (index) {
@@ -85,7 +85,7 @@ static bool derive(const struct ff__workload *workload, const struct ff__kernel 
 static bool diffuse(const struct ff__workload *workload, const struct ff__kernel *kernel,
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     static const uint8_t loaded[] = {NORTH, SOUTH, WEST, EAST};
-    struct place place = find_place(kernel, cta, warp);
+    struct srad_v2_warp place = find_place(kernel, cta, warp);
     uint64_t n = place.n, last_row = place.cta + (SIDE - 1) * n, last_column = SIDE - 1;
     uint32_t pc = ff__pc(2, index);
     switch (index) {
@@ -108,7 +108,7 @@ static bool diffuse(const struct ff__workload *workload, const struct ff__kernel
 }
 
 static void launch(const struct ff__workload *workload, uint64_t which, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct srad_v2 *model = workload->data;
     uint64_t width = model->n / SIDE;
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, which ? "srad_cuda_2" : "srad_cuda_1", width * width, 8,
@@ -119,7 +119,7 @@ static void launch(const struct ff__workload *workload, uint64_t which, struct f
 }
 
 /* The host reads its corner row by row, launches, and waits. */
-static void iterate(struct ff__script *script, const struct model *model) {
+static void iterate(struct ff__script *script, const struct srad_v2 *model) {
     uint64_t corner = model->n < CORNER ? model->n : CORNER, each = corner + 3, which;
     if (!ff__script_turn(script, model->iterations * each, &which))
         return;
@@ -150,7 +150,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
     static const char *const names[ARRAYS] = {"J", "C", "E_C", "W_C", "N_C", "S_C"};
-    struct model model = {.iterations = (uint64_t)params[PARAM_ITERATIONS]};
+    struct srad_v2 model = {.iterations = (uint64_t)params[PARAM_ITERATIONS]};
     struct ff__array_spec specs[ARRAYS];
     (void)file;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_N], SIDE, 1 << 20,

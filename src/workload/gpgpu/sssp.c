@@ -17,21 +17,21 @@ enum { VERTICES, EDGES, WEIGHTS, UPDATING, SHORTEST, ARRAYS };
 enum { ROUND }; /* not an argument of the program's: left out of the identity */
 enum { SIZE, NODE_COUNT, DEGREE, ROUNDS, KIND, SOURCE, BOTH };
 
-struct model {
+struct sssp {
     struct ff__graph graph;
     uint64_t words;     /* of one frontier */
     uint32_t rounds;    /* that run */
     uint32_t *frontier; /* a bit a node; [round][word], the last one after the last round */
 };
 
-static uint32_t lanes_in(const struct model *model, uint32_t round, uint64_t first) {
+static uint32_t lanes_in(const struct sssp *model, uint32_t round, uint64_t first) {
     uint32_t word = model->frontier[round * model->words + first / 32];
     return word >> first % 32 & ((UINT32_C(1) << CTA_THREADS) - 1);
 }
 
 static bool initialize(const struct ff__workload *workload, const struct ff__kernel *kernel,
                        uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct sssp *model = workload->data;
     uint64_t first = (uint64_t)cta * CTA_THREADS + warp;
     uint64_t lanes = ff__lanes(model->graph.nodes, first);
     lanes = lanes < CTA_THREADS ? lanes : CTA_THREADS;
@@ -47,7 +47,7 @@ static bool initialize(const struct ff__workload *workload, const struct ff__ker
  * memory, which is a load and at least one compare-and-swap. */
 static bool relax(const struct ff__workload *workload, const struct ff__kernel *kernel,
                   uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct sssp *model = workload->data;
     const struct ff__array *arrays = workload->arrays;
     uint64_t first = (uint64_t)cta * CTA_THREADS + warp;
     uint32_t mask = lanes_in(model, (uint32_t)kernel->argument[ROUND], first);
@@ -82,7 +82,7 @@ static bool relax(const struct ff__workload *workload, const struct ff__kernel *
 /* Distances that became shorter make the next frontier. */
 static bool settle(const struct ff__workload *workload, const struct ff__kernel *kernel,
                    uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct sssp *model = workload->data;
     const struct ff__array *arrays = workload->arrays;
     uint64_t first = (uint64_t)cta * CTA_THREADS + warp;
     uint64_t lanes = ff__lanes(model->graph.nodes, first);
@@ -100,7 +100,7 @@ static bool settle(const struct ff__workload *workload, const struct ff__kernel 
 
 /* ---- the program ---- */
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct sssp *model, uint64_t which, struct ff__action *out) {
     struct ff__kernel *kernel = &out->kernel;
     uint64_t ctas = ff__ceil_div(model->graph.nodes, CTA_THREADS);
     out->kind = FF__ACTION_LAUNCH;
@@ -121,7 +121,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct sssp *model = workload->data;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
     ff__script_allocate_all(&script);
@@ -144,7 +144,7 @@ static uint64_t bytes(uint64_t nodes, const int64_t *params) {
 
 static int make_graph(struct ff__workload *workload, const int64_t *params, const char *file,
                       struct ff_error *error) {
-    struct model *model = workload->data;
+    struct sssp *model = workload->data;
     uint64_t nodes;
     if (file)
         return ff__graph_read(file, params[BOTH] != 0, &model->graph, error);
@@ -162,7 +162,7 @@ static float weight_of(uint64_t seed, uint64_t edge) {
 }
 
 /* One round: what is in frontier `round` changes distances; what changed is in the next. */
-static bool run_round(struct model *model, uint64_t seed, uint32_t round, float *shortest,
+static bool run_round(struct sssp *model, uint64_t seed, uint32_t round, float *shortest,
                       float *updating) {
     const struct ff__graph *graph = &model->graph;
     const uint32_t *now = model->frontier + round * model->words;
@@ -189,7 +189,7 @@ static bool run_round(struct model *model, uint64_t seed, uint32_t round, float 
 }
 
 static int run(struct ff__workload *workload, const int64_t *params, struct ff_error *error) {
-    struct model *model = workload->data;
+    struct sssp *model = workload->data;
     uint32_t nodes = model->graph.nodes, source = (uint32_t)params[SOURCE];
     uint64_t most = ff__ceil_div((uint64_t)params[ROUNDS], GROUP) * GROUP;
     float *shortest = malloc(nodes * sizeof *shortest),
@@ -213,7 +213,7 @@ static int run(struct ff__workload *workload, const int64_t *params, struct ff_e
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    struct model *model = workload->data = calloc(1, sizeof *model);
+    struct sssp *model = workload->data = calloc(1, sizeof *model);
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
     int status = make_graph(workload, params, file, error);
@@ -237,7 +237,7 @@ static int open(struct ff__workload *workload, const int64_t *params, const char
 }
 
 static void close_model(struct ff__workload *workload) {
-    struct model *model = workload->data;
+    struct sssp *model = workload->data;
     ff__graph_free(&model->graph);
     free(model->frontier);
 }

@@ -11,7 +11,7 @@ enum { ARRAY_0, ARRAY_1, ARRAYS };
 enum { NX, NY, NZ, SOURCE };
 enum { SIZE, PARAM_NX, PARAM_NY, PARAM_NZ, PARAM_STEPS };
 
-struct model {
+struct stencil {
     uint64_t nx, ny, nz, steps;
 };
 
@@ -20,13 +20,13 @@ static uint64_t bytes(uint64_t nz, const int64_t *params) {
 }
 
 /* One of the warp's two pieces of a row. */
-struct piece {
+struct half_row {
     uint64_t left, lanes;             /* in the grid: these read the plane above */
     uint64_t inner_left, inner_lanes; /* not on its border: these compute */
 };
 
-static inline struct piece find_piece(uint64_t nx, uint64_t left, bool inside) {
-    struct piece piece = {.left = left, .lanes = ff__lanes(nx, left)};
+static inline struct half_row find_piece(uint64_t nx, uint64_t left, bool inside) {
+    struct half_row piece = {.left = left, .lanes = ff__lanes(nx, left)};
     piece.inner_left = left > 0 ? left : 1;
     if (inside && piece.lanes > 0)
         piece.inner_lanes =
@@ -49,7 +49,7 @@ static bool touch(struct ff__step *out, enum ff__direction direction, uint32_t p
  * first and last row; 2: the next column beyond it; 3: the result. `row` is the row's first point in
  * its plane; `beside` the column beyond. */
 static bool body(const struct ff__workload *workload, const struct ff__kernel *kernel,
-                 uint32_t warp, const struct piece *piece, uint64_t row, uint64_t plane,
+                 uint32_t warp, const struct half_row *piece, uint64_t row, uint64_t plane,
                  uint64_t beside, uint32_t place, uint32_t pc_place, struct ff__step *out) {
     const struct ff__array *from = &workload->arrays[kernel->argument[SOURCE]];
     const struct ff__array *to = &workload->arrays[1 - kernel->argument[SOURCE]];
@@ -80,7 +80,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
         return index == 0 && ff__step_compute(out, ff__pc(1, 0), 20);
     bool inside = y > 0 && y + 1 < ny;
     if (index < HEAD) { /* planes 0 and 1 of either piece */
-        struct piece piece = find_piece(nx, x + index / 2 * 32, inside);
+        struct half_row piece = find_piece(nx, x + index / 2 * 32, inside);
         return touch(out, FF__LOAD, 1 + index, index == 0 ? 40 : 4, from,
                      (index % 2 * ny + y) * nx + piece.left, piece.lanes);
     }
@@ -92,13 +92,13 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
     bool second = at >= half;
     uint32_t place = second ? at - half : at;
     place += !edge && place > 0; /* rows in the middle find their neighbours in shared memory */
-    struct piece piece = find_piece(nx, second ? x + 32 : x, inside);
+    struct half_row piece = find_piece(nx, second ? x + 32 : x, inside);
     uint64_t beside = second ? x + 64 : x > 0 ? x - 1 : nx;
     return body(workload, kernel, warp, &piece, y * nx, plane, beside, place,
                 (second ? 12 : 8) + place, out);
 }
 
-static void launch(const struct model *model, uint64_t which, struct ff__action *out) {
+static void launch(const struct stencil *model, uint64_t which, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, "block2D_hybrid_coarsen_x",
                    ff__ceil_div(model->nx, 64) * ff__ceil_div(model->ny, CTA_ROWS), CTA_ROWS, step);
@@ -111,7 +111,7 @@ static void launch(const struct model *model, uint64_t which, struct ff__action 
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct stencil *model = workload->data;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
     ff__script_allocate_all(&script);
@@ -127,9 +127,9 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    struct model model = {.nx = (uint64_t)params[PARAM_NX],
-                          .ny = (uint64_t)params[PARAM_NY],
-                          .steps = (uint64_t)params[PARAM_STEPS]};
+    struct stencil model = {.nx = (uint64_t)params[PARAM_NX],
+                            .ny = (uint64_t)params[PARAM_NY],
+                            .steps = (uint64_t)params[PARAM_STEPS]};
     (void)file;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_NZ], 1, 1 << 28,
                                 &model.nz, error);

@@ -4,7 +4,7 @@
 
 #define ARRAYS_MAX 3
 
-struct description {
+struct streaming {
     const char *kernel, *arrays[ARRAYS_MAX];
     uint32_t count;                      /* of arrays */
     uint8_t instructions[ARRAYS_MAX];    /* of the two loads and the store, each */
@@ -24,7 +24,7 @@ static uint64_t bytes_of_3(uint64_t n, const int64_t *params) {
 /* 27 instructions a thread of StreamTriad in the published log. */
 static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct description *description = workload->type->description;
+    const struct streaming *description = workload->type->description;
     uint64_t first = (uint64_t)cta * FF__ELEMENT_CTA + warp * FF__WARP;
     uint64_t lanes = ff__lanes(kernel->argument[0], first);
     if (lanes == 0)
@@ -38,7 +38,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct description *description = workload->type->description;
+    const struct streaming *description = workload->type->description;
     struct ff__script script = ff__script_begin(workload, index, out);
     ff__script_allocate_all(&script);
     for (uint32_t array = 0; array < description->count; array++)
@@ -52,7 +52,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
-    const struct description *description = workload->type->description;
+    const struct streaming *description = workload->type->description;
     (void)file;
     return ff__model_vectors(workload, params, description->count == 2 ? bytes_of_2 : bytes_of_3,
                              description->arrays, description->count, error);
@@ -71,7 +71,7 @@ static const struct ff_param params[] = {
         .params = params,                                                                          \
         .open = open,                                                                              \
         .action = action,                                                                          \
-        .description = &(const struct description)__VA_ARGS__,                                     \
+        .description = &(const struct streaming)__VA_ARGS__,                                       \
     };
 
 STREAM(addvectors, "sum of two vectors: streaming",

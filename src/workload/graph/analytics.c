@@ -21,7 +21,7 @@
     (UINT64_C(80)                                                                                  \
      << 20) /* edges whose rows are sorted at a time: 2^20 for each of 80 SMs (graph_impl.cuh) */
 
-enum kind { PAGERANK, WCC, BFS, LOUVAIN };
+enum graph_algorithm { PAGERANK, WCC, BFS, LOUVAIN };
 
 struct graph {
     uint64_t vertices, edges;
@@ -272,7 +272,7 @@ static void search(struct ff__call *call, const struct graph *graph, const struc
 }
 
 static void iterate(struct ff__call *call, const struct graph *graph, const struct edges *edges,
-                    enum kind kind, uint32_t iterations) {
+                    enum graph_algorithm kind, uint32_t iterations) {
     static const char *const names[] = {"pagerank", "components", "search", "louvain"};
     struct rows rows = compress(call, graph, edges, kind == LOUVAIN);
     if (kind == BFS)
@@ -310,7 +310,7 @@ static struct graph graph_of(const int64_t *params, double ratio) {
     return graph;
 }
 
-static int build(const struct graph *graph, const int64_t *params, enum kind kind,
+static int build(const struct graph *graph, const int64_t *params, enum graph_algorithm kind,
                  struct program *out) {
     ff__pool_init(&out->call.pool, POOL);
     out->call.kernel_count = out->call.operand_count = 0;
@@ -323,7 +323,7 @@ static int build(const struct graph *graph, const int64_t *params, enum kind kin
 }
 
 /* Of a whole size all lengths are in proportion. */
-static int build_to_size(const int64_t *params, enum kind kind, struct program *out,
+static int build_to_size(const int64_t *params, enum graph_algorithm kind, struct program *out,
                          struct graph *graph) {
     *graph = graph_of(params, 1.0 / (double)params[SCALE]);
     int status = build(graph, params, kind, out);
@@ -334,8 +334,8 @@ static int build_to_size(const int64_t *params, enum kind kind, struct program *
     return build(graph, params, kind, out);
 }
 
-static int open_program(struct ff__workload *workload, const int64_t *params, enum kind kind,
-                        struct ff_error *error) {
+static int open_program(struct ff__workload *workload, const int64_t *params,
+                        enum graph_algorithm kind, struct ff_error *error) {
     struct graph graph;
     struct program *program = calloc(1, sizeof *program);
     if (!program)

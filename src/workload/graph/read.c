@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* A text, line by line. */
-struct reader {
+struct line_reader {
     const char *at, *end;
     const char *line, *line_end; /* the current one, without its line break */
     uint64_t number;
@@ -26,14 +26,14 @@ struct list {
     uint64_t count, capacity;
 };
 
-static int bad_line(struct reader *reader, const char *what) {
+static int bad_line(struct line_reader *reader, const char *what) {
     int shown = (int)(reader->line_end - reader->line);
     return ff__fail(reader->error, -EINVAL, "%s:%llu: %s: '%.*s'", reader->name,
                     (unsigned long long)reader->number, what, shown > 40 ? 40 : shown,
                     reader->line);
 }
 
-static bool next_line(struct reader *reader) {
+static bool next_line(struct line_reader *reader) {
     if (reader->at == reader->end)
         return false;
     const char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
@@ -54,7 +54,7 @@ static const char *skip_blanks(const char *at, const char *end) {
     return at;
 }
 
-static bool is_comment(const struct reader *reader) {
+static bool is_comment(const struct line_reader *reader) {
     const char *at = skip_blanks(reader->line, reader->line_end);
     return at == reader->line_end || *at == '#' || *at == '%';
 }
@@ -75,7 +75,7 @@ static bool read_number(const char **at, const char *end, uint64_t *out) {
     return true;
 }
 
-static int add_edge(struct reader *reader, struct list *list, uint64_t from, uint64_t to) {
+static int add_edge(struct line_reader *reader, struct list *list, uint64_t from, uint64_t to) {
     if (list->count == list->capacity) {
         if (list->count >= FF__GRAPH_EDGES_MAX)
             return bad_line(reader, "too many edges");
@@ -94,7 +94,7 @@ static int add_edge(struct reader *reader, struct list *list, uint64_t from, uin
 
 /* ---- edge lists ---- */
 
-static int read_edges(struct reader *reader, struct list *list) {
+static int read_edges(struct line_reader *reader, struct list *list) {
     int status = 0;
     while (!status && next_line(reader)) {
         if (is_comment(reader))
@@ -128,7 +128,7 @@ static uint64_t rank_of(const uint64_t *sorted, uint64_t count, uint64_t value) 
 }
 
 /* Replaces the numbers by their rank among all numbers. */
-static int close_gaps(struct reader *reader, struct list *list, uint64_t *nodes) {
+static int close_gaps(struct line_reader *reader, struct list *list, uint64_t *nodes) {
     uint64_t ends = 2 * list->count, count = 0;
     uint64_t *sorted = malloc(ends * sizeof *sorted);
     if (!sorted)
@@ -146,7 +146,7 @@ static int close_gaps(struct reader *reader, struct list *list, uint64_t *nodes)
 }
 
 /* Numbers that fill at least an eighth of their range are indices already, and sorting is spared. */
-static int number_nodes(struct reader *reader, struct list *list, uint64_t *nodes) {
+static int number_nodes(struct line_reader *reader, struct list *list, uint64_t *nodes) {
     uint64_t most = 0;
     for (uint64_t i = 0; i < 2 * list->count; i++)
         most = list->ends[i] > most ? list->ends[i] : most;
@@ -158,12 +158,12 @@ static int number_nodes(struct reader *reader, struct list *list, uint64_t *node
 
 static const char matrix_banner[] = "%%MatrixMarket";
 
-struct matrix {
+struct matrix_header {
     uint64_t rows, columns, entries;
     bool symmetric;
 };
 
-static bool has_word(const struct reader *reader, const char *word) {
+static bool has_word(const struct line_reader *reader, const char *word) {
     size_t length = strlen(word);
     const char *at = reader->line, *end = reader->line_end;
     while ((at = skip_blanks(at, end)) < end) {
@@ -177,7 +177,7 @@ static bool has_word(const struct reader *reader, const char *word) {
     return false;
 }
 
-static int read_matrix_head(struct reader *reader, struct matrix *matrix) {
+static int read_matrix_head(struct line_reader *reader, struct matrix_header *matrix) {
     next_line(reader);
     if (!has_word(reader, "matrix") || !has_word(reader, "coordinate"))
         return bad_line(reader, "must be a 'matrix coordinate'");
@@ -204,8 +204,8 @@ static int read_matrix_head(struct reader *reader, struct matrix *matrix) {
     return 0;
 }
 
-static int read_matrix(struct reader *reader, struct list *list, uint64_t *nodes) {
-    struct matrix matrix;
+static int read_matrix(struct line_reader *reader, struct list *list, uint64_t *nodes) {
+    struct matrix_header matrix;
     int status = read_matrix_head(reader, &matrix);
     uint64_t read = 0;
     while (!status && next_line(reader)) {
@@ -243,7 +243,7 @@ static struct ff__graph_edge *narrow(struct list *list) {
     return edges;
 }
 
-static int build(struct reader *reader, struct list *list, uint64_t nodes, bool both,
+static int build(struct line_reader *reader, struct list *list, uint64_t nodes, bool both,
                  struct ff__graph *out) {
     if (nodes > FF__GRAPH_NODES_MAX || (both ? 2 : 1) * list->count > FF__GRAPH_EDGES_MAX)
         return ff__fail(reader->error, -EINVAL, "%s: %llu nodes, %llu edges: at most %u and %llu",
@@ -259,12 +259,12 @@ static int build(struct reader *reader, struct list *list, uint64_t nodes, bool 
 
 int ff__graph_parse(const char *text, size_t length, const char *name, bool both,
                     struct ff__graph *out, struct ff_error *error) {
-    struct reader reader = {.at = text,
-                            .end = text + length,
-                            .line = text,
-                            .line_end = text,
-                            .name = name,
-                            .error = error};
+    struct line_reader reader = {.at = text,
+                                 .end = text + length,
+                                 .line = text,
+                                 .line_end = text,
+                                 .name = name,
+                                 .error = error};
     struct list list = {0};
     size_t banner = sizeof matrix_banner - 1;
     uint64_t nodes = 0;

@@ -13,7 +13,7 @@ struct zipf {
     uint64_t scatter;                /* odd and prime to the number of pages */
 };
 
-struct model {
+struct synthetic {
     uint64_t pages, launches, accesses; /* accesses of one launch */
     uint64_t seed, writes;              /* percent */
     uint32_t ctas, warps, instructions;
@@ -21,14 +21,14 @@ struct model {
     struct zipf zipf;
     const char *kernel;
     /* Page of access `at` of a launch. */
-    uint64_t (*page)(const struct model *model, const struct ff__kernel *kernel, uint64_t at);
+    uint64_t (*page)(const struct synthetic *model, const struct ff__kernel *kernel, uint64_t at);
     /* What distinguishes launch `which` from others. */
-    uint64_t (*argument)(const struct model *model, uint64_t which);
+    uint64_t (*argument)(const struct synthetic *model, uint64_t which);
 };
 
 static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out) {
-    const struct model *model = workload->data;
+    const struct synthetic *model = workload->data;
     uint64_t warps = (uint64_t)model->ctas * model->warps;
     uint64_t at = index * warps + (uint64_t)cta * model->warps + warp;
     if (at >= model->accesses)
@@ -40,7 +40,7 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const struct model *model = workload->data;
+    const struct synthetic *model = workload->data;
     struct ff__script script = ff__script_begin(workload, index, out);
     uint64_t which;
     ff__script_allocate_all(&script);
@@ -62,7 +62,7 @@ static uint64_t bytes(uint64_t pages, const int64_t *params) {
 }
 
 /* What makes a pattern of the model that `open_pattern` has filled in. 0 or negative errno. */
-typedef int prepare_pattern(struct model *model, struct ff_error *error);
+typedef int prepare_pattern(struct synthetic *model, struct ff_error *error);
 
 static int open_pattern(struct ff__workload *workload, const int64_t *params,
                         prepare_pattern *prepare, struct ff_error *error) {
@@ -71,10 +71,10 @@ static int open_pattern(struct ff__workload *workload, const int64_t *params,
                                 &pages, error);
     if (status)
         return status;
-    struct model *model = workload->data = calloc(1, sizeof *model);
+    struct synthetic *model = workload->data = calloc(1, sizeof *model);
     if (!model)
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
-    *model = (struct model){
+    *model = (struct synthetic){
         .pages = pages,
         .launches = 1,
         .accesses = pages,
@@ -91,7 +91,7 @@ static int open_pattern(struct ff__workload *workload, const int64_t *params,
 }
 
 /* A step's index has 32 bits: no warp may have more accesses. */
-static int set_accesses(struct model *model, uint64_t accesses, struct ff_error *error) {
+static int set_accesses(struct synthetic *model, uint64_t accesses, struct ff_error *error) {
     if (accesses / model->ctas / model->warps >= UINT32_MAX)
         return ff__fail(error, -EINVAL, "%s: %llu accesses are too many for %u x %u warps",
                         model->kernel, (unsigned long long)accesses, model->ctas, model->warps);
@@ -132,24 +132,24 @@ static int set_accesses(struct model *model, uint64_t accesses, struct ff_error 
     };
 
 /* By the row ACCESSES. */
-static uint64_t accesses_of(const struct model *model) {
+static uint64_t accesses_of(const struct synthetic *model) {
     return model->own[0] ? model->own[0] : model->pages * 4;
 }
 
 /* ---- stream, cyclic: every page in turn ---- */
 
-static uint64_t page_in_turn(const struct model *model, const struct ff__kernel *kernel,
+static uint64_t page_in_turn(const struct synthetic *model, const struct ff__kernel *kernel,
                              uint64_t at) {
     (void)kernel;
     return at / model->own[0] % model->pages;
 }
 
-static int prepare_stream(struct model *model, struct ff_error *error) {
+static int prepare_stream(struct synthetic *model, struct ff_error *error) {
     model->page = page_in_turn;
     return set_accesses(model, model->pages * model->own[0] * model->own[1], error);
 }
 
-static int prepare_cyclic(struct model *model, struct ff_error *error) {
+static int prepare_cyclic(struct synthetic *model, struct ff_error *error) {
     model->page = page_in_turn;
     model->launches = model->own[1];
     return set_accesses(model, model->pages * model->own[0], error);
@@ -166,14 +166,14 @@ PATTERN(cyclic, "every page in order, repeatedly: the worst case of least recent
 /* ---- stride ---- */
 
 /* Passes over the array, `stride` pages apart, each starting one page after the one before. */
-static uint64_t page_strided(const struct model *model, const struct ff__kernel *kernel,
+static uint64_t page_strided(const struct synthetic *model, const struct ff__kernel *kernel,
                              uint64_t at) {
     (void)kernel;
     uint64_t stride = model->own[0], per_pass = ff__ceil_div(model->pages, stride);
     return (at % per_pass * stride + at / per_pass) % model->pages;
 }
 
-static int prepare_stride(struct model *model, struct ff_error *error) {
+static int prepare_stride(struct synthetic *model, struct ff_error *error) {
     model->page = page_strided;
     return set_accesses(model, ff__ceil_div(model->pages, model->own[0]) * model->own[1], error);
 }
@@ -184,12 +184,12 @@ PATTERN(stride, "pages at a fixed distance",
 
 /* ---- random ---- */
 
-static uint64_t page_random(const struct model *model, const struct ff__kernel *kernel,
+static uint64_t page_random(const struct synthetic *model, const struct ff__kernel *kernel,
                             uint64_t at) {
     return ff__mix(model->seed + at + kernel->argument[0]) % model->pages;
 }
 
-static int prepare_random(struct model *model, struct ff_error *error) {
+static int prepare_random(struct synthetic *model, struct ff_error *error) {
     model->page = page_random;
     return set_accesses(model, accesses_of(model), error);
 }
@@ -235,7 +235,8 @@ static uint64_t zipf_rank(const struct zipf *zipf, uint64_t pages, uint64_t rand
     }
 }
 
-static uint64_t page_zipf(const struct model *model, const struct ff__kernel *kernel, uint64_t at) {
+static uint64_t page_zipf(const struct synthetic *model, const struct ff__kernel *kernel,
+                          uint64_t at) {
     (void)kernel;
     uint64_t rank = zipf_rank(&model->zipf, model->pages, ff__mix(model->seed + at));
     return (rank - 1) * model->zipf.scatter % model->pages;
@@ -250,7 +251,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-static int prepare_zipf(struct model *model, struct ff_error *error) {
+static int prepare_zipf(struct synthetic *model, struct ff_error *error) {
     zipf_prepare(&model->zipf, model->pages, (double)model->own[1] / 100);
     /* frequent pages are not neighbours: the golden ratio of 2^32 spreads them */
     model->zipf.scatter = UINT64_C(2654435769);
@@ -269,7 +270,7 @@ PATTERN(zipf, "a few pages often, many rarely (Zipf's law)", ACCESSES,
 
 /* Launches alternate between three behaviours, each in a third of the array: in turn, at random, and
  * strided by 16 pages. */
-static uint64_t page_of_phase(const struct model *model, const struct ff__kernel *kernel,
+static uint64_t page_of_phase(const struct synthetic *model, const struct ff__kernel *kernel,
                               uint64_t at) {
     uint64_t kind = kernel->argument[0], third = ff__ceil_div(model->pages, PHASE_KINDS);
     uint64_t per_pass = ff__ceil_div(third, 16), page;
@@ -282,11 +283,11 @@ static uint64_t page_of_phase(const struct model *model, const struct ff__kernel
     return (kind * third + page) % model->pages;
 }
 
-static uint64_t phase_kind(const struct model *model, uint64_t which) {
+static uint64_t phase_kind(const struct synthetic *model, uint64_t which) {
     return which / model->own[1] % PHASE_KINDS;
 }
 
-static int prepare_phase(struct model *model, struct ff_error *error) {
+static int prepare_phase(struct synthetic *model, struct ff_error *error) {
     model->page = page_of_phase;
     model->argument = phase_kind;
     model->launches = model->own[1] * model->own[2];

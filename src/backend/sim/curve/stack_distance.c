@@ -28,16 +28,16 @@ static uint64_t limit_of(uint64_t page_count) {
 }
 
 /* Arrays of a stack, each with its size. */
-struct part {
+struct stack_part {
     void **array;
     size_t size;
 };
 
 #define PARTS 8u
 
-static void parts_of(struct ff__stack *stack, struct part parts[PARTS]) {
+static void parts_of(struct ff__stack *stack, struct stack_part parts[PARTS]) {
     size_t limit = limit_of(stack->page_count), pages = stack->page_count;
-    const struct part all[PARTS] = {
+    const struct stack_part all[PARTS] = {
         {(void **)&stack->uses, (pages + 1) * sizeof *stack->uses},
         {(void **)&stack->last, pages * sizeof *stack->last},
         {(void **)&stack->marks, limit / WORD * sizeof *stack->marks},
@@ -51,7 +51,7 @@ static void parts_of(struct ff__stack *stack, struct part parts[PARTS]) {
 }
 
 int ff__stack_init(struct ff__stack *stack, uint64_t page_count) {
-    struct part parts[PARTS];
+    struct stack_part parts[PARTS];
     *stack = (struct ff__stack){.page_count = page_count, .now = 1};
     if (page_count > FF__STACK_PAGES) {
         stack->page_count = 0;
@@ -66,7 +66,7 @@ int ff__stack_init(struct ff__stack *stack, uint64_t page_count) {
 }
 
 void ff__stack_fini(struct ff__stack *stack) {
-    struct part parts[PARTS];
+    struct stack_part parts[PARTS];
     parts_of(stack, parts);
     for (unsigned i = 0; i < PARTS; i++)
         if (*parts[i].array)

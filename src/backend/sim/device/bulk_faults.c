@@ -49,14 +49,14 @@ static inline void raise_on(struct sim *sim, struct device *device, struct fault
 }
 
 /* A piece of a slice in one block. Bytes are counted from the block's first on. */
-struct share {
+struct block_slice {
     const struct ff_mask *missing;
     uint32_t block, words; /* ff_mask_words() of those that are missing */
     uint64_t start, end; /* of the piece; its start may lie before the block, as a number below 0 */
     uint64_t origin;     /* so many bytes of the slice lie before the block */
 };
 
-static inline uint64_t first_byte(const struct share *share, uint32_t index) {
+static inline uint64_t first_byte(const struct block_slice *share, uint32_t index) {
     uint64_t byte = (uint64_t)index * FF_PAGE_SIZE;
     return (int64_t)byte > (int64_t)share->start ? byte : share->start;
 }
@@ -70,7 +70,7 @@ struct parts {
 };
 
 /* On to the next part that misses a page. */
-static inline void next_part(struct parts *parts, const struct share *share) {
+static inline void next_part(struct parts *parts, const struct block_slice *share) {
     uint64_t next = parts->end + FF_PAGE_SIZE - 1;
     parts->index = FF_BLOCK_PAGES;
     if (next >= share->end || next >= FF_BLOCK_SIZE)
@@ -87,7 +87,7 @@ static inline void next_part(struct parts *parts, const struct share *share) {
 }
 
 static void raise_by_part(struct sim *sim, struct device *device, const struct slice *slice,
-                          const struct share *share, struct fault *faults) {
+                          const struct block_slice *share, struct fault *faults) {
     const uint32_t sms = sim->gpu->sms, most = slice->readers < sms ? slice->readers : sms;
     struct parts parts = {.size = slice->part,
                           .index = ff_mask_next_in(share->missing, share->words, 0)};
@@ -120,7 +120,7 @@ static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
 
 /* Several parts in a page: all of them fault on it. */
 static void raise_by_page(struct sim *sim, struct device *device, const struct slice *slice,
-                          const struct share *share, struct fault *faults) {
+                          const struct block_slice *share, struct fault *faults) {
     const uint32_t size = slice->part, sms = sim->gpu->sms;
     uint32_t part = 0, last = 0, room = device->bulk.room;
     uint32_t index = ff_mask_next_in(share->missing, share->words, 0);
@@ -147,12 +147,12 @@ static void raise_in_block(struct sim *sim, struct device *device, const struct 
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing, struct fault *faults) {
     const uint64_t start = piece->start - (uint64_t)block * FF_BLOCK_SIZE;
-    const struct share share = {.missing = missing,
-                                .block = block,
-                                .words = ff_mask_words(missing),
-                                .start = start,
-                                .end = start + piece->bytes,
-                                .origin = at - slice->from - start};
+    const struct block_slice share = {.missing = missing,
+                                      .block = block,
+                                      .words = ff_mask_words(missing),
+                                      .start = start,
+                                      .end = start + piece->bytes,
+                                      .origin = at - slice->from - start};
     if (slice->part < FF_PAGE_SIZE)
         raise_by_page(sim, device, slice, &share, faults);
     else

@@ -17,11 +17,11 @@
 
 /* LmsStorageImpl's states. NEW: memory to come with the next kernel. FRESH: never an argument yet, or
  * looked at without being one; stays where it is. */
-enum state { GONE, NEW, FRESH, ACTIVE, INACTIVE, RECLAIMED };
+enum tensor_state { GONE, NEW, FRESH, ACTIVE, INACTIVE, RECLAIMED };
 enum copying { NOT, OUT, IN };
 
-struct place {
-    enum state state;
+struct tensor_place {
+    enum tensor_state state;
     enum copying copying;
     double copied;   /* when the copy will have ended */
     uint32_t pins;   /* uses of the kernel that is being launched */
@@ -34,8 +34,8 @@ struct lms {
     struct ff__sim_result *result;
     struct ff__reclaim reclaim;
     struct ff__paging_history history;
-    struct place *places; /* [tensor] */
-    uint32_t *made;       /* tensors whose memory comes with the next kernel */
+    struct tensor_place *places; /* [tensor] */
+    uint32_t *made;              /* tensors whose memory comes with the next kernel */
     uint32_t made_count;
     /* In seconds: until when the host waits, and the device and the links have work. */
     double host, device, in_free, out_free;
@@ -61,7 +61,7 @@ static double transfer(struct lms *lms, double *free_at, const struct ff__link_m
 /* What came back from the host is not there any more: every time that a storage leaves, it is copied. */
 static void page_out(void *self, uint32_t tensor) {
     struct lms *lms = self;
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     uint64_t bytes = lms->tape->tensors[tensor].bytes;
     if (place->copying != NOT)
         return;
@@ -74,7 +74,7 @@ static void page_out(void *self, uint32_t tensor) {
 
 static void finish(void *self, uint32_t tensor) {
     struct lms *lms = self;
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     wait_for(lms, place->copied);
     place->copying = NOT;
     place->state = RECLAIMED;
@@ -82,7 +82,7 @@ static void finish(void *self, uint32_t tensor) {
 }
 
 static int page_in(struct lms *lms, uint32_t tensor) {
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     uint64_t bytes = lms->tape->tensors[tensor].bytes;
     int status = ff__reclaim_allocate(&lms->reclaim, bytes, &lms->reclaim.storages[tensor].block);
     if (status)
@@ -112,7 +112,7 @@ static void leave_list(struct lms *lms, uint32_t tensor) {
 }
 
 static int pin(struct lms *lms, uint32_t tensor) {
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     int status = 0;
     if (place->pins++ > 0)
         return 0;
@@ -125,7 +125,7 @@ static int pin(struct lms *lms, uint32_t tensor) {
 
 /* Reads a pointer: a copy either way must have ended. */
 static void look_at(struct lms *lms, uint32_t tensor) {
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     if (place->copying != NOT)
         wait_for(lms, place->copied);
     place->copying = NOT;
@@ -133,7 +133,7 @@ static void look_at(struct lms *lms, uint32_t tensor) {
 
 /* The last one to let go of a storage puts it on the list, and begins to copy what is expected to go. */
 static int unpin(struct lms *lms, uint32_t tensor) {
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     int status = 0;
     if (--place->pins > 0)
         return 0;
@@ -182,7 +182,7 @@ static void launch(struct lms *lms, const struct ff__tape_kernel *kernel) {
  * for what an earlier kernel of the same operation made. */
 static bool is_argument(const struct lms *lms, const struct ff__tape_kernel *kernel,
                         uint32_t tensor) {
-    enum state state = lms->places[tensor].state;
+    enum tensor_state state = lms->places[tensor].state;
     return state > FRESH || (state == FRESH && !kernel->goes_on);
 }
 
@@ -218,18 +218,18 @@ static int run_kernel(struct lms *lms, const struct ff__tape_kernel *kernel) {
 static void make(struct lms *lms, uint32_t tensor) {
     if (lms->places[tensor].state != GONE) /* a parameter */
         return;
-    lms->places[tensor] = (struct place){.state = NEW, .paging = NONE};
+    lms->places[tensor] = (struct tensor_place){.state = NEW, .paging = NONE};
     lms->made[lms->made_count++] = tensor;
 }
 
 static void drop(struct lms *lms, uint32_t tensor) {
-    struct place *place = &lms->places[tensor];
+    struct tensor_place *place = &lms->places[tensor];
     look_at(lms, tensor);
     lms->history.storages -= place->paging != NONE;
     leave_list(lms, tensor);
     if (place->state > NEW && place->state != RECLAIMED)
         ff__caching_release(&lms->reclaim.pool, lms->reclaim.storages[tensor].block);
-    *place = (struct place){.paging = NONE};
+    *place = (struct tensor_place){.paging = NONE};
 }
 
 /* Parameters are on the device before the first iteration: model.cuda() copies each to its new place. */
@@ -283,7 +283,7 @@ static int run_round(struct lms *lms, uint32_t first, uint32_t end, const char *
     return status;
 }
 
-static int run(struct lms *lms, const struct ff__program *program, uint64_t iterations,
+static int run(struct lms *lms, const struct ff__network_program *program, uint64_t iterations,
                struct ff_error *error) {
     const char *what = "the parameters";
     int status = place_params(lms);
@@ -315,7 +315,7 @@ static int prepare(struct lms *lms) {
 
 int ff__lms_run(const struct ff__lms_config *config, const struct ff__workload *workload,
                 uint64_t iterations, struct ff__sim_result *result, struct ff_error *error) {
-    const struct ff__program *program = ff__dnn_program(workload);
+    const struct ff__network_program *program = ff__dnn_program(workload);
     memset(result, 0, sizeof *result);
     if (!program)
         return ff__fail(error, -ENOTSUP, "lms swaps tensors, and %s has none",

@@ -107,14 +107,14 @@ static void take_all(struct ff__reclaim *reclaim, uint64_t size,
 /* ---- allocating ---- */
 
 static int reuse(struct ff__reclaim *reclaim, uint64_t bytes, uint32_t *block,
-                 enum ff__source source) {
+                 enum ff__reclaim_source source) {
     int status = ff__caching_reuse(&reclaim->pool, bytes, block);
     reclaim->from[source] += status == 0;
     return status;
 }
 
 static int extend(struct ff__reclaim *reclaim, uint64_t bytes, uint32_t *block,
-                  enum ff__source source) {
+                  enum ff__reclaim_source source) {
     int status = ff__caching_extend(&reclaim->pool, bytes, block);
     reclaim->from[source] += status == 0;
     return status;

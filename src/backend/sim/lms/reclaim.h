@@ -9,7 +9,7 @@
 
 #include "workload/dnn/allocator.h"
 
-enum ff__source {
+enum ff__reclaim_source {
     FF__FROM_CACHE,
     FF__FROM_DEVICE,
     FF__FROM_ONE,

@@ -21,12 +21,12 @@
 #define SOURCE_MAX 2000u
 
 /* Where a member is, for messages. */
-struct place {
+struct member_place {
     const char *file, *parent, *name;
     struct ff_error *error;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct place *place,
+__attribute__((format(printf, 2, 3))) static int refuse(const struct member_place *place,
                                                         const char *format, ...) {
     char why[160];
     va_list args;
@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct place *plac
 
 /* ---- values ---- */
 
-static int read_number(const struct place *place, const struct ff__gpu_field *field,
+static int read_number(const struct member_place *place, const struct ff__gpu_field *field,
                        const json_t *value, void *out) {
     bool whole = field->type != FF__FIELD_REAL;
     if (whole ? !json_is_integer(value) : !json_is_number(value))
@@ -56,7 +56,7 @@ static int read_number(const struct place *place, const struct ff__gpu_field *fi
     return 0;
 }
 
-static int read_text(const struct place *place, const struct ff__gpu_field *field,
+static int read_text(const struct member_place *place, const struct ff__gpu_field *field,
                      const json_t *value, char *out) {
     size_t length = json_is_string(value) ? strlen(json_string_value(value)) : 0;
     if (length == 0 || length != json_string_length(value) || (double)length >= field->max)
@@ -67,7 +67,7 @@ static int read_text(const struct place *place, const struct ff__gpu_field *fiel
     return 0;
 }
 
-static int read_word(const struct place *place, const struct ff__gpu_field *field,
+static int read_word(const struct member_place *place, const struct ff__gpu_field *field,
                      const json_t *value, unsigned *out) {
     for (unsigned i = 0; i < FF__FIELD_WORDS && field->words[i]; i++) {
         if (!json_is_string(value) || strcmp(json_string_value(value), field->words[i]) != 0)
@@ -80,7 +80,8 @@ static int read_word(const struct place *place, const struct ff__gpu_field *fiel
                   third ? field->words[1] : "", third ? "\"" : "", third ? third : field->words[1]);
 }
 
-static int read_point(const struct place *place, const json_t *pair, struct ff__link_model *link) {
+static int read_point(const struct member_place *place, const json_t *pair,
+                      struct ff__link_model *link) {
     const json_t *bytes = json_array_get(pair, 0), *rate = json_array_get(pair, 1);
     uint32_t i = link->point_count;
     if (json_array_size(pair) != 2 || !json_is_number(bytes) || !json_is_number(rate))
@@ -97,7 +98,8 @@ static int read_point(const struct place *place, const json_t *pair, struct ff__
     return 0;
 }
 
-static int read_curve(const struct place *place, const json_t *value, struct ff__link_model *link) {
+static int read_curve(const struct member_place *place, const json_t *value,
+                      struct ff__link_model *link) {
     size_t count = json_array_size(value);
     int status = 0;
     if (count == 0 || count > FF__LINK_POINTS)
@@ -108,7 +110,7 @@ static int read_curve(const struct place *place, const json_t *value, struct ff_
     return status;
 }
 
-static int read_value(const struct place *place, const struct ff__gpu_field *field,
+static int read_value(const struct member_place *place, const struct ff__gpu_field *field,
                       const json_t *value, void *out) {
     switch (field->type) {
     case FF__FIELD_TEXT:
@@ -129,7 +131,7 @@ static int read_value(const struct place *place, const struct ff__gpu_field *fie
 }
 
 /* {"value": ..., "source": "..."} */
-static int read_sourced(const struct place *place, const struct ff__gpu_field *field,
+static int read_sourced(const struct member_place *place, const struct ff__gpu_field *field,
                         const json_t *member, void *out) {
     const json_t *value = json_object_get(member, "value");
     const json_t *source = json_object_get(member, "source");
@@ -172,7 +174,7 @@ static int refuse_unknown(const char *file, const char *parent, const json_t *ob
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, name, value) {
         char shown[FF__GPU_NAME_SHOWN];
-        struct place place = {file, parent, printable(name, shown), error};
+        struct member_place place = {file, parent, printable(name, shown), error};
         if (!find_field(fields, name) && !(!parent && is_link(name)))
             return refuse(&place, "unknown member");
     }
@@ -189,7 +191,7 @@ static int read_members(const char *file, const char *parent, const json_t *obje
                         const struct ff__gpu_field *fields, const struct ff__gpu *gpu, void *out,
                         struct ff_error *error) {
     for (const struct ff__gpu_field *field = fields; field->name; field++) {
-        const struct place place = {file, parent, field->name, error};
+        const struct member_place place = {file, parent, field->name, error};
         const json_t *member = json_object_get(object, field->name);
         void *at = (char *)out + field->offset;
         bool wanted = applies(field, gpu->fault_cost);
@@ -211,7 +213,7 @@ static int read_members(const char *file, const char *parent, const json_t *obje
 
 static int read_link(const char *file, const json_t *all, const struct ff__gpu_link *link,
                      struct ff__gpu *gpu, struct ff_error *error) {
-    const struct place place = {file, NULL, link->name, error};
+    const struct member_place place = {file, NULL, link->name, error};
     const json_t *object = json_object_get(all, link->name);
     if (!object)
         return refuse(&place, "missing");
@@ -267,7 +269,7 @@ static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
 /* Whether the device can allocate its memory so. -EINVAL: why not; `file` is what the message calls
  * it. */
 static int check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
-    const struct place place = {file, NULL, "granule", error};
+    const struct member_place place = {file, NULL, "granule", error};
     if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&
         gpu->granule != FF_BLOCK_SIZE)
         return refuse(&place, "must be %u, %u or %u", FF_PAGE_SIZE, FF_LEAF_SIZE, FF_BLOCK_SIZE);
@@ -279,7 +281,7 @@ static int check_granule(const struct ff__gpu *gpu, const char *file, struct ff_
 int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
                    struct ff_error *error) {
     char shown[FF__GPU_NAME_SHOWN];
-    const struct place place = {file, NULL, printable(name, shown), error};
+    const struct member_place place = {file, NULL, printable(name, shown), error};
     const struct ff__gpu_field *field = find_field(ff__gpu_fields, name);
     const bool batch = gpu->fault_cost == FF__FAULT_BATCH;
     json_t *json = field && applies(field, gpu->fault_cost) ? value_of(field, value) : NULL;

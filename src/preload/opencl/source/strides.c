@@ -29,16 +29,16 @@ struct scalar {
     uint32_t inits, assignments; /* in heads of for loops; elsewhere */
 };
 
-struct argument {
+struct parameter {
     const struct ff__token *name;
     bool is_memory, is_fixed, is_lost; /* an index has, has no fixed stride */
 };
 
-struct reader {
+struct source_reader {
     const struct ff__token *tokens;
     uint32_t count, open, close; /* tokens; the kernel's body: its brackets */
     struct scalar scalars[NAMES_MAX];
-    struct argument arguments[ARGUMENTS_MAX];
+    struct parameter arguments[ARGUMENTS_MAX];
     uint32_t scalar_count, argument_count;
     bool changed, gives_up;
 };
@@ -85,7 +85,7 @@ static enum value combine(const struct ff__token *operation, enum value a, enum 
 /* ---- expressions ---- */
 
 struct expression {
-    struct reader *reader;
+    struct source_reader *reader;
     uint32_t at, end, depth;
 };
 
@@ -104,7 +104,7 @@ static uint32_t rank_of(const struct ff__token *token) {
     return 0;
 }
 
-static struct scalar *find_scalar(struct reader *reader, const struct ff__token *name) {
+static struct scalar *find_scalar(struct source_reader *reader, const struct ff__token *name) {
     for (uint32_t i = 0; i < reader->scalar_count; i++)
         if (ff__tokens_equal(reader->scalars[i].name, name))
             return &reader->scalars[i];
@@ -112,7 +112,7 @@ static struct scalar *find_scalar(struct reader *reader, const struct ff__token 
 }
 
 /* A whole expression; anything else behind it, and nothing is known. */
-static enum value value_between(struct reader *reader, uint32_t from, uint32_t end,
+static enum value value_between(struct source_reader *reader, uint32_t from, uint32_t end,
                                 uint32_t depth) {
     struct expression expression = {reader, from, end, depth};
     enum value value = evaluate(&expression, 1);
@@ -150,7 +150,7 @@ static enum value value_of_name(struct expression *expression) {
 }
 
 /* Whether the brackets hold a type that an index keeps its value in. */
-static bool is_cast(const struct reader *reader, uint32_t open, uint32_t close) {
+static bool is_cast(const struct source_reader *reader, uint32_t open, uint32_t close) {
     static const char *const types[] = {"const", "unsigned", "signed",    "int",    "long",
                                         "uint",  "ulong",    "ptrdiff_t", "size_t", NULL};
     for (uint32_t i = open + 1; i < close; i++)
@@ -160,7 +160,7 @@ static bool is_cast(const struct reader *reader, uint32_t open, uint32_t close) 
 }
 
 static enum value value_in_brackets(struct expression *expression) {
-    struct reader *reader = expression->reader;
+    struct source_reader *reader = expression->reader;
     uint32_t open = expression->at, close = reader->tokens[open].partner;
     if (close <= open || close >= expression->end)
         return UNKNOWN;
@@ -206,7 +206,7 @@ static enum value evaluate(struct expression *expression, uint32_t rank) {
 
 /* ---- scalars ---- */
 
-static struct scalar *add_scalar(struct reader *reader, const struct ff__token *name) {
+static struct scalar *add_scalar(struct source_reader *reader, const struct ff__token *name) {
     struct scalar *scalar = find_scalar(reader, name);
     if (scalar)
         return scalar;
@@ -219,7 +219,7 @@ static struct scalar *add_scalar(struct reader *reader, const struct ff__token *
     return scalar;
 }
 
-static void set_value(struct reader *reader, struct scalar *scalar, enum value value) {
+static void set_value(struct source_reader *reader, struct scalar *scalar, enum value value) {
     if (value <= scalar->value)
         return;
     scalar->value = value;
@@ -242,7 +242,7 @@ static bool has_address_taken(const struct ff__token *name) {
 
 /* Whether the statement that the name is in declares it as something that cannot hold every index.
  */
-static bool is_narrow(const struct reader *reader, uint32_t name) {
+static bool is_narrow(const struct source_reader *reader, uint32_t name) {
     static const char *const types[] = {"char",   "uchar", "short", "ushort", "bool",
                                         "double", "float", "half",  NULL};
     static const char *const ends[] = {";", "{", "}", NULL};
@@ -253,7 +253,7 @@ static bool is_narrow(const struct reader *reader, uint32_t name) {
 }
 
 /* Where the right side of an assignment ends. */
-static uint32_t end_of_value(const struct reader *reader, uint32_t from) {
+static uint32_t end_of_value(const struct source_reader *reader, uint32_t from) {
     static const char *const ends[] = {";", ",", ")", "]", "}", NULL};
     uint32_t at = from;
     while (at < reader->close && !is_any(&reader->tokens[at], ends))
@@ -274,7 +274,7 @@ static bool is_changed(const struct ff__token *name) {
 }
 
 /* By equal steps, in the head of a for loop. */
-static bool is_stepped(struct reader *reader, uint32_t name) {
+static bool is_stepped(struct source_reader *reader, uint32_t name) {
     static const char *const steps[] = {"+=", "-=", NULL};
     const struct ff__token *token = &reader->tokens[name];
     if (token->place != FF__PLACE_STEP)
@@ -286,7 +286,7 @@ static bool is_stepped(struct reader *reader, uint32_t name) {
 
 /* Once for each name: what is given up at once. A variable has one assignment, or is that of loops.
  */
-static void count_assignment(struct reader *reader, uint32_t name) {
+static void count_assignment(struct source_reader *reader, uint32_t name) {
     const struct ff__token *token = &reader->tokens[name];
     if (is_member(token))
         return;
@@ -302,7 +302,7 @@ static void count_assignment(struct reader *reader, uint32_t name) {
         set_value(reader, scalar, UNKNOWN);
 }
 
-static void follow_assignment(struct reader *reader, uint32_t name) {
+static void follow_assignment(struct source_reader *reader, uint32_t name) {
     const struct ff__token *token = &reader->tokens[name];
     struct scalar *scalar = is_member(token) ? NULL : find_scalar(reader, token);
     if (!scalar)
@@ -314,13 +314,14 @@ static void follow_assignment(struct reader *reader, uint32_t name) {
         set_value(reader, scalar, is_stepped(reader, name) ? LINE : UNKNOWN);
 }
 
-static void for_each_name(struct reader *reader, void (*visit)(struct reader *, uint32_t)) {
+static void for_each_name(struct source_reader *reader,
+                          void (*visit)(struct source_reader *, uint32_t)) {
     for (uint32_t i = reader->open + 1; i < reader->close; i++)
         if (reader->tokens[i].kind == FF__TOKEN_NAME)
             visit(reader, i);
 }
 
-static void find_values(struct reader *reader) {
+static void find_values(struct source_reader *reader) {
     for_each_name(reader, count_assignment);
     reader->changed = true;
     for (uint32_t i = 0; i < PASSES_MAX && reader->changed; i++) {
@@ -332,9 +333,9 @@ static void find_values(struct reader *reader) {
 
 /* ---- memory ---- */
 
-static struct argument *find_memory(struct reader *reader, const struct ff__token *name) {
+static struct parameter *find_memory(struct source_reader *reader, const struct ff__token *name) {
     for (uint32_t i = 0; i < reader->argument_count; i++) {
-        struct argument *argument = &reader->arguments[i];
+        struct parameter *argument = &reader->arguments[i];
         if (argument->is_memory && ff__tokens_equal(argument->name, name))
             return argument;
     }
@@ -342,16 +343,16 @@ static struct argument *find_memory(struct reader *reader, const struct ff__toke
 }
 
 /* Of what is used of it, no more may be an array. */
-static bool has_more_brackets(const struct reader *reader, uint32_t close) {
+static bool has_more_brackets(const struct source_reader *reader, uint32_t close) {
     const struct ff__token *next = &reader->tokens[close + 1];
     bool member = ff__token_is(next, ".") && close + 3 < reader->close;
     return ff__token_is(next, "[") || ff__token_is(next, "->") ||
            (member && ff__token_is(next + 2, "["));
 }
 
-static void note_use(struct reader *reader, uint32_t name) {
+static void note_use(struct source_reader *reader, uint32_t name) {
     const struct ff__token *token = &reader->tokens[name];
-    struct argument *argument = is_member(token) ? NULL : find_memory(reader, token);
+    struct parameter *argument = is_member(token) ? NULL : find_memory(reader, token);
     if (!argument)
         return;
     uint32_t close = ff__token_is(token + 1, "[") ? token[1].partner : 0;
@@ -364,8 +365,8 @@ static void note_use(struct reader *reader, uint32_t name) {
 /* ---- kernels ---- */
 
 /* "TYPE NAME" or "TYPE *NAME", from its first token to the one after its last. */
-static void add_argument(struct reader *reader, uint32_t from, uint32_t end) {
-    struct argument argument = {NULL, false, false, false};
+static void add_argument(struct source_reader *reader, uint32_t from, uint32_t end) {
+    struct parameter argument = {NULL, false, false, false};
     for (uint32_t i = from; i < end; i++) {
         const struct ff__token *token = &reader->tokens[i];
         if (token->kind == FF__TOKEN_NAME)
@@ -386,7 +387,7 @@ static void add_argument(struct reader *reader, uint32_t from, uint32_t end) {
     scalar->assignments = 1;
 }
 
-static void read_arguments(struct reader *reader, uint32_t open) {
+static void read_arguments(struct source_reader *reader, uint32_t open) {
     uint32_t close = reader->tokens[open].partner, from = open + 1;
     for (uint32_t i = open + 1; i <= close && close > open + 1; i++)
         if (i == close || ff__token_is(&reader->tokens[i], ",")) {
@@ -397,7 +398,7 @@ static void read_arguments(struct reader *reader, uint32_t open) {
 
 /* Whether the kernel begins at the token: the name of a function that is no call. Sets where its
  * body is. */
-static bool is_kernel(struct reader *reader, uint32_t at, const char *name) {
+static bool is_kernel(struct source_reader *reader, uint32_t at, const char *name) {
     const struct ff__token *token = &reader->tokens[at];
     if (at == 0 || !ff__token_is(token, name) || !ff__token_is(token - 1, "void") ||
         !ff__token_is(token + 1, "(") || token[1].partner == 0)
@@ -408,7 +409,7 @@ static bool is_kernel(struct reader *reader, uint32_t at, const char *name) {
 }
 
 /* Macros can be anything. */
-static bool uses_macros(const struct reader *reader, uint32_t from) {
+static bool uses_macros(const struct source_reader *reader, uint32_t from) {
     for (uint32_t i = 0; i < reader->count; i++)
         for (uint32_t j = from; reader->tokens[i].kind == FF__TOKEN_MACRO && j < reader->close; j++)
             if (ff__tokens_equal(&reader->tokens[i], &reader->tokens[j]))
@@ -416,7 +417,7 @@ static bool uses_macros(const struct reader *reader, uint32_t from) {
     return false;
 }
 
-static void read_kernel(struct reader *reader, uint32_t at) {
+static void read_kernel(struct source_reader *reader, uint32_t at) {
     read_arguments(reader, at + 1);
     reader->gives_up |= uses_macros(reader, at);
     if (!reader->gives_up)
@@ -425,7 +426,8 @@ static void read_kernel(struct reader *reader, uint32_t at) {
         for_each_name(reader, note_use);
 }
 
-static void read_source(struct reader *reader, const char *kernel, bool *fixed, uint32_t count) {
+static void read_source(struct source_reader *reader, const char *kernel, bool *fixed,
+                        uint32_t count) {
     uint32_t at = 0;
     while (at < reader->count && !is_kernel(reader, at, kernel))
         at++;
@@ -438,7 +440,7 @@ static void read_source(struct reader *reader, const char *kernel, bool *fixed, 
 
 void ff__strides_read(const char *source, size_t length, const char *kernel, bool *fixed,
                       uint32_t count) {
-    struct reader *reader = length <= SOURCE_MAX ? calloc(1, sizeof *reader) : NULL;
+    struct source_reader *reader = length <= SOURCE_MAX ? calloc(1, sizeof *reader) : NULL;
     struct ff__token *tokens;
     memset(fixed, 0, count * sizeof *fixed);
     if (reader && ff__tokens_read(source, length, &tokens, &reader->count) == 0) {
