@@ -234,16 +234,6 @@ static inline bool ff_advise_block(struct ff_advice_list *list, const struct ff_
     return ff_mask_empty(&advice.pages) || ff_advice_add(list, &advice);
 }
 
-/* The same for each block of a range. */
-static inline bool ff_advise_range(struct ff_advice_list *list, const struct ff_view *view,
-                                   enum ff_action action, uint32_t range, uint32_t tier) {
-    const struct ff_range *r = &view->ranges[range];
-    for (uint32_t i = 0; i < r->block_count; i++)
-        if (!ff_advise_block(list, view, action, r->first_block + i, tier))
-            return false;
-    return true;
-}
-
 /* Why a piece of advice was dropped. */
 enum ff_drop {
     FF_DROP_INVALID,     /* no such block or tier, or nothing named */

@@ -170,7 +170,9 @@ static void script_batch(void *state, const struct ff_view *view,
     script.batches++;
     script.groups = count;
     script.last_tier = groups[count - 1].tier;
-    ff_advise_range(advice, view, FF_BRING, view->blocks[groups[0].block].range, 1);
+    const struct ff_range *range = &view->ranges[view->blocks[groups[0].block].range];
+    for (uint32_t i = 0; i < range->block_count; i++)
+        ff_advise_block(advice, view, FF_BRING, range->first_block + i, 1);
 }
 
 static void script_range_added(void *state, const struct ff_view *view, uint32_t range) {
