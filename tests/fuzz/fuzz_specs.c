@@ -3,6 +3,7 @@
 #include "fuzz/fuzz.h"
 
 #include "cli/specs.h"
+#include "workload/model.h"
 #include "workload/workload.h"
 
 static void check_split(const struct ff__words *specs) {
@@ -15,12 +16,23 @@ static void check_split(const struct ff__words *specs) {
     }
 }
 
-/* Graphs and networks are made when they are opened, as large as asked for; files can be anything. */
+static bool has_name(const char *spec, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(spec, name, length) == 0 && (spec[length] == ':' || spec[length] == '\0');
+}
+
+/* Graphs and networks are made when they are opened, as large as asked for; a file can be anything,
+ * and the name of a network of the user's is the path of one. */
 static bool is_described_only(const char *spec) {
-    static const char *const others[] = {"bfs",  "sssp",   "gpt2",  "bert",
-                                         "dlrm", "resnet", "dcgan", "mobilenet"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strncmp(spec, others[i], strlen(others[i])) == 0)
+    static const char *const graphs[] = {"bfs", "bfs_levels", "sssp"};
+    const struct ff__network *network;
+    if (strchr(spec, '/') || strstr(spec, ".txt"))
+        return false;
+    for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
+        if (has_name(spec, graphs[i]))
+            return false;
+    for (unsigned i = 0; (network = ff__network_at(i)); i++)
+        if (has_name(spec, ff__network_type(network)->name))
             return false;
     return true;
 }

@@ -248,6 +248,12 @@ static const struct {
     {"repeat i 5000\nw = param 1 1\nend", "my.txt:2: param: more than 4096 tensors of weights"},
     {"block b name\nx = map $name x\nend\nx = pictures\nb tanh",
      "my.txt:2: the name of a kernel has no $"},
+    {"block b 3\nend", "my.txt:1: '3' must be a name"},
+    {"block b\nrelo x\nend\nzero_grad", "my.txt:2: there is no operation or block 'relo'"},
+    {"x = data 3 3x", "my.txt:1: '3x' must be a number"},
+    {"block b name\n$name x\nend\nb relo", "my.txt:2: there is no operation or block 'relo'"},
+    {"block b a\nx$a$a$a$a = data 1 1\nend\nb a_name_of_many_letters",
+     "my.txt:2: 'x$a$a$a$a' becomes longer than 63 characters"},
 };
 
 static void test_mistakes(void **state) {
@@ -280,12 +286,50 @@ static void test_own(void **state) {
     ff__network_free(network);
 }
 
+/* Words mean the same whether the text has them as they are, or a $NAME stands for them. */
+static void test_names(void **state) {
+    static const char plain[] = "x = data 8 6\ny_1 = linear x 12 in=6 no_bias\nrelu y_1\n"
+                                "y_1 = linear y_1 4\ndrop y_1\n";
+    static const char bound[] =
+        "block call to x\n$to $x\nend\n"
+        "block layer x y in out turn option\n$y$turn = linear $x $out in=$in $option\n"
+        "call relu $y$turn\n$y$turn = linear $y$turn 4*$in/$wide\n$gone $y$turn\nend\n"
+        "block outer wide gone\nrepeat i 2/2\nlayer x y_ 6 2*6 1 no_bias\nend\nend\n"
+        "x = data 8 6\nouter 6 drop\n";
+    struct ff__network_program programs[2];
+    const char *const texts[] = {plain, bound};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct ff__network *network;
+        struct ff_error error = {""};
+        int status = ff__network_parse("my.txt", texts[i], strlen(texts[i]), &network, &error);
+        if (status || ff__program_make(network, 1, 1, &programs[i], &error))
+            fail_msg("%s", error.message);
+        ff__network_free(network);
+    }
+    const struct ff__tape *a = &programs[0].tape, *b = &programs[1].tape;
+    assert_int_equal(a->op_count, b->op_count);
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        assert_int_equal(a->ops[i].kind, b->ops[i].kind);
+        assert_int_equal(a->ops[i].index, b->ops[i].index);
+    }
+    assert_int_equal(a->use_count, b->use_count);
+    for (uint32_t i = 0; i < a->use_count; i++) {
+        assert_int_equal(a->uses[i].tensor, b->uses[i].tensor);
+        assert_int_equal(a->uses[i].nest.run, b->uses[i].nest.run);
+    }
+    assert_int_equal(a->weights, b->weights);
+    for (int i = 0; i < 2; i++)
+        ff__program_free(&programs[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_work),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_unread),
         cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_own),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,265 +2,280 @@
 #include "workload/dnn/network.h"
 
 #include "base/grow.h"
-#include "base/nearest.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NUMBER_MAX   (UINT64_C(1) << 40)
 #define STEPS_MAX    (1u << 20) /* statements of an iteration */
 #define DEPTH_MAX    16u        /* blocks in one another */
 #define BINDINGS_MAX 64u
-#define NAME         "abcdefghijklmnopqrstuvwxyz_0123456789"
 
-struct variable {
-    char name[FF__NETWORK_WORD];
+/* What a name holds. */
+struct slot {
     struct ff__value value;
+    bool is_set;
+    uint32_t binding; /* what $NAME stands for: 1 + its index; 0: nothing */
 };
 
-/* What $NAME stands for: a parameter of a block, or the turn of a repeat. */
-struct binding {
-    const char *name;
+/* A word with its text, where that does not lie in the network's. */
+struct pasted {
+    struct ff__word word;
     char text[FF__NETWORK_WORD];
+};
+
+/* A parameter of a block, or the turn of a repeat. */
+struct binding {
+    uint32_t symbol, before; /* what the name stood for until then */
+    struct pasted is;
 };
 
 struct machine {
     const struct ff__network *network;
     const struct ff__iteration *iteration;
     struct ff__tape *tape;
-    struct variable *variables;
+    struct ff__symbols symbols; /* that the text does not have: they come after those that it has */
+    struct slot *slots;         /* [symbol] */
     struct binding bindings[BINDINGS_MAX];
-    uint32_t variable_count, binding_count, depth, steps;
+    uint32_t slot_count, binding_count, depth, steps;
     const struct ff__network_line *line;
     struct ff_error *error;
 };
 
-static const struct ff__operation operations[] = {
-#define FF_OPERATION(name, outs, least, most, numbers, flags, usage)                               \
-    {#name, outs, least, most, numbers, flags, usage, ff__op_##name},
-#define FF_NAMING(name, outs, least, most, numbers, flags, usage)                                  \
-    {#name, outs, least, most, numbers, flags, usage, NULL},
-#include "workload/dnn/operations.def"
-#undef FF_OPERATION
-#undef FF_NAMING
-};
-#define OPERATIONS           (sizeof operations / sizeof operations[0])
-
 #define REFUSE(machine, ...) ff__network_refuse((machine)->line, (machine)->error, __VA_ARGS__)
 
-/* ---- words and numbers ---- */
+/* ---- words ---- */
 
-static const struct binding *find_binding(const struct machine *machine, const char *name,
-                                          size_t length) {
-    for (uint32_t i = machine->binding_count; i-- > 0;) {
-        const struct binding *binding = &machine->bindings[i];
-        if (strncmp(binding->name, name, length) == 0 && binding->name[length] == '\0')
-            return binding;
-    }
-    return NULL;
+static const struct binding *find_binding(const struct machine *machine, uint32_t symbol) {
+    uint32_t binding = symbol == FF__NO_SYMBOL ? 0 : machine->slots[symbol].binding;
+    return binding ? &machine->bindings[binding - 1] : NULL;
 }
 
-/* The word itself, or `out` with what its $NAMEs stand for. NULL: refused. */
-static const char *expand(struct machine *machine, const char *word, char out[FF__NETWORK_WORD]) {
+static int unbound(struct machine *machine, const char *name, size_t length) {
+    return REFUSE(machine, "there is no $%.*s here", (int)length, name);
+}
+
+/* What the name stands for, as a text; NULL: nothing. */
+static const char *bound_text(const struct machine *machine, const char *name, size_t length,
+                              char buffer[FF__NETWORK_WORD]) {
+    memcpy(buffer, name, length);
+    buffer[length] = '\0';
+    const struct binding *binding =
+        find_binding(machine, ff__symbol_find(&machine->network->symbols, buffer));
+    if (!binding || binding->is.word.kind != FF__WORD_NUMBER)
+        return binding ? binding->is.word.text : NULL;
+    snprintf(buffer, FF__NETWORK_WORD, "%llu", (unsigned long long)binding->is.word.number);
+    return buffer;
+}
+
+static const struct ff__word *paste(struct machine *machine, const char *word, struct pasted *out) {
+    char buffer[FF__NETWORK_WORD];
     size_t used = 0;
-    if (!strchr(word, '$'))
-        return word;
-    while (*word && used < FF__NETWORK_WORD) {
-        size_t plain = strcspn(word, "$"), name = plain ? 0 : strspn(word + 1, NAME);
-        const struct binding *binding = plain ? NULL : find_binding(machine, word + 1, name);
-        if (!plain && !binding) {
-            REFUSE(machine, "there is no $%.*s here", (int)name, word + 1);
+    for (const char *at = word; *at;) {
+        const char *text = at;
+        size_t length = strcspn(at, "$");
+        at += length;
+        if (length == 0) {
+            size_t name = ff__name_length(at + 1);
+            text = bound_text(machine, at + 1, name, buffer);
+            if (!text) {
+                unbound(machine, at + 1, name);
+                return NULL;
+            }
+            length = strlen(text);
+            at += 1 + name;
+        }
+        if (used + length >= FF__NETWORK_WORD) {
+            REFUSE(machine, "'%s' becomes longer than %d characters", word, FF__NETWORK_WORD - 1);
             return NULL;
         }
-        int length = plain ? (int)plain : (int)strlen(binding->text);
-        snprintf(out + used, FF__NETWORK_WORD - used, "%.*s", length, plain ? word : binding->text);
-        used += (size_t)length;
-        word += plain ? plain : name + 1;
+        memcpy(out->text + used, text, length);
+        used += length;
     }
-    if (used < FF__NETWORK_WORD)
-        return out;
-    REFUSE(machine, "'%.32s...' becomes longer than %d characters", out, FF__NETWORK_WORD - 1);
-    return NULL;
+    out->text[used] = '\0';
+    out->word = ff__word_resolve(machine->network, out->text);
+    return &out->word;
 }
 
-/* Numbers with * and / between them, from the left to the right. */
-static int read_number(struct machine *machine, const char *text, uint64_t *out) {
-    char operation = '*';
-    const char *at = text;
-    *out = 1;
-    do {
-        char *end;
-        uint64_t number = isdigit((unsigned char)*at) ? strtoull(at, &end, 10) : UINT64_MAX;
-        bool wrong = number > NUMBER_MAX || (*end && !strchr("*/", *end));
-        if (wrong || (operation == '/' ? number == 0 : number && *out > NUMBER_MAX / number))
-            return REFUSE(machine, "'%s' must be a number up to 2^40, such as 12 or 4*$batch",
-                          text);
-        *out = operation == '*' ? *out * number : *out / number;
-        operation = *end;
-        at = end + 1;
-    } while (operation);
-    return 0;
+/* The word itself, or what its $NAMEs stand for now. NULL: refused. */
+static const struct ff__word *look(struct machine *machine, const struct ff__word *word,
+                                   struct pasted *pasted) {
+    if (word->kind == FF__WORD_PASTED)
+        return paste(machine, word->text, pasted);
+    if (word->kind != FF__WORD_BOUND)
+        return word;
+    const struct binding *binding = find_binding(machine, word->symbol);
+    if (!binding)
+        unbound(machine, word->text + 1, FF__NETWORK_WORD);
+    return binding ? &binding->is.word : NULL;
 }
 
-static int bind(struct machine *machine, const char *name, const char *word) {
-    struct binding *binding = &machine->bindings[machine->binding_count];
-    uint64_t number;
-    int status = 0;
-    if (machine->binding_count == BINDINGS_MAX)
-        return REFUSE(machine, "more than %u words of blocks in one another", BINDINGS_MAX);
-    binding->name = name;
-    if (isdigit((unsigned char)*word) && !(status = read_number(machine, word, &number)))
-        snprintf(binding->text, sizeof binding->text, "%llu", (unsigned long long)number);
-    else
-        snprintf(binding->text, sizeof binding->text, "%s", word);
-    machine->binding_count++;
-    return status;
+static int no_number(struct machine *machine, const struct ff__word *word) {
+    return REFUSE(machine, "'%s' must be a number up to 2^40, such as 12 or 4*$batch", word->text);
 }
 
 /* ---- tensors ---- */
 
-static struct variable *find_variable(const struct machine *machine, const char *name) {
-    for (uint32_t i = 0; i < machine->variable_count; i++)
-        if (strcmp(machine->variables[i].name, name) == 0)
-            return &machine->variables[i];
-    return NULL;
+static uint32_t symbol_of(const struct machine *machine, const struct ff__word *word) {
+    if (word->symbol != FF__NO_SYMBOL)
+        return word->symbol;
+    uint32_t symbol = ff__symbol_find(&machine->symbols, word->text);
+    return symbol == FF__NO_SYMBOL ? symbol : machine->network->symbols.count + symbol;
 }
 
-static void drop(const struct machine *machine, const struct ff__value *value) {
-    if (value->is.tensor != FF__NO_TENSOR)
-        ff__tensor_drop(machine->tape, value->is.tensor);
+/* NULL: the word names nothing that is. */
+static struct slot *find_slot(const struct machine *machine, const struct ff__word *word) {
+    uint32_t symbol = word->kind == FF__WORD_NAME ? symbol_of(machine, word) : FF__NO_SYMBOL;
+    struct slot *slot = symbol == FF__NO_SYMBOL ? NULL : &machine->slots[symbol];
+    return slot && slot->is_set ? slot : NULL;
 }
 
-static void forget(struct machine *machine, struct variable *variable) {
-    *variable = machine->variables[--machine->variable_count];
+static bool is_tensor(const struct slot *slot) {
+    return slot && slot->is_set && slot->value.is.tensor != FF__NO_TENSOR;
+}
+
+static void drop(const struct machine *machine, struct slot *slot) {
+    if (is_tensor(slot))
+        ff__tensor_drop(machine->tape, slot->value.is.tensor);
+    slot->is_set = false;
+}
+
+static int no_memory(struct machine *machine) {
+    return ff__fail(machine->error, -ENOMEM, "no memory for a network");
+}
+
+static int add_slot(struct machine *machine) {
+    if (ff__grow(&machine->slots, machine->slot_count, sizeof *machine->slots))
+        return no_memory(machine);
+    machine->slots[machine->slot_count++] = (struct slot){0};
+    return 0;
 }
 
 /* What had the name before is dropped, as when Python binds a variable anew. */
-static int assign(struct machine *machine, const char *name, const struct ff__value *value) {
-    struct variable *variable = find_variable(machine, name);
-    if (isdigit((unsigned char)*name) || name[strspn(name, NAME)])
-        return REFUSE(machine, "'%s' must be a name, such as x or past_0", name);
-    if (variable) {
-        drop(machine, &variable->value);
-    } else {
-        if (ff__grow(&machine->variables, machine->variable_count, sizeof *variable))
-            return ff__fail(machine->error, -ENOMEM, "no memory for a network");
-        variable = &machine->variables[machine->variable_count++];
-        snprintf(variable->name, sizeof variable->name, "%s", name);
+static int assign(struct machine *machine, const struct ff__word *name,
+                  const struct ff__value *value) {
+    struct pasted pasted;
+    const struct ff__word *word = look(machine, name, &pasted);
+    if (!word)
+        return -EINVAL;
+    uint32_t symbol = symbol_of(machine, word);
+    if (symbol == FF__NO_SYMBOL) {
+        if (!ff__is_name(word->text))
+            return REFUSE(machine, "'%s' must be a name, such as x or past_0", word->text);
+        symbol = machine->slot_count;
+        if (ff__symbol_add(&machine->symbols, word->text) == FF__NO_SYMBOL)
+            return no_memory(machine);
+        int status = add_slot(machine);
+        if (status)
+            return status;
     }
-    variable->value = *value;
+    struct slot *slot = &machine->slots[symbol];
+    if (slot->is_set)
+        drop(machine, slot);
+    slot->value = *value;
+    slot->is_set = true;
     return 0;
 }
 
 /* ---- statements ---- */
 
-struct statement {
-    char buffers[FF__NETWORK_WORDS][FF__NETWORK_WORD];
-    const char *words[FF__NETWORK_WORDS];
-    uint32_t count, outs; /* words before = */
-    const struct ff__operation *operation;
-    struct ff__operation_call call;
-};
-
-static int misuse(struct machine *machine, const struct statement *statement) {
-    return REFUSE(machine, "must be: %s", statement->operation->usage);
+static int misuse(struct machine *machine, const struct ff__operation *operation) {
+    return REFUSE(machine, "must be: %s", operation->usage);
 }
 
-/* Which option it is: NAME or NAME=; -1: none. */
-static int find_option(const char *usage, const char *word) {
-    size_t length = strcspn(word, "=") + (strchr(word, '=') != NULL);
-    const char *option = strchr(usage, '[');
-    for (int i = 0; option; i++, option = strchr(option + 1, '['))
-        if (strncmp(option + 1, word, length) == 0 &&
-            (word[length - 1] == '=' || option[1 + length] == ']'))
-            return i;
-    return -1;
+static int take_option(struct machine *machine, struct ff__operation_call *call, int option,
+                       const struct ff__word *value) {
+    call->option[option] = value->number;
+    call->given |= 1u << option;
+    return value->kind == FF__WORD_NUMBER ? 0 : no_number(machine, value);
 }
 
-static int take_option(struct machine *machine, struct statement *statement, int option,
-                       const char *word) {
-    const char *value = strchr(word, '=');
-    uint64_t *out = &statement->call.option[option];
-    *out = 1;
-    statement->call.given |= 1u << option;
-    return value ? read_number(machine, value + 1, out) : 0;
+static int take_number(struct machine *machine, const struct ff__operation *operation,
+                       struct ff__operation_call *call, const struct ff__word *word) {
+    if (call->number_count == operation->numbers)
+        return misuse(machine, operation);
+    call->number[call->number_count++] = word->number;
+    if (word->kind == FF__WORD_WRONG)
+        return no_number(machine, word);
+    return word->number ? 0 : misuse(machine, operation);
 }
 
-static int take_tensor(struct machine *machine, struct statement *statement, const char *word) {
-    struct variable *variable = find_variable(machine, word);
-    bool place = statement->operation->flags & FF__TAKES_PLACE;
-    if (!variable || place != (variable->value.is.tensor == FF__NO_TENSOR))
+static int take_tensor(struct machine *machine, const struct ff__operation *operation,
+                       struct ff__operation_call *call, const struct ff__word *word) {
+    struct slot *slot = find_slot(machine, word);
+    bool place = operation->flags & FF__TAKES_PLACE;
+    if (!slot || place == is_tensor(slot))
         return REFUSE(machine, "there is no %s '%s' here", place ? "place of weights" : "tensor",
-                      word);
-    statement->call.in[statement->call.in_count++] = &variable->value;
+                      word->text);
+    call->in[call->in_count++] = &slot->value;
     return 0;
 }
 
-static int take_word(struct machine *machine, struct statement *statement, uint32_t at) {
-    const char *word = statement->words[at];
-    struct ff__operation_call *call = &statement->call;
-    int option = find_option(statement->operation->usage, word);
-    if (statement->operation->flags & FF__TAKES_NAME && !call->name) {
-        call->name = word;
-        return word == machine->line->words[at] ? 0 /* it lies in the text, and stays */
-                                                : REFUSE(machine, "the name of a kernel has no $");
+/* The text says which words are options, but for those that a $NAME stands for. */
+static int take(struct machine *machine, const struct ff__operation *operation,
+                struct ff__operation_call *call, const struct ff__word *argument) {
+    struct pasted pasted;
+    if (operation->flags & FF__TAKES_NAME && !call->name) {
+        call->name = argument->text; /* it lies in the text, and stays */
+        return strchr(call->name, '$') ? REFUSE(machine, "the name of a kernel has no $") : 0;
     }
-    if (option >= 0)
-        return take_option(machine, statement, option, word);
-    if (!isdigit((unsigned char)*word))
-        return take_tensor(machine, statement, word);
-    if (call->number_count == statement->operation->numbers)
-        return misuse(machine, statement);
-    uint64_t *number = &call->number[call->number_count++];
-    int status = read_number(machine, word, number);
-    return status || *number ? status : misuse(machine, statement);
+    const struct ff__word *word = look(machine, argument, &pasted);
+    if (!word)
+        return -EINVAL;
+    if (argument->option >= 0)
+        return take_option(machine, call, argument->option, word);
+    if (word->kind != FF__WORD_NAME)
+        return take_number(machine, operation, call, word);
+    struct ff__word option;
+    if (!find_slot(machine, word) &&
+        ff__option_resolve(machine->network, operation, word->text, &option))
+        return take_option(machine, call, option.option, &option);
+    return take_tensor(machine, operation, call, word);
 }
 
-static int call(struct machine *machine, struct statement *statement) {
-    const struct ff__operation *operation = statement->operation;
-    struct ff__operation_call *call = &statement->call;
+static int call(struct machine *machine, const struct ff__operation *operation) {
+    const struct ff__network_line *line = machine->line;
+    const struct ff__word *words = &machine->network->words[line->first];
+    struct ff__operation_call call = {.tape = machine->tape, .iteration = machine->iteration};
     int status = 0;
-    call->tape = machine->tape;
-    call->iteration = machine->iteration;
-    for (uint32_t i = statement->outs + (statement->outs > 0) + 1; i < statement->count && !status;
-         i++)
-        status = take_word(machine, statement, i);
+    for (uint32_t i = line->callee + 1; i < line->count && !status; i++)
+        status = take(machine, operation, &call, &words[i]);
     if (status)
         return status;
-    if (statement->outs != operation->outs || call->in_count < operation->least ||
-        call->in_count > operation->most || call->number_count != operation->numbers ||
-        (operation->flags & FF__TAKES_NAME && !call->name))
-        return misuse(machine, statement);
-    operation->run(call);
+    if (line->outs != operation->outs || call.in_count < operation->least ||
+        call.in_count > operation->most || call.number_count != operation->numbers ||
+        (operation->flags & FF__TAKES_NAME && !call.name))
+        return misuse(machine, operation);
+    operation->run(&call);
     if (machine->tape->failed)
-        return ff__fail(machine->error, -ENOMEM, "no memory for a network");
+        return no_memory(machine);
     if (machine->tape->wrong)
         return REFUSE(machine, "%s: %s", operation->name, machine->tape->wrong);
-    for (uint32_t i = 0; i < statement->outs && !status; i++)
-        status = assign(machine, statement->words[i], &call->out[i]);
+    for (uint32_t i = 0; i < line->outs && !status; i++)
+        status = assign(machine, &words[i], &call.out[i]);
     return status;
 }
 
 /* ---- names that come and go ---- */
 
 /* "drop X...": gives up names, and what no other one holds. "Y = move X": gives X another name. */
-static int rename_tensors(struct machine *machine, const struct statement *statement) {
-    const struct ff__operation *operation = statement->operation;
-    bool move = operation->outs > 0;
-    uint32_t first = move ? 3 : 1;
-    if (statement->outs != operation->outs || statement->count < first + operation->least ||
-        statement->count > first + operation->most)
-        return misuse(machine, statement);
-    for (uint32_t i = first; i < statement->count; i++) {
-        struct variable *variable = find_variable(machine, statement->words[i]);
-        if (!variable || variable->value.is.tensor == FF__NO_TENSOR)
-            return REFUSE(machine, "there is no tensor '%s' here", statement->words[i]);
-        const struct ff__value value = variable->value;
-        forget(machine, variable);
-        if (move)
-            return assign(machine, statement->words[0], &value);
-        drop(machine, &value);
+static int rename_tensors(struct machine *machine, const struct ff__operation *operation) {
+    const struct ff__network_line *line = machine->line;
+    const struct ff__word *words = &machine->network->words[line->first];
+    const uint32_t given = line->count - line->callee - 1;
+    struct pasted pasted;
+    if (line->outs != operation->outs || given < operation->least || given > operation->most)
+        return misuse(machine, operation);
+    for (uint32_t i = line->callee + 1; i < line->count; i++) {
+        const struct ff__word *word = look(machine, &words[i], &pasted);
+        struct slot *slot = word ? find_slot(machine, word) : NULL;
+        if (!is_tensor(slot))
+            return word ? REFUSE(machine, "there is no tensor '%s' here", word->text) : -EINVAL;
+        if (line->outs > 0) {
+            slot->is_set = false;
+            return assign(machine, &words[0], &slot->value);
+        }
+        drop(machine, slot);
     }
     return 0;
 }
@@ -275,103 +290,105 @@ static int count_step(struct machine *machine) {
                : REFUSE(machine, "more than %u statements in an iteration", STEPS_MAX);
 }
 
-static const struct ff__network_line *find_block(const struct machine *machine, const char *name) {
-    const struct ff__network *network = machine->network;
-    for (uint32_t i = 0; i < network->line_count; i++)
-        if (strcmp(network->lines[i].words[0], "block") == 0 &&
-            strcmp(network->lines[i].words[1], name) == 0)
-            return &network->lines[i];
-    return NULL;
+/* $NAMEs of the values are still those of the caller: push() makes the new ones known. */
+static int prepare(struct machine *machine, uint32_t index, const struct ff__word *name,
+                   const struct ff__word *value) {
+    if (machine->binding_count + index >= BINDINGS_MAX)
+        return REFUSE(machine, "more than %u words of blocks in one another", BINDINGS_MAX);
+    struct binding *binding = &machine->bindings[machine->binding_count + index];
+    const struct ff__word *word = look(machine, value, &binding->is);
+    if (!word)
+        return -EINVAL;
+    binding->is.word = *word;
+    binding->symbol = name->symbol;
+    return word->kind == FF__WORD_WRONG ? no_number(machine, word) : 0;
 }
 
-static int run_block(struct machine *machine, const struct statement *statement,
-                     const struct ff__network_line *block) {
-    const uint32_t before = machine->binding_count, params = block->count - 2;
+static void push(struct machine *machine, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct binding *binding = &machine->bindings[machine->binding_count++];
+        struct slot *slot = &machine->slots[binding->symbol];
+        binding->before = slot->binding;
+        slot->binding = machine->binding_count;
+    }
+}
+
+static void pop(struct machine *machine, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct binding *binding = &machine->bindings[--machine->binding_count];
+        machine->slots[binding->symbol].binding = binding->before;
+    }
+}
+
+static int run_block(struct machine *machine, const struct ff__network_line *block) {
+    const struct ff__network_line *line = machine->line;
+    const struct ff__word *words = machine->network->words;
+    const struct ff__word *names = &words[block->first + 1]; /* the block's, and its parameters' */
+    const uint32_t params = block->count - 2;
     int status = 0;
-    if (statement->outs > 0 || statement->count != params + 1)
-        return REFUSE(machine, "block %s takes %u words, and makes nothing", block->words[1],
-                      params);
+    if (line->outs > 0 || line->count != params + 1)
+        return REFUSE(machine, "block %s takes %u words, and makes nothing", names->text, params);
     for (uint32_t i = 0; i < params && !status; i++)
-        status = bind(machine, block->words[2 + i], statement->words[1 + i]);
+        status = prepare(machine, i, &names[1 + i], &words[line->first + 1 + i]);
     if (!status && machine->depth == DEPTH_MAX)
         status = REFUSE(machine, "more than %u blocks in one another", DEPTH_MAX);
+    if (status)
+        return status;
+    push(machine, params);
     machine->depth++;
-    if (!status)
-        status = run_lines(machine, (uint32_t)(block - machine->network->lines) + 1, block->end);
+    status = run_lines(machine, (uint32_t)(block - machine->network->lines) + 1, block->end);
     machine->depth--;
-    machine->binding_count = before;
+    pop(machine, params);
     return status;
 }
 
 static int run_repeat(struct machine *machine, uint32_t index) {
     const struct ff__network_line *line = &machine->network->lines[index];
-    const uint32_t before = machine->binding_count;
-    char buffer[FF__NETWORK_WORD], turn[24];
-    uint64_t times = 0;
-    const char *word = expand(machine, line->words[2], buffer);
-    int status = word ? read_number(machine, word, &times) : -EINVAL;
-    for (uint64_t i = 0; i < times && !status; i++) {
-        snprintf(turn, sizeof turn, "%llu", (unsigned long long)i);
+    const struct ff__word *words = &machine->network->words[line->first];
+    struct pasted pasted;
+    const struct ff__word *times = look(machine, &words[2], &pasted);
+    struct ff__word turn = {.kind = FF__WORD_NUMBER, .option = -1};
+    if (!times || times->kind != FF__WORD_NUMBER)
+        return times ? no_number(machine, times) : -EINVAL;
+    int status = 0;
+    for (const uint64_t end = times->number; turn.number < end && !status; turn.number++) {
         status = count_step(machine);
         if (!status)
-            status = bind(machine, line->words[1], turn);
-        if (!status)
-            status = run_lines(machine, index + 1, line->end);
-        machine->binding_count = before;
+            status = prepare(machine, 0, &words[1], &turn);
+        if (status)
+            return status;
+        push(machine, 1);
+        status = run_lines(machine, index + 1, line->end);
+        pop(machine, 1);
     }
     return status;
 }
 
-static const struct ff__operation *find_operation(const char *name) {
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (strcmp(operations[i].name, name) == 0)
-            return &operations[i];
-    return NULL;
-}
-
-static int unknown(struct machine *machine, const char *name) {
-    char text[FF__NEAREST_TEXT];
-    struct ff__nearest nearest = {.word = name};
-    for (size_t i = 0; i < OPERATIONS; i++)
-        ff__nearest_offer(&nearest, operations[i].name);
-    ff__nearest_text(&nearest, "", text);
-    return REFUSE(machine, "there is no operation or block '%s'%s%s", name, *text ? "; " : "",
-                  text);
-}
-
-static int run_statement(struct machine *machine) {
+static int run_call(struct machine *machine) {
+    const struct ff__network *network = machine->network;
     const struct ff__network_line *line = machine->line;
-    struct statement statement = {.count = line->count};
-    for (uint32_t i = 0; i < line->count; i++) {
-        statement.words[i] = expand(machine, line->words[i], statement.buffers[i]);
-        if (!statement.words[i])
-            return -EINVAL;
-        if (strcmp(statement.words[i], "=") == 0)
-            statement.outs = i;
-    }
-    uint32_t at = statement.outs ? statement.outs + 1 : 0;
-    const char *name = at < line->count ? statement.words[at] : "";
-    statement.operation = find_operation(name);
-    if (!statement.operation) {
-        const struct ff__network_line *block = find_block(machine, name);
-        return block ? run_block(machine, &statement, block) : unknown(machine, name);
-    }
-    if (!statement.operation->run)
-        return rename_tensors(machine, &statement);
-    return call(machine, &statement);
+    struct pasted pasted;
+    const struct ff__word *name =
+        look(machine, &network->words[line->first + line->callee], &pasted);
+    if (!name)
+        return -EINVAL;
+    const struct ff__callee *callee = ff__network_callee(network, name);
+    if (!callee)
+        return ff__network_unknown(line, name->text, machine->error);
+    if (!callee->operation)
+        return run_block(machine, callee->block);
+    return callee->operation->run ? call(machine, callee->operation)
+                                  : rename_tensors(machine, callee->operation);
 }
 
 static int run_line(struct machine *machine, uint32_t index) {
-    const struct ff__network_line *line = &machine->network->lines[index];
-    machine->line = line;
+    machine->line = &machine->network->lines[index];
     int status = count_step(machine);
     if (status)
         return status;
-    if (strcmp(line->words[0], "repeat") == 0)
+    if (machine->line->kind == FF__LINE_REPEAT)
         return run_repeat(machine, index);
-    if (strcmp(line->words[0], "block") == 0 || strcmp(line->words[0], "end") == 0)
-        return 0;
-    return run_statement(machine);
+    return machine->line->kind == FF__LINE_CALL ? run_call(machine) : 0;
 }
 
 static int run_lines(struct machine *machine, uint32_t first, uint32_t end) {
@@ -382,22 +399,38 @@ static int run_lines(struct machine *machine, uint32_t first, uint32_t end) {
     return status;
 }
 
+/* $batch and $length stand for those of the iteration. */
+static int start(struct machine *machine) {
+    const struct ff__iteration *iteration = machine->iteration;
+    const struct {
+        const char *name;
+        uint64_t number;
+    } given[] = {{"batch", iteration->batch}, {"length", iteration->length}};
+    const unsigned count = sizeof given / sizeof given[0];
+    int status = 0;
+    while (machine->slot_count < machine->network->symbols.count && !status)
+        status = add_slot(machine);
+    for (unsigned i = 0; i < count; i++)
+        machine->bindings[i] =
+            (struct binding){.symbol = ff__symbol_find(&machine->network->symbols, given[i].name),
+                             .is.word = {FF__WORD_NUMBER, .option = -1, .number = given[i].number}};
+    if (!status)
+        push(machine, count);
+    return status;
+}
+
 int ff__network_run(const struct ff__network *network, const struct ff__iteration *iteration,
                     struct ff__tape *tape, struct ff_error *error) {
     struct machine machine = {network, iteration, tape, .error = error};
-    char batch[24], length[24];
     machine.line = network->lines;
-    snprintf(batch, sizeof batch, "%llu", (unsigned long long)iteration->batch);
-    snprintf(length, sizeof length, "%llu", (unsigned long long)iteration->length);
     tape->param_next = 0;
-    int status = bind(&machine, "batch", batch);
-    if (!status)
-        status = bind(&machine, "length", length);
+    int status = start(&machine);
     if (!status)
         status = run_lines(&machine, 0, network->line_count);
-    while (machine.variable_count > 0 && !tape->failed)
-        drop(&machine, &machine.variables[--machine.variable_count].value);
+    while (machine.slot_count > 0 && !tape->failed)
+        drop(&machine, &machine.slots[--machine.slot_count]);
     ff__tape_forget(tape);
-    free(machine.variables);
+    ff__symbols_free(&machine.symbols);
+    free(machine.slots);
     return status;
 }

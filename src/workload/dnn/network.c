@@ -84,12 +84,18 @@ static int include(struct network_reader *reader, const char *name) {
     return REFUSE(reader, "there is no '%s' to include; data/networks has *.blocks", name);
 }
 
+static enum ff__line_kind kind_of(const char *word) {
+    return strcmp(word, "block") == 0    ? FF__LINE_BLOCK
+           : strcmp(word, "repeat") == 0 ? FF__LINE_REPEAT
+           : strcmp(word, "end") == 0    ? FF__LINE_END
+                                         : FF__LINE_CALL;
+}
+
 /* Finds the line that a line of "end" ends. */
 static int nest(struct network_reader *reader, const struct ff__network_line *line) {
     struct ff__network *network = reader->network;
-    bool block = strcmp(line->words[0], "block") == 0;
-    bool repeat = strcmp(line->words[0], "repeat") == 0;
-    if (strcmp(line->words[0], "end") == 0) {
+    bool block = line->kind == FF__LINE_BLOCK, repeat = line->kind == FF__LINE_REPEAT;
+    if (line->kind == FF__LINE_END) {
         if (reader->depth == 0 || line->count > 1)
             return REFUSE(reader, "this end ends nothing");
         network->lines[reader->open[--reader->depth]].end = network->line_count;
@@ -104,17 +110,38 @@ static int nest(struct network_reader *reader, const struct ff__network_line *li
     return 0;
 }
 
-static int add_line(struct network_reader *reader, const struct ff__network_line *line) {
+static int add_word(struct network_reader *reader, const char *word) {
     struct ff__network *network = reader->network;
-    if (strcmp(line->words[0], "include") == 0)
-        return line->count == 2 ? include(reader, line->words[1])
-                                : REFUSE(reader, "must be: include NAME.blocks");
-    int status = nest(reader, line);
+    if (strlen(word) >= FF__NETWORK_WORD)
+        return REFUSE(reader, "'%.32s...' is longer than %d characters", word,
+                      FF__NETWORK_WORD - 1);
+    if (ff__grow(&network->words, network->word_count, sizeof *network->words))
+        return ff__fail(reader->error, -ENOMEM, "no memory for a network");
+    network->words[network->word_count++].text = word;
+    return 0;
+}
+
+/* Its words are the last ones of the network. */
+static int add_line(struct network_reader *reader, uint32_t first) {
+    struct ff__network *network = reader->network;
+    struct ff__network_line line = reader->here;
+    const char *word = network->words[first].text;
+    line.first = first;
+    line.count = network->word_count - first;
+    line.kind = kind_of(word);
+    if (line.count > FF__NETWORK_WORDS)
+        return REFUSE(reader, "more than %d words", FF__NETWORK_WORDS);
+    if (strcmp(word, "include") == 0) {
+        network->word_count = first;
+        return line.count == 2 ? include(reader, network->words[first + 1].text)
+                               : REFUSE(reader, "must be: include NAME.blocks");
+    }
+    int status = nest(reader, &line);
     if (status)
         return status;
     if (ff__grow(&network->lines, network->line_count, sizeof *network->lines))
         return ff__fail(reader->error, -ENOMEM, "no memory for a network");
-    network->lines[network->line_count++] = *line;
+    network->lines[network->line_count++] = line;
     return 0;
 }
 
@@ -127,23 +154,15 @@ static char *trim(char *text) {
 }
 
 static int read_line(struct network_reader *reader, char *text) {
-    struct ff__network_line line = reader->here;
+    const uint32_t first = reader->network->word_count;
     char *rest = trim(text), *word = strsep(&rest, BLANKS);
     char none[] = "";
     int status = read_header(reader, word, rest ? rest + strspn(rest, BLANKS) : none);
     if (status <= 0)
         return status;
-    for (; word; word = strsep(&rest, BLANKS)) {
-        if (!*word)
-            continue;
-        if (line.count == FF__NETWORK_WORDS)
-            return REFUSE(reader, "more than %d words", FF__NETWORK_WORDS);
-        if (strlen(word) >= FF__NETWORK_WORD)
-            return REFUSE(reader, "'%.32s...' is longer than %d characters", word,
-                          FF__NETWORK_WORD - 1);
-        line.words[line.count++] = word;
-    }
-    return line.count ? add_line(reader, &line) : 0;
+    for (status = 0; word && !status; word = strsep(&rest, BLANKS))
+        status = *word ? add_word(reader, word) : 0;
+    return status || reader->network->word_count == first ? status : add_line(reader, first);
 }
 
 static int read_lines(struct network_reader *reader, char *rest) {
@@ -202,10 +221,13 @@ int ff__network_parse(const char *file, const char *text, size_t length, struct 
     int status = read_text(&reader, reader.network->name, text, length);
     if (!status && reader.depth > 0) {
         reader.here = reader.network->lines[reader.open[reader.depth - 1]];
-        status = REFUSE(&reader, "this %s has no end", reader.here.words[0]);
+        status = REFUSE(&reader, "this %s has no end",
+                        reader.here.kind == FF__LINE_BLOCK ? "block" : "repeat");
     }
     if (!status && reader.network->line_count == 0)
         status = ff__fail(error, -EINVAL, "%.80s: has no statements: it is no network", file);
+    if (!status)
+        status = ff__network_resolve(reader.network, error);
     if (status)
         ff__network_free(reader.network);
     else
@@ -219,6 +241,9 @@ void ff__network_free(struct ff__network *network) {
     while (network->text_count > 0)
         free(network->texts[--network->text_count]);
     free(network->lines);
+    free(network->words);
+    free(network->callees);
+    ff__symbols_free(&network->symbols);
     free(network);
 }
 
