@@ -34,8 +34,8 @@ struct auto_block {
 };
 
 struct auto_evict {
+    struct ff__inners inners; /* [enum evictor] */
     struct ff__reserve reserve;
-    struct ff__inner inner[EVICTORS];
     struct auto_block *records;
     struct ff__regret regret; /* the second way is forest-plus */
     struct ff__dead dead;
@@ -52,12 +52,6 @@ static const struct ff_evict_policy *const policies[EVICTORS] = {
     [FORECAST] = &ff__evict_farthest,
 };
 
-static void fini(void *state) {
-    struct auto_evict *self = state;
-    for (unsigned i = 0; i < EVICTORS; i++)
-        ff__inner_stop(&self->inner[i]);
-}
-
 static int init(void *state, const struct ff_policy_env *env) {
     struct auto_evict *self = state;
     int status = 0;
@@ -65,9 +59,9 @@ static int init(void *state, const struct ff_policy_env *env) {
     ff__reserve_start(&self->reserve, env);
     self->probe = env->params[PARAM_PROBE];
     for (unsigned i = 0; i < EVICTORS && !status; i++)
-        status = ff__inner_start(&self->inner[i], &policies[i]->base, settings, env);
+        status = ff__inners_start(&self->inners, &policies[i]->base, settings, env);
     if (status)
-        fini(state);
+        ff__inners_fini(state);
     return status;
 }
 
@@ -94,19 +88,13 @@ static void has_left(struct auto_evict *self, struct auto_block *record) {
     record->named = 0;
 }
 
-static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
-                      struct ff_advice_list *advice) {
-    struct auto_evict *self = state;
-    ff__inner_on_launch(self->inner, EVICTORS, view, event, advice);
-}
-
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct auto_evict *self = state;
     struct auto_block *record = &self->records[arrival->block];
     ff__reserve_arrival(&self->reserve, view, arrival);
     if (arrival->kind == FF_ARRIVAL_ALLOCATED && record->gone)
         has_come_back(self, view->capacity[arrival->tier], record);
-    ff__inner_on_arrival(self->inner, EVICTORS, view, arrival);
+    ff__inners_on_arrival(state, view, arrival);
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
@@ -116,29 +104,13 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
         has_left(self, record);
     if (leave->kind == FF_LEAVE_DEAD)
         self->dead.any = true;
-    ff__inner_on_leave(self->inner, EVICTORS, view, leave);
-}
-
-static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
-                       struct ff_advice_list *advice) {
-    struct auto_evict *self = state;
-    ff__inner_on_samples(self->inner, EVICTORS, view, round, advice);
-}
-
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    struct auto_evict *self = state;
-    ff__inner_range_added(self->inner, EVICTORS, view, range);
-}
-
-static void range_freed(void *state, uint32_t range) {
-    struct auto_evict *self = state;
-    ff__inner_range_freed(self->inner, EVICTORS, range);
+    ff__inners_on_leave(state, view, leave);
 }
 
 static void block_freed(void *state, uint32_t block) {
     struct auto_evict *self = state;
     struct auto_block *record = &self->records[block];
-    ff__inner_block_freed(self->inner, EVICTORS, block);
+    ff__inners_block_freed(state, block);
     if (record->gone)
         ff__dead_freed(&self->dead, record->life);
     if (record->named || record->gone) /* otherwise what was never written stays unallocated */
@@ -186,7 +158,7 @@ static void name(struct auto_evict *self, uint32_t block, enum evictor evictor,
 
 static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_view *view,
                 const struct ff_evict_request *request, struct ff_victim_list *victims) {
-    policies[evictor]->pick(self->inner[evictor].state, view, request, victims);
+    policies[evictor]->pick(self->inners.at[evictor].state, view, request, victims);
     for (uint32_t i = 0; i < victims->count; i++)
         name(self, victims->items[i].block, evictor, FF__ALIVE);
 }
@@ -200,7 +172,7 @@ static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
 static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
                          const struct ff_evict_request *request, struct ff_victim_list *victims) {
     uint32_t dead = 0;
-    policies[FORECAST]->pick(self->inner[FORECAST].state, view, request, victims);
+    policies[FORECAST]->pick(self->inners.at[FORECAST].state, view, request, victims);
     while (dead < victims->count && is_dead(view, request->tier, victims->items[dead].block))
         name(self, victims->items[dead++].block, FORECAST, FF__DEAD);
     victims->count = dead;
@@ -243,8 +215,6 @@ static bool report(const void *state, uint32_t index, struct ff_finding *finding
     return true;
 }
 
-static const struct ff_sample_hooks samples = {.on_samples = on_samples};
-
 const struct ff_evict_policy ff__evict_auto = {
     .base =
         {
@@ -258,15 +228,15 @@ const struct ff_evict_policy ff__evict_auto = {
             .block_state_size = sizeof(struct auto_block),
             .params = params,
             .init = init,
-            .fini = fini,
+            .fini = ff__inners_fini,
             .report = report,
-            .on_launch = on_launch,
+            .on_launch = ff__inners_on_launch,
             .on_arrival = on_arrival,
             .on_leave = on_leave,
-            .range_added = range_added,
-            .range_freed = range_freed,
+            .range_added = ff__inners_range_added,
+            .range_freed = ff__inners_range_freed,
             .block_freed = block_freed,
-            .samples = &samples,
+            .samples = &ff__inners_samples,
         },
     .reserve = reserve,
     .pick = pick,

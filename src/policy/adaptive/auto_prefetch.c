@@ -25,7 +25,7 @@
 #define WEIGHT 0.5  /* of the latest launch in a mean */
 
 enum way { REACT, AHEAD, WAYS };
-enum inner { FOREST, CORRELATION, INNER };
+enum inner { FOREST, CORRELATION };
 
 enum { PARAM_WAY = FF__SPARSE_PARAMS, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
@@ -55,8 +55,8 @@ struct device_turns {
 };
 
 struct auto_prefetch {
+    struct ff__inners inners; /* [enum inner] */
     struct ff__sparse sparse;
-    struct ff__inner inner[INNER];
     struct launch_timing *timings; /* [device][FF_LAUNCH_SLOTS] */
     bool fixed;                    /* there is only one way */
     struct device_turns devices[FF_TIERS_MAX];
@@ -69,19 +69,13 @@ static size_t arena_size(const int64_t *values) {
     return (FF_TIERS_MAX - 1) * (size_t)FF_LAUNCH_SLOTS * sizeof(struct launch_timing);
 }
 
-static void fini(void *state) {
-    struct auto_prefetch *self = state;
-    for (unsigned i = 0; i < INNER; i++)
-        ff__inner_stop(&self->inner[i]);
-}
-
 /* With the parameters that it has in specforest-plus. */
 static int start_forest(struct auto_prefetch *self, const struct ff_policy_env *env) {
     struct ff__system plus;
     int status = ff__system_parse("specforest-plus", &plus, NULL);
     return status ? status
-                  : ff__inner_start_with(&self->inner[FOREST], plus.policy[FF__PREFETCH],
-                                         plus.params[FF__PREFETCH], env);
+                  : ff__inners_start_with(&self->inners, plus.policy[FF__PREFETCH],
+                                          plus.params[FF__PREFETCH], env);
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -97,10 +91,10 @@ static int init(void *state, const struct ff_policy_env *env) {
                                   .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
     int status = start_forest(self, env);
     if (!status)
-        status = ff__inner_start(&self->inner[CORRELATION], &ff__prefetch_correlation_plus.base,
-                                 of_correlation, env);
+        status = ff__inners_start(&self->inners, &ff__prefetch_correlation_plus.base,
+                                  of_correlation, env);
     if (status)
-        fini(state);
+        ff__inners_fini(state);
     return status;
 }
 
@@ -198,7 +192,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     } else if (device->launch == event->launch) {
         end_launch(self, device, view->now_ns);
     }
-    ff__inner_on_launch(self->inner, INNER, view, event, advice);
+    ff__inners_on_launch(state, view, event, advice);
 }
 
 /* ---- what comes ---- */
@@ -214,7 +208,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
                      uint32_t count, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
     uint32_t first = advice->count, kept = first;
-    ff__prefetch_forest.on_batch(self->inner[FOREST].state, view, groups, count, advice);
+    ff__prefetch_forest.on_batch(self->inners.at[FOREST].state, view, groups, count, advice);
     for (uint32_t i = first; i < advice->count; i++)
         if (may_bring(self, view, &advice->items[i]))
             advice->items[kept++] = advice->items[i];
@@ -225,7 +219,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     struct auto_prefetch *self = state;
     if (!ff__sparse_fault(&self->sparse, view, group, advice))
-        ff__prefetch_forest.on_fault(self->inner[FOREST].state, view, group, advice);
+        ff__prefetch_forest.on_fault(self->inners.at[FOREST].state, view, group, advice);
 }
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
@@ -235,13 +229,14 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct auto_prefetch *self = state;
-    ff__prefetch_correlation_plus.learning->publish(self->inner[CORRELATION].state, events, count);
+    ff__prefetch_correlation_plus.learning->publish(self->inners.at[CORRELATION].state, events,
+                                                    count);
 }
 
 static void plan(void *state, const struct ff_view *view, struct ff_advice_list *advice) {
     struct auto_prefetch *self = state;
     uint32_t count = advice->count, kept = count;
-    ff__prefetch_correlation_plus.learning->plan(self->inner[CORRELATION].state, view, advice);
+    ff__prefetch_correlation_plus.learning->plan(self->inners.at[CORRELATION].state, view, advice);
     for (uint32_t i = count; i < advice->count; i++)
         if (self->devices[advice->items[i].tier].way == AHEAD)
             advice->items[kept++] = advice->items[i];
@@ -258,7 +253,7 @@ static void next_uses(const void *state, const struct ff_view *view, uint32_t ti
                       const uint32_t *blocks, uint32_t count, bool launches_only, uint64_t *uses) {
     const struct auto_prefetch *self = state;
     if (has_forecast(&self->devices[tier]))
-        ff__prefetch_correlation_plus.forecast->next_uses(self->inner[CORRELATION].state, view,
+        ff__prefetch_correlation_plus.forecast->next_uses(self->inners.at[CORRELATION].state, view,
                                                           tier, blocks, count, launches_only, uses);
     else
         for (uint32_t i = 0; i < count; i++)
@@ -267,51 +262,35 @@ static void next_uses(const void *state, const struct ff_view *view, uint32_t ti
 
 static uint64_t now(const void *state, uint32_t tier) {
     const struct auto_prefetch *self = state;
-    return has_forecast(&self->devices[tier])
-               ? ff__prefetch_correlation_plus.forecast->now(self->inner[CORRELATION].state, tier)
-               : 0;
+    return has_forecast(&self->devices[tier]) ? ff__prefetch_correlation_plus.forecast->now(
+                                                    self->inners.at[CORRELATION].state, tier)
+                                              : 0;
 }
 
 static uint64_t retractions(const void *state, uint32_t tier) {
     const struct auto_prefetch *self = state;
-    return ff__prefetch_correlation_plus.forecast->retractions(self->inner[CORRELATION].state,
+    return ff__prefetch_correlation_plus.forecast->retractions(self->inners.at[CORRELATION].state,
                                                                tier);
 }
 
 /* ---- what happens ---- */
 
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct auto_prefetch *self = state;
-    ff__inner_on_arrival(self->inner, INNER, view, arrival);
-}
-
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     struct auto_prefetch *self = state;
     ff__sparse_leave(&self->sparse, view, leave);
-    ff__inner_on_leave(self->inner, INNER, view, leave);
-}
-
-static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
-                       struct ff_advice_list *advice) {
-    struct auto_prefetch *self = state;
-    ff__inner_on_samples(self->inner, INNER, view, round, advice);
-}
-
-static void range_added(void *state, const struct ff_view *view, uint32_t range) {
-    struct auto_prefetch *self = state;
-    ff__inner_range_added(self->inner, INNER, view, range);
+    ff__inners_on_leave(state, view, leave);
 }
 
 static void range_freed(void *state, uint32_t range) {
     struct auto_prefetch *self = state;
     ff__sparse_range_freed(&self->sparse, range);
-    ff__inner_range_freed(self->inner, INNER, range);
+    ff__inners_range_freed(state, range);
 }
 
 static void block_freed(void *state, uint32_t block) {
     struct auto_prefetch *self = state;
     ff__sparse_block_freed(&self->sparse, block);
-    ff__inner_block_freed(self->inner, INNER, block);
+    ff__inners_block_freed(state, block);
 }
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
@@ -330,7 +309,6 @@ static const struct ff_forecast_hooks forecast_hooks = {
     .next_uses = next_uses, .now = now, .retractions = retractions};
 static const struct ff_learn_hooks learning = {.publish = publish, .plan = plan};
 static const struct ff_access_hooks accesses = {.on_access = on_access, .remote_only = true};
-static const struct ff_sample_hooks samples = {.on_samples = on_samples};
 
 const struct ff_prefetch_policy ff__prefetch_auto = {
     .base =
@@ -346,16 +324,16 @@ const struct ff_prefetch_policy ff__prefetch_auto = {
             .arena_size = arena_size,
             .params = params,
             .init = init,
-            .fini = fini,
+            .fini = ff__inners_fini,
             .report = report,
             .on_launch = on_launch,
-            .on_arrival = on_arrival,
+            .on_arrival = ff__inners_on_arrival,
             .on_leave = on_leave,
-            .range_added = range_added,
+            .range_added = ff__inners_range_added,
             .range_freed = range_freed,
             .block_freed = block_freed,
             .accesses = &accesses,
-            .samples = &samples,
+            .samples = &ff__inners_samples,
         },
     .on_batch = on_batch,
     .on_fault = on_fault,

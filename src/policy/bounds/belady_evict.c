@@ -14,28 +14,22 @@ static void block_freed(void *state, uint32_t block) {
     ff__belady_departure(state, block, &all);
 }
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    ff__belady_arrival(state, view, block, pages);
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
+        ff__belady_arrival(state, view, arrival->block, arrival->pages);
 }
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)advice;
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
-    ff__belady_access(state, view, accesses, count);
+    ff__belady_access(state, view, batch->items, batch->count);
 }
 
-static void on_pages_leave(void *state, const struct ff_view *view, uint32_t block,
-                           const struct ff_mask *pages) {
-    if (view->by_page)
-        ff__belady_departure(state, block, pages);
-}
-
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    block_freed(state, block);
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    if (leave->kind == FF_LEAVE_PAGES && view->by_page)
+        ff__belady_departure(state, leave->block, leave->pages);
+    else if (leave->kind == FF_LEAVE_RELEASED)
+        block_freed(state, leave->block);
 }
 
 /* A prefetch evicts no page that is needed before the prefetched ones: the first of the block's
@@ -75,18 +69,6 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
            next >= after)
         name(&naming, unit);
     ff__belady_put_back(belady, view);
-}
-
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
-        on_used(state, view, arrival->block, arrival->pages);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_PAGES)
-        on_pages_leave(state, view, leave->block, leave->pages);
-    else if (leave->kind == FF_LEAVE_RELEASED)
-        on_release(state, view, leave->block);
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};

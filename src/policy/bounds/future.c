@@ -194,10 +194,8 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
     struct future *future = state;
-    ff__belady_access(&future->belady, view, accesses, count);
+    ff__belady_access(&future->belady, view, batch->items, batch->count);
     if (future->belady.at - future->planned_at < EVERY)
         return;
     future->planned_at = future->belady.at;

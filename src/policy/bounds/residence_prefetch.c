@@ -12,7 +12,7 @@
 #define EVERY      2048u      /* uses until what the list of advice had no room for is advised */
 
 struct residence {
-    struct ff__inner future; /* acts, and is told what happens, unless `is_chosen` */
+    struct ff__inners future; /* one, which acts and is told what happens, unless `is_chosen` */
     const struct ff_future *recorded;
     struct ff__residence chosen;
     struct ff__residence_block *blocks; /* [BLOCKS_MAX]; of the arena */
@@ -42,15 +42,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     self->blocks = env->arena;
     self->may_choose =
         env->params[REMOTE] && env->tier_count == 2 && env->block_limit <= BLOCKS_MAX;
-    return ff__inner_start(&self->future, &ff__prefetch_future.base, ahead, env);
-}
-
-static void fini(void *state) {
-    ff__inner_stop(&((struct residence *)state)->future);
-}
-
-static void block_freed(void *state, uint32_t block) {
-    ff__inner_block_freed(&((struct residence *)state)->future, 1, block);
+    return ff__inners_start(&self->future, &ff__prefetch_future.base, ahead, env);
 }
 
 /* ---- windows ---- */
@@ -120,7 +112,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
                      struct ff_fault_advice *advice) {
     struct residence *self = state;
     if (!self->is_chosen) {
-        ff__prefetch_future.on_fault(self->future.state, view, group, advice);
+        ff__prefetch_future.on_fault(self->future.at[0].state, view, group, advice);
     } else if (group->tier != FF_TIER_HOST && is_remote(self, group->block)) {
         advice->remote = ff_view_pages(view, group->block);
     } else if (group->tier != FF_TIER_HOST) {
@@ -131,7 +123,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct residence *self = state;
     if (!self->is_chosen)
-        ff__inner_on_arrival(&self->future, 1, view, arrival);
+        ff__inners_on_arrival(state, view, arrival);
 }
 
 static void count_uses(struct residence *self, const struct ff_access_batch *batch) {
@@ -146,7 +138,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     struct residence *self = state;
     count_uses(self, batch);
     if (!self->is_chosen) {
-        self->future.policy->accesses->on_access(self->future.state, view, batch, advice);
+        ff__prefetch_future.base.accesses->on_access(self->future.at[0].state, view, batch, advice);
         return;
     }
     bool is_due = self->at - self->advised_at >= EVERY;
@@ -161,7 +153,7 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
     if (self->is_chosen)
         set_up(self, view, advice);
     else
-        ff__prefetch_future.learning->plan(self->future.state, view, advice);
+        ff__prefetch_future.learning->plan(self->future.at[0].state, view, advice);
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};
@@ -181,9 +173,9 @@ const struct ff_prefetch_policy ff__prefetch_residence = {
             .params = params,
             .arena_size = arena_size,
             .init = init,
-            .fini = fini,
+            .fini = ff__inners_fini,
             .on_launch = on_launch,
-            .block_freed = block_freed,
+            .block_freed = ff__inners_block_freed,
             .on_arrival = on_arrival,
             .accesses = &accesses,
         },

@@ -37,16 +37,17 @@ static void release(struct ff__inner *inner) {
     *inner = (struct ff__inner){0};
 }
 
-int ff__inner_start(struct ff__inner *inner, const struct ff_policy *policy,
-                    const struct ff__inner_param *params, const struct ff_policy_env *env) {
+int ff__inners_start(struct ff__inners *inners, const struct ff_policy *policy,
+                     const struct ff__inner_param *params, const struct ff_policy_env *env) {
     int64_t values[FF_PARAMS_MAX] = {0};
     for (uint32_t i = 0; policy->params && policy->params[i].name; i++)
         values[i] = value_of(&policy->params[i], params);
-    return ff__inner_start_with(inner, policy, values, env);
+    return ff__inners_start_with(inners, policy, values, env);
 }
 
-int ff__inner_start_with(struct ff__inner *inner, const struct ff_policy *policy,
-                         const int64_t *values, const struct ff_policy_env *env) {
+int ff__inners_start_with(struct ff__inners *inners, const struct ff_policy *policy,
+                          const int64_t *values, const struct ff_policy_env *env) {
+    struct ff__inner *inner = &inners->at[inners->count];
     *inner = (struct ff__inner){.policy = policy};
     int status = allocate(inner, env, values);
     if (!status && policy->init) {
@@ -60,11 +61,27 @@ int ff__inner_start_with(struct ff__inner *inner, const struct ff_policy *policy
     }
     if (status)
         release(inner);
+    else
+        inners->count++;
     return status;
 }
 
-void ff__inner_stop(struct ff__inner *inner) {
-    if (inner->state && inner->policy->fini)
-        inner->policy->fini(inner->state);
-    release(inner);
+void ff__inners_fini(void *state) {
+    struct ff__inners *inners = state;
+    for (; inners->count > 0; inners->count--) {
+        struct ff__inner *inner = &inners->at[inners->count - 1];
+        if (inner->policy->fini)
+            inner->policy->fini(inner->state);
+        release(inner);
+    }
 }
+
+static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
+                       struct ff_advice_list *advice) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->samples)
+            inners->at[i].policy->samples->on_samples(inners->at[i].state, view, round, advice);
+}
+
+const struct ff_sample_hooks ff__inners_samples = {.on_samples = on_samples};

@@ -17,69 +17,72 @@ struct ff__inner_param {
     int64_t value;
 };
 
-/* `env` is the outer policy's. -ENOMEM, or what the policy's `init` returned; ff__inner_stop() may follow. */
-int ff__inner_start(struct ff__inner *inner, const struct ff_policy *policy,
-                    const struct ff__inner_param *params, const struct ff_policy_env *env);
+#define FF__INNERS_MAX 3u
+
+/* The head of such a policy's state: the policies inside of it, in the order in which they started. */
+struct ff__inners {
+    struct ff__inner at[FF__INNERS_MAX];
+    uint32_t count;
+};
+
+/* Starts one more; `env` is the outer policy's. -ENOMEM, or what the policy's `init` returned. */
+int ff__inners_start(struct ff__inners *inners, const struct ff_policy *policy,
+                     const struct ff__inner_param *params, const struct ff_policy_env *env);
 
 /* The same with a value for each parameter. */
-int ff__inner_start_with(struct ff__inner *inner, const struct ff_policy *policy,
-                         const int64_t *values, const struct ff_policy_env *env);
-void ff__inner_stop(struct ff__inner *inner);
+int ff__inners_start_with(struct ff__inners *inners, const struct ff_policy *policy,
+                          const int64_t *values, const struct ff_policy_env *env);
 
-/* The hooks of all policies, of `count` of them; one that has none is passed over. */
+/* ---- hooks, for a policy whose state begins with the inner ones: each is that of all of them ---- */
 
-static inline void ff__inner_on_launch(const struct ff__inner *inner, uint32_t count,
-                                       const struct ff_view *view,
-                                       const struct ff_launch_event *event,
-                                       struct ff_advice_list *advice) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->on_launch)
-            inner[i].policy->on_launch(inner[i].state, view, event, advice);
-}
+void ff__inners_fini(void *inners);
 
-static inline void ff__inner_on_arrival(const struct ff__inner *inner, uint32_t count,
-                                        const struct ff_view *view,
-                                        const struct ff_arrival *arrival) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->on_arrival)
-            inner[i].policy->on_arrival(inner[i].state, view, arrival);
-}
-
-static inline void ff__inner_on_leave(const struct ff__inner *inner, uint32_t count,
-                                      const struct ff_view *view, const struct ff_leave *leave) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->on_leave)
-            inner[i].policy->on_leave(inner[i].state, view, leave);
-}
-
-static inline void ff__inner_on_samples(const struct ff__inner *inner, uint32_t count,
-                                        const struct ff_view *view,
-                                        const struct ff_sample_round *round,
+static inline void ff__inners_on_launch(void *state, const struct ff_view *view,
+                                        const struct ff_launch_event *event,
                                         struct ff_advice_list *advice) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->samples)
-            inner[i].policy->samples->on_samples(inner[i].state, view, round, advice);
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->on_launch)
+            inners->at[i].policy->on_launch(inners->at[i].state, view, event, advice);
 }
 
-static inline void ff__inner_range_added(const struct ff__inner *inner, uint32_t count,
-                                         const struct ff_view *view, uint32_t range) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->range_added)
-            inner[i].policy->range_added(inner[i].state, view, range);
+static inline void ff__inners_on_arrival(void *state, const struct ff_view *view,
+                                         const struct ff_arrival *arrival) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->on_arrival)
+            inners->at[i].policy->on_arrival(inners->at[i].state, view, arrival);
 }
 
-static inline void ff__inner_range_freed(const struct ff__inner *inner, uint32_t count,
-                                         uint32_t range) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->range_freed)
-            inner[i].policy->range_freed(inner[i].state, range);
+static inline void ff__inners_on_leave(void *state, const struct ff_view *view,
+                                       const struct ff_leave *leave) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->on_leave)
+            inners->at[i].policy->on_leave(inners->at[i].state, view, leave);
 }
 
-static inline void ff__inner_block_freed(const struct ff__inner *inner, uint32_t count,
-                                         uint32_t block) {
-    for (uint32_t i = 0; i < count; i++)
-        if (inner[i].policy->block_freed)
-            inner[i].policy->block_freed(inner[i].state, block);
+static inline void ff__inners_range_added(void *state, const struct ff_view *view, uint32_t range) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->range_added)
+            inners->at[i].policy->range_added(inners->at[i].state, view, range);
 }
+
+static inline void ff__inners_range_freed(void *state, uint32_t range) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->range_freed)
+            inners->at[i].policy->range_freed(inners->at[i].state, range);
+}
+
+static inline void ff__inners_block_freed(void *state, uint32_t block) {
+    const struct ff__inners *inners = state;
+    for (uint32_t i = 0; i < inners->count; i++)
+        if (inners->at[i].policy->block_freed)
+            inners->at[i].policy->block_freed(inners->at[i].state, block);
+}
+
+extern const struct ff_sample_hooks ff__inners_samples;
 
 #endif

@@ -65,30 +65,20 @@ static void forget(void *state, uint32_t block) {
     ff__heap_remove(&farthest->soonest, block);
 }
 
-static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct farthest *farthest = state;
-    farthest->blocks[block].arrival = ++farthest->arrivals;
-    set_key(farthest, view, block);
-}
-
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    struct farthest *farthest = state;
-    (void)pages;
-    if (!ff__heap_has(&farthest->farthest, block))
+    if (arrival->kind != FF_ARRIVAL_ALLOCATED && !ff__heap_has(&farthest->farthest, arrival->block))
         return;
-    farthest->blocks[block].arrival = ++farthest->arrivals;
-    set_key(farthest, view, block);
+    farthest->blocks[arrival->block].arrival = ++farthest->arrivals;
+    set_key(farthest, view, arrival->block);
 }
 
-static void on_dead(void *state, const struct ff_view *view, uint32_t block) {
-    if (ff__heap_has(&((struct farthest *)state)->farthest, block))
-        set_key(state, view, block);
-}
-
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    forget(state, block);
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    struct farthest *farthest = state;
+    if (leave->kind == FF_LEAVE_DEAD && ff__heap_has(&farthest->farthest, leave->block))
+        set_key(farthest, view, leave->block);
+    else if (leave->kind == FF_LEAVE_RELEASED)
+        forget(farthest, leave->block);
 }
 
 static uint64_t reserve(void *state, const struct ff_view *view) {
@@ -147,20 +137,6 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
             ff_victim_add(victims, aside[i]);
     }
     ff__ahead_judge_chunks(view, request, victims);
-}
-
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
-        on_activate(state, view, arrival->block);
-    else
-        on_used(state, view, arrival->block, arrival->pages);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_DEAD)
-        on_dead(state, view, leave->block);
-    else if (leave->kind == FF_LEAVE_RELEASED)
-        on_release(state, view, leave->block);
 }
 
 const struct ff_evict_policy ff__evict_farthest = {

@@ -167,12 +167,10 @@ static void tune(struct learned *learned, uint64_t now_ns, uint64_t instructions
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
     struct learned *learned = state;
     tune(learned, view->now_ns, batch->instructions);
-    for (uint32_t i = 0; i < count; i++)
-        follow(learned, view, &accesses[i], advice);
+    for (uint32_t i = 0; i < batch->count; i++)
+        follow(learned, view, &batch->items[i], advice);
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};

@@ -96,11 +96,9 @@ static bool notify(struct counters *counters, const struct ff_view *view,
 
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
     struct counters *counters = state;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ff_access *access = &accesses[i];
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const struct ff_access *access = &batch->items[i];
         if (!(access->flags & FF_ACCESS_REMOTE))
             continue;
         struct counter *counter = counter_of(counters, access->tier, access->block);

@@ -62,14 +62,15 @@ static void halve(struct lfu *lfu) {
 
 /* ---- uses ---- */
 
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    (void)view, (void)pages;
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct lfu *lfu = state;
-    struct lfu_block *record = &lfu->records[block];
+    struct lfu_block *record = &lfu->records[arrival->block];
+    (void)view;
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        return;
     record->used = ++lfu->clock;
-    if (!ff__heap_has(&lfu->heap, block))
-        ff__heap_set(&lfu->heap, block, key_of(lfu, record));
+    if (!ff__heap_has(&lfu->heap, arrival->block))
+        ff__heap_set(&lfu->heap, arrival->block, key_of(lfu, record));
 }
 
 /* The heap is left as it is: a key only gets less by a use, so that an old one is never too far down,
@@ -77,32 +78,33 @@ static void on_used(void *state, const struct ff_view *view, uint32_t block,
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
     struct lfu *lfu = state;
-    for (uint32_t i = 0; i < count; i++) {
-        struct lfu_block *record = &lfu->records[accesses[i].block];
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const struct ff_access *access = &batch->items[i];
+        struct lfu_block *record = &lfu->records[access->block];
         if (record->halvings != lfu->halvings)
             catch_up(lfu, record);
         record->used = ++lfu->clock;
-        record->written |= (accesses[i].flags & FF_ACCESS_WRITE) != 0;
+        record->written |= (access->flags & FF_ACCESS_WRITE) != 0;
         if (++record->count == COUNT_FULL)
             halve(lfu);
     }
 }
 
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    (void)view;
-    struct lfu *lfu = state;
+static void forget(struct lfu *lfu, uint32_t block) {
     ff__heap_remove(&lfu->heap, block);
     lfu->records[block].written = false;
 }
 
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
+    (void)view;
+    if (leave->kind == FF_LEAVE_RELEASED)
+        forget(state, leave->block);
+}
+
 static void block_freed(void *state, uint32_t block) {
-    struct lfu *lfu = state;
-    ff__heap_remove(&lfu->heap, block);
-    lfu->records[block].count = 0;
-    lfu->records[block].written = false;
+    forget(state, block);
+    ((struct lfu *)state)->records[block].count = 0;
 }
 
 /* ---- victims ---- */
@@ -163,16 +165,6 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
     if (naming.named == 0 && second != FF_NONE)
         ff__name(&naming, second, ff_view_resident(view, lfu->evictor.tier, second));
     put_back(lfu, aside);
-}
-
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind != FF_ARRIVAL_ALLOCATED)
-        on_used(state, view, arrival->block, arrival->pages);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_RELEASED)
-        on_release(state, view, leave->block);
 }
 
 static const struct ff_access_hooks accesses = {.on_access = on_access};

@@ -36,25 +36,20 @@ static struct random_block *record_of(const struct random_2m *any, uint32_t bloc
     return (struct random_block *)(void *)ff__lot_at(&any->lot, block);
 }
 
-static void on_activate(void *state, const struct ff_view *view, uint32_t block) {
+static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
     struct random_2m *any = state;
+    struct random_block *record = record_of(any, arrival->block);
     (void)view;
-    ff__lot_add(&any->lot, block);
-}
-
-static void on_used(void *state, const struct ff_view *view, uint32_t block,
-                    const struct ff_mask *pages) {
-    struct random_2m *any = state;
-    struct random_block *record = record_of(any, block);
-    (void)view, (void)pages;
-    if (any->clock == 0 || record->when != any->clock)
+    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
+        ff__lot_add(&any->lot, arrival->block);
+    else if (any->clock == 0 || record->when != any->clock)
         record->when = ++any->clock;
 }
 
-static void on_release(void *state, const struct ff_view *view, uint32_t block) {
-    struct random_2m *any = state;
+static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
     (void)view;
-    ff__lot_remove(&any->lot, block);
+    if (leave->kind == FF_LEAVE_RELEASED)
+        ff__lot_remove(&((struct random_2m *)state)->lot, leave->block);
 }
 
 static void block_freed(void *state, uint32_t block) {
@@ -79,18 +74,6 @@ static enum ff__lot_answer may_go(const void *state, const struct ff_evict_reque
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     ff__lot_pick(&((struct random_2m *)state)->lot, may_go, state, view, request, victims);
-}
-
-static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    if (arrival->kind == FF_ARRIVAL_ALLOCATED)
-        on_activate(state, view, arrival->block);
-    else
-        on_used(state, view, arrival->block, arrival->pages);
-}
-
-static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_RELEASED)
-        on_release(state, view, leave->block);
 }
 
 const struct ff_evict_policy ff__evict_random_2m = {

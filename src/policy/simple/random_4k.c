@@ -49,11 +49,9 @@ static void take_out(struct random_4k *any, uint32_t id) {
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
-    const struct ff_access *accesses = batch->items;
-    const uint32_t count = batch->count;
     struct random_4k *any = state;
-    for (uint32_t i = 0; i < count && any->list.percent > 0; i++) {
-        uint32_t id = id_of(accesses[i].block, accesses[i].page);
+    for (uint32_t i = 0; i < batch->count && any->list.percent > 0; i++) {
+        uint32_t id = id_of(batch->items[i].block, batch->items[i].page);
         if (ff__lot_has(&any->lot, id))
             ff__recency_touch(&any->list, id);
     }
