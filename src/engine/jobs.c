@@ -65,10 +65,9 @@ static void queue_late(struct ff__engine *engine, uint32_t block) {
 }
 
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block) {
-    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *moving = ff__moving(engine, block);
     return !ff__facts(&engine->space, block)->busy &&
-           (!engine->space.by_page ||
-            (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)));
+           (!moving || (ff_mask_empty(&moving->coming) && ff_mask_empty(&moving->leaving)));
 }
 
 bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *group) {
@@ -162,24 +161,19 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
     if (engine->uses_remote)
         facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
-    if (!engine->space.by_page) {
-        facts->busy = 1;
-        return;
-    }
-    struct ff_mask *coming = &ff__page_facts(&engine->space, block)->coming;
-    *coming = ff_mask_or(coming, pages);
+    ff__memory_set_in(engine, block, pages);
 }
 
 /* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which
  * only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
-    const struct ff__page_facts *facts = ff__page_facts(&engine->space, block);
+    const struct ff__page_facts *moving = ff__moving(engine, block);
     if (engine->discard->dead)
         *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
-    if (!engine->space.by_page)
+    if (!moving)
         return;
-    *wanted = ff_mask_minus(wanted, &facts->coming);
-    *wanted = ff_mask_minus(wanted, &facts->leaving);
+    *wanted = ff_mask_minus(wanted, &moving->coming);
+    *wanted = ff_mask_minus(wanted, &moving->leaving);
 }
 
 /* Asks the policy about absent pages, once: which others to bring, which to use from where they are, which
@@ -252,16 +246,16 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
  * served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
-    const struct ff__page_facts *facts = ff__page_facts(space, absent->block);
+    const struct ff__page_facts *moving = ff__moving(engine, absent->block);
     if (ff__facts(space, absent->block)->busy) {
         remember_late(engine, absent, &absent->faulted);
         ff_mask_clear(&absent->faulted);
         return true;
     }
-    if (!space->by_page || (ff_mask_empty(&facts->coming) && ff_mask_empty(&facts->leaving)))
+    if (!moving || (ff_mask_empty(&moving->coming) && ff_mask_empty(&moving->leaving)))
         return false;
-    struct ff_mask coming = ff_mask_and(&absent->faulted, &facts->coming);
-    struct ff_mask leaving = ff_mask_and(&absent->faulted, &facts->leaving);
+    struct ff_mask coming = ff_mask_and(&absent->faulted, &moving->coming);
+    struct ff_mask leaving = ff_mask_and(&absent->faulted, &moving->leaving);
     remember_late(engine, absent, &leaving);
     if (engine->separate && space->tier_count > 2) /* they may be on their way to another device */
         remember_late(engine, absent, &coming);
@@ -512,13 +506,14 @@ static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
 
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages) {
-    struct ff_mask *coming = &ff__page_facts(&engine->space, job->in.block)->coming;
+    struct ff__page_facts *moving = ff__moving(engine, job->in.block);
     const struct ff_mask all = job->in.pages, held = job->in.held, faulted = job->faulted;
     job->in.pages = ff_mask_and(&all, pages);
     job->in.held = ff_mask_and(&held, pages);
     job->faulted = ff_mask_and(&faulted, pages);
     ff__engine_view(engine, now_ns);
-    *coming = ff_mask_minus(coming, pages);
+    if (moving)
+        moving->coming = ff_mask_minus(&moving->coming, pages);
     arrive(engine, job); /* with these pages alone: a copy of the job would be large */
     job->in.pages = ff_mask_minus(&all, pages);
     job->in.held = ff_mask_minus(&held, pages);
